@@ -1,0 +1,150 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+/** `count/seconds`: how many requests a window of that many seconds allows. */
+export type RateLimit = { readonly limit: number; readonly windowSeconds: number };
+
+/** Every problem of the environment at once; `main.ts` prints them and exits 78 (sysexits EX_CONFIG). */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(`invalid configuration:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+const loopbackHosts = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+const integer = (fallback: number, min: number, max: number) =>
+  z.coerce.number('must be a number').int('must be a whole number').min(min).max(max).default(fallback);
+
+const onOff = z.enum(['on', 'off'], 'must be on or off').transform((word) => word === 'on');
+
+const rateLimit = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,8}\/[1-9]\d{0,5}$/, 'must look like 10/60 (requests/seconds)')
+    .default(fallback)
+    .transform((text): RateLimit => {
+      const [limit = 0, windowSeconds = 0] = text.split('/').map(Number);
+      return { limit, windowSeconds };
+    });
+
+const origin = z.string().refine((text) => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
+}, 'must be an http or https origin without a path, such as https://id.example.com');
+
+const secretKey = z
+  .string()
+  .refine((text) => Buffer.from(text, 'base64').length >= 32, 'must be at least 32 random bytes in base64; make one with: openssl rand -base64 32');
+
+const trustProxy = z.string().transform((text): boolean | number | string => {
+  if (text === 'off' || text === 'false') return false;
+  if (text === 'on' || text === 'true') return true;
+  return /^\d+$/.test(text) ? Number(text) : text;
+});
+
+const variables = z.object({
+  PORT: integer(3000, 0, 65535),
+  HOST: z.string().default('127.0.0.1'),
+  BASE_URL: origin.optional(),
+  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address').optional(),
+  DATABASE_DIRECT_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address').optional(),
+  DATABASE_POOL_MAX: integer(10, 2, 1000),
+  DATA_DIR: z.string().default('.data'),
+  SECRET_KEY: secretKey.optional(),
+  SECRET_KEY_PREVIOUS: secretKey.optional(),
+  ADMIN_EMAIL: z.email('must be an email address').optional(),
+  ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').max(128).optional(),
+  MANAGEMENT_CLIENT_ID: z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters').optional(),
+  MANAGEMENT_CLIENT_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  SMTP_URL: z.string().regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address').optional(),
+  EMAIL_FROM: z.string().default('no-reply@localhost'),
+  TRUST_PROXY: trustProxy.default(false),
+  RATE_LIMITS: onOff.default(true),
+  RATE_LIMIT_LOGIN: rateLimit('10/60'),
+  RATE_LIMIT_REGISTER: rateLimit('10/60'),
+  RATE_LIMIT_TOKEN: rateLimit('10/60'),
+  RATE_LIMIT_API: rateLimit('100/60'),
+  RATE_LIMIT_STORE: z.enum(['postgres', 'redis', 'memory']).default('postgres'),
+  REDIS_URL: z.string().regex(/^rediss?:\/\//, 'must be a redis:// address').optional(),
+  WEB_CONCURRENCY: z
+    .string()
+    .regex(/^(auto|[1-9]\d{0,2})$/, 'must be a number of processes or auto')
+    .default('1')
+    .transform((text) => (text === 'auto' ? availableParallelism() : Number(text))),
+  ALLOW_PRIVATE_NETWORK: onOff.optional(),
+  WEBHOOK_RETRY_BASE_MS: integer(5000, 1, 3_600_000),
+  WEBHOOK_RETRY_FACTOR: z.coerce.number().min(1).max(100).default(8),
+  WEBHOOK_TIMEOUT_MS: integer(10_000, 10, 60_000),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
+  METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+});
+
+const pairs = [
+  ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
+  ['MANAGEMENT_CLIENT_ID', 'MANAGEMENT_CLIENT_SECRET'],
+] as const;
+
+/**
+ * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
+ * @throws {ConfigError} with every problem found, never only the first.
+ */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = variables.safeParse(present);
+  const problems = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+  for (const [one, other] of pairs) {
+    if ((present[one] === undefined) !== (present[other] === undefined)) problems.push(`${one} and ${other} must be set together`);
+  }
+  if (present['DATABASE_URL'] !== undefined && present['SECRET_KEY'] === undefined) {
+    problems.push('SECRET_KEY is required with DATABASE_URL; make one with: openssl rand -base64 32');
+  }
+  if (present['RATE_LIMIT_STORE'] === 'redis' && present['REDIS_URL'] === undefined) problems.push('REDIS_URL is required with RATE_LIMIT_STORE=redis');
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+
+  const v = parsed.data;
+  const baseUrl = new URL(v.BASE_URL ?? `http://localhost:${v.PORT}`).origin;
+  const loopback = loopbackHosts.test(new URL(baseUrl).hostname);
+  return {
+    port: v.PORT,
+    host: v.HOST,
+    baseUrl,
+    /** True while BASE_URL names this machine: development defaults apply. */
+    loopback,
+    secureCookies: baseUrl.startsWith('https:'),
+    databaseUrl: v.DATABASE_URL ?? null,
+    /** A connection without a transaction pooler in between, for LISTEN and migrations. */
+    databaseDirectUrl: v.DATABASE_DIRECT_URL ?? v.DATABASE_URL ?? null,
+    databasePoolMax: v.DATABASE_POOL_MAX,
+    dataDir: resolve(v.DATA_DIR),
+    secretKey: v.SECRET_KEY ?? null,
+    secretKeyPrevious: v.SECRET_KEY_PREVIOUS ?? null,
+    admin: v.ADMIN_EMAIL && v.ADMIN_PASSWORD ? { email: v.ADMIN_EMAIL, password: v.ADMIN_PASSWORD } : null,
+    managementClient:
+      v.MANAGEMENT_CLIENT_ID && v.MANAGEMENT_CLIENT_SECRET ? { client_id: v.MANAGEMENT_CLIENT_ID, client_secret: v.MANAGEMENT_CLIENT_SECRET } : null,
+    smtpUrl: v.SMTP_URL ?? null,
+    emailFrom: v.EMAIL_FROM,
+    trustProxy: v.TRUST_PROXY,
+    rateLimits: {
+      enabled: v.RATE_LIMITS,
+      login: v.RATE_LIMIT_LOGIN,
+      register: v.RATE_LIMIT_REGISTER,
+      token: v.RATE_LIMIT_TOKEN,
+      api: v.RATE_LIMIT_API,
+      store: v.RATE_LIMIT_STORE,
+      redisUrl: v.REDIS_URL ?? null,
+    },
+    webConcurrency: v.WEB_CONCURRENCY,
+    allowPrivateNetwork: v.ALLOW_PRIVATE_NETWORK ?? loopback,
+    webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
+    logLevel: v.LOG_LEVEL,
+    logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),
+    metricsToken: v.METRICS_TOKEN ?? null,
+  };
+}
+
+/** The validated settings of one process. */
+export type Config = ReturnType<typeof readConfig>;
