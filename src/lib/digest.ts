@@ -1,0 +1,16 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+
+/** SHA-256. Enough for values that carry 256 random bits (tokens, client secrets): a slow hash buys nothing there. */
+export function digest(value: string): Buffer {
+  return createHash('sha256').update(value).digest();
+}
+
+/** HMAC-SHA-256 of `value`. */
+export function keyedDigest(key: Buffer | string, value: string): Buffer {
+  return createHmac('sha256', key).update(value).digest();
+}
+
+/** Compares two digests of equal length in constant time. */
+export function equalDigests(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
+}

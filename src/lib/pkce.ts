@@ -1,0 +1,19 @@
+import { digest, equalDigests } from './digest.js';
+
+const unreserved = /^[A-Za-z0-9\-._~]{43,128}$/;
+const challenge = /^[A-Za-z0-9_-]{43}$/;
+
+/** Whether the text can be an S256 challenge: base64url of 32 bytes, unpadded (RFC 7636 4.2). */
+export function isCodeChallenge(text: string): boolean {
+  return challenge.test(text);
+}
+
+/** Whether the text has the form of a verifier (RFC 7636 4.1). */
+export function isCodeVerifier(text: string): boolean {
+  return unreserved.test(text);
+}
+
+/** Whether the verifier is the one behind the S256 challenge (RFC 7636 4.6). */
+export function provesChallenge(verifier: string, codeChallenge: string): boolean {
+  return isCodeVerifier(verifier) && equalDigests(digest(verifier), Buffer.from(codeChallenge, 'base64url'));
+}

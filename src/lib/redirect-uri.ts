@@ -1,0 +1,44 @@
+/** Schemes that a browser would run or show instead of handing the answer to an application. */
+const forbiddenSchemes = new Set(['javascript:', 'data:', 'blob:', 'vbscript:', 'file:', 'about:', 'ws:', 'wss:', 'ftp:', 'mailto:', 'filesystem:']);
+
+/** Parameters that the authorization response adds itself; registered in the URI they would be answered twice. */
+const responseParameters = ['code', 'state', 'error', 'iss', 'id_token', 'access_token'];
+
+const isLoopbackHost = (host: string) => host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+
+/** Why the text can't be registered as a redirect URI (RFC 6749 3.1.2, RFC 9700 2.6, RFC 8252 7), or null. */
+export function redirectUriProblem(text: string): string | null {
+  if (text.length > 2048) return 'is longer than 2048 characters';
+  if (!/^[\x21-\x7e]+$/.test(text)) return 'must be visible ASCII without spaces';
+  if (text.includes('*')) return 'must not hold a wildcard';
+  if (text.includes('#')) return 'must not hold a fragment';
+  if (text.includes('\\')) return 'must not hold a backslash';
+  if (!URL.canParse(text)) return 'must be an absolute URI';
+  const url = new URL(text);
+  if (forbiddenSchemes.has(url.protocol)) return `must not use the scheme ${url.protocol.slice(0, -1)}`;
+  if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?]*@/.test(text)) return 'must not hold a user name or password';
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) return 'must use https (http is for loopback addresses only)';
+  if (/^https?:$/.test(url.protocol) ? !/^https?:\/\//i.test(text) : !/^[a-z][a-z0-9+.-]*:/i.test(text)) return 'must be an absolute URI';
+  if (responseParameters.some((name) => url.searchParams.has(name))) return 'must not hold a parameter of the answer, such as code or state';
+  return null;
+}
+
+const loopbackLiteral = /^http:\/\/(127\.0\.0\.1|\[::1\])(:\d{1,5})?(?=[/?]|$)/;
+
+/**
+ * Whether the requested URI is a registered one: the exact same text (RFC 9700 2.1). For a native client the port of a
+ * registered loopback literal is free (RFC 8252 7.3).
+ */
+export function matchesRedirectUri(registered: readonly string[], requested: string, native: boolean): boolean {
+  if (registered.includes(requested)) return true;
+  if (!native || !loopbackLiteral.test(requested)) return false;
+  const withoutPort = (uri: string) => uri.replace(loopbackLiteral, 'http://$1');
+  return registered.some((uri) => loopbackLiteral.test(uri) && withoutPort(uri) === withoutPort(requested));
+}
+
+/** The redirect URI with the parameters added to its query; what was registered in the query stays. */
+export function withParameters(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
+  const added = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) added.append(name, value);
+  return uri + (uri.includes('?') ? (/[?&]$/.test(uri) ? '' : '&') : '?') + added.toString();
+}

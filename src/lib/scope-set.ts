@@ -1,0 +1,19 @@
+/** One or more scope tokens of RFC 6749 3.3: visible ASCII without `"` and `\`, separated by single spaces. */
+const scopeSyntax = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
+
+/** The distinct scope tokens in their order, or null when the text isn't a scope (RFC 6749 3.3). Empty text is no scopes. */
+export function parseScope(text: string): string[] | null {
+  const trimmed = text.trim();
+  if (trimmed === '') return [];
+  return scopeSyntax.test(trimmed) ? [...new Set(trimmed.split(' '))] : null;
+}
+
+/** The scope tokens as the wire shows them. */
+export function formatScope(scopes: Iterable<string>): string {
+  return [...scopes].join(' ');
+}
+
+/** Whether every scope of `asked` is among `held`. */
+export function isWithin(asked: readonly string[], held: readonly string[]): boolean {
+  return asked.every((scope) => held.includes(scope));
+}
