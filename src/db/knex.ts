@@ -1,0 +1,85 @@
+import createPool, { type Knex } from 'knex';
+import pg from 'pg';
+import type { Logger } from 'pino';
+
+/** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
+export const databaseTimeoutMs = 5000;
+
+const oid = { int8: 20, date: 1082 } as const;
+
+/** int8 as a number (counts and sizes here stay far below 2^53) and date as its text: a calendar day has no time zone. */
+const types = {
+  getTypeParser(type: number, format?: 'text' | 'binary'): unknown {
+    if (type === oid.int8 && format !== 'binary') return Number;
+    if (type === oid.date && format !== 'binary') return String;
+    return pg.types.getTypeParser(type, format as 'text');
+  },
+};
+
+type Callback = (error: Error | null, result?: unknown) => void;
+
+/**
+ * A connection that hangs up when the server falls silent. `pg` reports "Query read timeout" and then goes on to use the
+ * connection, which on a half-open socket would fail every later statement in the same slow way.
+ */
+class DeadlineClient extends pg.Client {
+  // oxlint-disable-next-line typescript/no-explicit-any -- pg overloads query() in nine ways; this passes each of them through
+  override query(...args: any[]): any {
+    const last: unknown = args.at(-1);
+    if (typeof last === 'function') {
+      const done = last as Callback;
+      args[args.length - 1] = (error: Error | null, result?: unknown) => {
+        this.#hangUpAfter(error);
+        done(error, result);
+      };
+    }
+    const outcome: unknown = super.query(...(args as [string]));
+    if (!(outcome instanceof Promise)) return outcome;
+    return outcome.catch((error: unknown) => {
+      this.#hangUpAfter(error);
+      throw error;
+    });
+  }
+
+  #hangUpAfter(error: unknown): void {
+    if (error instanceof Error && error.message === 'Query read timeout') {
+      (this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    }
+  }
+}
+
+/**
+ * The connection pool of one process.
+ *
+ * Nothing waits longer than {@link databaseTimeoutMs}: not for a connection, not for a statement (the server ends it), not for a silent
+ * server (the socket is dropped). Connections are opened on demand and closed when idle, so a restarted server is
+ * found again without a restart here.
+ */
+export function createKnex(options: { url: string; poolMax: number; logger?: Logger }): Knex {
+  const { url, poolMax, logger } = options;
+  const connection = {
+    connectionString: url,
+    application_name: 'identity-provider',
+    connectionTimeoutMillis: databaseTimeoutMs,
+    statement_timeout: databaseTimeoutMs,
+    query_timeout: databaseTimeoutMs + 500,
+    idle_in_transaction_session_timeout: 30_000,
+    keepAlive: true,
+    types,
+  };
+  const knex = createPool({
+    client: 'pg',
+    connection: connection as Knex.PgConnectionConfig,
+    acquireConnectionTimeout: databaseTimeoutMs,
+    pool: { min: 0, max: poolMax, idleTimeoutMillis: 30_000 },
+    log: {
+      warn: (message: string) => logger?.warn({ message }, 'database.pool'),
+      error: (message: string) => logger?.error({ message }, 'database.pool'),
+      debug: (message: string) => logger?.debug({ message }, 'database.pool'),
+      deprecate: (method: string) => logger?.debug({ method }, 'database.deprecated'),
+    },
+  });
+  const dialect = knex.client as { driver: typeof pg };
+  dialect.driver = { ...pg, Client: DeadlineClient };
+  return knex;
+}
