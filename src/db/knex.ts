@@ -5,6 +5,12 @@ import type { Logger } from 'pino';
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 export const databaseTimeoutMs = 5000;
 
+const limits = {
+  statement_timeout: databaseTimeoutMs,
+  query_timeout: databaseTimeoutMs + 500,
+  idle_in_transaction_session_timeout: 30_000,
+};
+
 const oid = { int8: 20, date: 1082 } as const;
 
 /** int8 as a number (counts and sizes here stay far below 2^53) and date as its text: a calendar day has no time zone. */
@@ -53,17 +59,15 @@ class DeadlineClient extends pg.Client {
  *
  * Nothing waits longer than {@link databaseTimeoutMs}: not for a connection, not for a statement (the server ends it), not for a silent
  * server (the socket is dropped). Connections are opened on demand and closed when idle, so a restarted server is
- * found again without a restart here.
+ * found again without a restart here. `unlimited` lifts the limit on statements, for migrations.
  */
-export function createKnex(options: { url: string; poolMax: number; logger?: Logger }): Knex {
-  const { url, poolMax, logger } = options;
+export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; logger?: Logger }): Knex {
+  const { url, poolMax, unlimited = false, logger } = options;
   const connection = {
     connectionString: url,
     application_name: 'identity-provider',
     connectionTimeoutMillis: databaseTimeoutMs,
-    statement_timeout: databaseTimeoutMs,
-    query_timeout: databaseTimeoutMs + 500,
-    idle_in_transaction_session_timeout: 30_000,
+    ...(!unlimited && limits),
     keepAlive: true,
     types,
   };

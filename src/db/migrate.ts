@@ -1,0 +1,89 @@
+import type { Knex } from 'knex';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { createKnex } from './knex.js';
+import { packageRoot } from './package-root.js';
+
+const directory = join(packageRoot, 'migrations');
+
+/** Names the lock among all advisory locks of the database ("migr" in ASCII). */
+const lockKey = 0x6d696772;
+
+/** A statement that rewrites a large table may take long, one that waits behind others must not make everything behind it wait too. */
+const lockTimeout = '10s';
+
+const source: Knex.MigrationSource<string> = {
+  getMigrations: () => migrationNames(),
+  getMigrationName: (name) => name,
+  async getMigration(name) {
+    const sql = await readFile(join(directory, `${name}.sql`), 'utf8');
+    return {
+      // Knex takes a bare question mark for a binding.
+      up: (transaction) => transaction.raw(sql.replaceAll('?', '\\?')),
+      down: () => Promise.reject(new Error(`migration ${name} can't be undone; restore a backup instead`)),
+    };
+  },
+};
+
+const migrations: Knex.MigratorConfig = { migrationSource: source, tableName: 'knex_migrations', disableMigrationsListValidation: true };
+
+async function migrationNames(): Promise<string[]> {
+  const files = await readdir(directory);
+  return files
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => file.slice(0, -'.sql'.length))
+    .sort();
+}
+
+/**
+ * Brings the database to the newest schema and returns the names of the migrations that ran.
+ *
+ * Each migration is one transaction, so a killed process leaves whole migrations behind. Replicas may start together: an
+ * advisory lock lets one migrate while the others wait. The server drops it with the connection, hence a killed
+ * process blocks nobody; Knex's own lock row is freed first, as only the holder of the advisory lock can own it.
+ * Migrations that only a newer release knows are left alone, so that an older replica can still start beside it.
+ */
+export async function migrate(knex: Knex, log?: Logger): Promise<string[]> {
+  const { connectionString } = (knex.client as Knex.Client).config.connection as { connectionString: string };
+  const dedicated = createKnex({ url: connectionString, poolMax: 1, unlimited: true, ...(log && { logger: log }) });
+  try {
+    await waitForLock(dedicated, log);
+    await dedicated.raw(`set statement_timeout = 0; set lock_timeout = '${lockTimeout}'`);
+    await dedicated.migrate.forceFreeMigrationsLock(migrations);
+    return await runPending(dedicated, log);
+  } finally {
+    await dedicated.destroy();
+  }
+}
+
+async function runPending(knex: Knex, log?: Logger): Promise<string[]> {
+  const done: string[] = [];
+  for (;;) {
+    const [, names] = (await knex.migrate.up(migrations)) as [number, string[]];
+    const [name] = names;
+    if (name === undefined) return done;
+    done.push(name);
+    log?.info({ migration: name }, 'database.migrated');
+  }
+}
+
+/** Asks again and again instead of waiting inside the server, where the open statement would hold up `create index concurrently`. */
+async function waitForLock(knex: Knex, log?: Logger): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const { rows } = await knex.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_lock(?) as locked', [lockKey]);
+    if (rows[0]?.locked) return;
+    if (attempt === 0) log?.info({}, 'database.migration_awaited');
+    await delay(100);
+  }
+}
+
+/** The migrations of this release that the database lacks: none means ready to serve. */
+export async function pendingMigrations(knex: Knex): Promise<string[]> {
+  const names = await migrationNames();
+  const { rows } = await knex.raw<{ rows: { exists: boolean }[] }>("select to_regclass('knex_migrations') is not null as exists");
+  if (!rows[0]?.exists) return names;
+  const applied = new Set(await knex('knex_migrations').pluck<string[]>('name'));
+  return names.filter((name) => !applied.has(name));
+}
