@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { TestProject } from 'vitest/node';
+import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.js';
+import { createKnex } from '../../src/db/knex.js';
+import { migrate } from '../../src/db/migrate.js';
+import { addressOf, administer } from './database.js';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server that test databases are made on, and the migrated database they are cloned from. */
+    postgres: { url: string; template: string };
+  }
+}
+
+/** What a crash would lose doesn't matter here. */
+const hasty = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+/** Runs once per `vitest`: one PostgreSQL for all test files (TEST_DATABASE_URL, or a throw-away one), one migrated template in it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env['TEST_DATABASE_URL'];
+  const server = given ? { url: given, stop: async () => undefined } : await startThrowAway();
+  const template = `identity_template_${randomBytes(6).toString('hex')}`;
+  try {
+    await administer(server.url, `create database ${template}`);
+    const knex = createKnex({ url: addressOf(server.url, template), poolMax: 2 });
+    await migrate(knex).finally(() => knex.destroy());
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  project.provide('postgres', { url: server.url, template });
+  return async () => {
+    await administer(server.url, `drop database if exists ${template} with (force)`);
+    await server.stop();
+  };
+}
+
+async function startThrowAway(): Promise<{ url: string; stop(): Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'identity-provider-test-'));
+  const remove = () => rm(dataDir, { recursive: true, force: true });
+  try {
+    const { url, stop } = await startEmbeddedPostgres({ dataDir, logger: pino({ level: 'warn' }), settings: hasty });
+    return { url, stop: () => stop().finally(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
