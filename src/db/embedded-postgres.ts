@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -27,7 +28,11 @@ type Options = {
   readonly logger: Logger;
   /** Settings of PostgreSQL that differ from the service's: tests trade durability for speed. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Where root keeps what the database user must reach when the checkout is closed to it; the first that works is taken. */
+  readonly systemDirs?: readonly string[];
 };
+
+const usualSystemDirs = ['/var/lib/identity-provider', '/var/tmp/identity-provider', join(tmpdir(), 'identity-provider')];
 
 /** What doesn't change between two starts of the server. */
 type Installation = Options & { binaries: Binaries; clusterDir: string; user: SystemUser; password: string };
@@ -56,11 +61,11 @@ export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedP
 }
 
 async function install(options: Options): Promise<Installation> {
-  const { dataDir, logger, settings = {} } = options;
+  const { dataDir, logger, settings = {}, systemDirs = usualSystemDirs } = options;
   await prepareDataDir(dataDir);
   const user = await chooseSystemUser(join(dataDir, 'postgres'));
-  const clusterDir = await locateCluster({ dataDir, user, logger });
-  const binaries = await locateBinaries(user, join(dataDir, 'postgresql'));
+  const clusterDir = await locateCluster({ dataDir, user, systemDirs, logger });
+  const binaries = await locateBinaries(user, user === null ? [join(dataDir, 'postgresql')] : systemDirs);
   const password = derive(await clusterSecret(dataDir, await clusterExists(clusterDir)), superuser);
   await prepareCluster({ clusterDir, binaries, user, password, durable: settings['fsync'] !== 'off' });
   return { dataDir, logger, settings, binaries, clusterDir, user, password };

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { tmpdir } from 'node:os';
 import { EmbeddedPostgresError } from './error.js';
 import { closedDirectory, nameOf, run, type SystemUser } from './system-user.js';
 
@@ -19,19 +18,13 @@ type Installation = { readonly native: string; readonly version: string };
 /**
  * Finds programs that the user can run: those of the installed package or, when a closed directory lies in the way or
  * the package can't be completed in place, a copy in a directory that the user can enter.
- * @param stageDir where an ordinary user keeps such a copy; root keeps it in a system directory.
+ * @param parents where such a copy may lie; the first that works is taken.
  */
-export async function locateBinaries(user: SystemUser, stageDir: string): Promise<Binaries> {
+export async function locateBinaries(user: SystemUser, parents: readonly string[]): Promise<Binaries> {
   const installed = await findInstallation();
   const complete = await hydrate(installed.native).catch(() => false);
   if (complete && (await isOpen(user, installed.native))) return probe(user, installed.native);
-  const parents = user === null ? [stageDir] : systemDirectories();
   return probe(user, await stage(user, installed, parents));
-}
-
-/** Where root keeps what the database user must reach; the first is the usual place, the rest serve read-only systems. */
-export function systemDirectories(): string[] {
-  return ['/var/lib/identity-provider', '/var/tmp/identity-provider', join(tmpdir(), 'identity-provider')];
 }
 
 async function findInstallation(): Promise<Installation> {

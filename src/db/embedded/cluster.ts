@@ -30,6 +30,7 @@ export async function prepareCluster(options: {
   durable: boolean;
 }): Promise<void> {
   const { clusterDir, binaries, user } = options;
+  await checkOwner(clusterDir, user);
   if (!(await clusterExists(clusterDir))) await makeCluster(options);
   const version = (await readFile(join(clusterDir, 'PG_VERSION'), 'utf8')).trim();
   if (version !== String(binaries.major)) {
@@ -38,7 +39,6 @@ export async function prepareCluster(options: {
         `move the directory away and load the dump into the new one, or run PostgreSQL ${version} yourself and set DATABASE_URL.`,
     );
   }
-  await checkOwner(clusterDir, user);
 }
 
 async function makeCluster({ clusterDir, binaries, user, password, durable }: Parameters<typeof prepareCluster>[0]): Promise<void> {
@@ -86,7 +86,9 @@ async function removeAbandoned(clusterDir: string): Promise<void> {
 
 /** PostgreSQL insists on owning its directory alone. A cluster that root copied (from a backup, say) is handed over. */
 async function checkOwner(clusterDir: string, user: SystemUser): Promise<void> {
-  const { uid, mode } = await stat(clusterDir);
+  const found = await stat(clusterDir).catch(() => null);
+  if (found === null) return;
+  const { uid, mode } = found;
   const expected = user?.uid ?? process.getuid?.();
   if (uid === 0 && user !== null) {
     for (const name of await readdir(clusterDir, { recursive: true })) await lchown(join(clusterDir, name), user.uid, user.gid);

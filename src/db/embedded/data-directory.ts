@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { packageRoot } from '../package-root.js';
-import { openOwnDirectory, systemDirectories } from './binaries.js';
+import { openOwnDirectory } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
 import { closedDirectory, nameOf, type SystemUser } from './system-user.js';
 
@@ -47,19 +47,26 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
  * directory above DATA_DIR is the administrator's word and refused, with one exception: a checkout that is closed as
  * a whole, such as one in root's home, keeps its default DATA_DIR, and the cluster lies in a system directory, linked from there.
  */
-export async function locateCluster(options: { dataDir: string; user: SystemUser; logger: Logger }): Promise<string> {
+export async function locateCluster(options: {
+  dataDir: string;
+  user: SystemUser;
+  systemDirs: readonly string[];
+  logger: Logger;
+}): Promise<string> {
   const dataDir = await realpath(options.dataDir);
   const path = join(dataDir, 'postgres');
   const found = await lstat(path).catch(() => null);
   if (found?.isSymbolicLink()) return followLink(path);
   if (options.user === null) return path;
 
-  const { mode } = await stat(dataDir);
-  if ((mode & 0o001) === 0) await chmod(dataDir, (mode & 0o777) | 0o001);
-  const closed = await closedDirectory(options.user, dataDir);
+  let closed = await closedDirectory(options.user, dataDir);
+  if (closed === dataDir) {
+    await chmod(dataDir, ((await stat(dataDir)).mode & 0o777) | 0o001);
+    closed = await closedDirectory(options.user, dataDir);
+  }
   if (closed === null) return path;
   if (found === null && isWithin(dataDir, packageRoot) && isWithin(packageRoot, closed)) {
-    await symlink(await makeClusterHome(options.user, dataDir), path).catch((error: NodeJS.ErrnoException) => {
+    await symlink(await makeClusterHome(options.user, dataDir, options.systemDirs), path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
     const target = await followLink(path);
@@ -85,9 +92,9 @@ async function followLink(link: string): Promise<string> {
   );
 }
 
-async function makeClusterHome(user: SystemUser, dataDir: string): Promise<string> {
+async function makeClusterHome(user: SystemUser, dataDir: string, parents: readonly string[]): Promise<string> {
   const problems: string[] = [];
-  for (const parent of systemDirectories()) {
+  for (const parent of parents) {
     try {
       await openOwnDirectory(user, parent);
       const home = await mkdtemp(join(parent, 'cluster-'));
@@ -105,7 +112,7 @@ async function makeClusterHome(user: SystemUser, dataDir: string): Promise<strin
 }
 
 function isWithin(path: string, directory: string): boolean {
-  return !relative(directory, path).startsWith('..');
+  return !/^\.\.(\/|$)/.test(relative(directory, path));
 }
 
 /** The secret that all passwords of the cluster derive from: made once, readable by this process's user alone. */
