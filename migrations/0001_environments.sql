@@ -48,6 +48,7 @@ create unique index custom_domains_primary on custom_domains (environment_id) wh
 -- What the processes keep in memory is dropped by name: NOTIFY at commit tells at once, and the row tells those that
 -- missed it (each process looks at the recent rows twice a second). Unlogged: after a crash every cache is empty anyway.
 create unlogged table cache_changes (
+  id uuid not null default gen_random_uuid(),
   changed_at timestamptz not null default clock_timestamp(),
   environment_id uuid not null,
   kind text not null

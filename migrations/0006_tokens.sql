@@ -79,3 +79,5 @@ create table revocations (
   primary key (environment_id, id)
 );
 create index revocations_expires_at on revocations (expires_at);
+create index access_tokens_user on access_tokens (environment_id, user_id) where user_id is not null;
+create index authorization_codes_user on authorization_codes (environment_id, user_id);

@@ -94,12 +94,22 @@ create function uuid_v7(at timestamptz) returns uuid language sql volatile as $$
 $$;
 
 -- Stores an event and one delivery for each of the given webhooks that is still enabled, and wakes the outbox at commit.
+-- Without `subscribers` it looks for them itself; the hot path hands in the ones it remembers.
 -- Called inside the statement or transaction of the change itself (spec: both or neither).
 create function store_event(environment uuid, event uuid, type text, at timestamptz, text_body text, subscribers uuid[])
 returns integer language plpgsql as $$
 declare
   stored integer;
 begin
+  if subscribers is null then
+    subscribers := array(
+      select w.id from webhooks w
+      where w.environment_id = environment and w.status = 'enabled'
+        and (type = any (w.events) or ('*' = any (w.events) and type <> 'token.issued')));
+  end if;
+  if cardinality(subscribers) = 0 then
+    return 0;
+  end if;
   insert into events (environment_id, id, event_type, occurred_at, body) values (environment, event, type, at, text_body);
   insert into webhook_deliveries
     (environment_id, id, webhook_id, event_id, event_type, payload, next_attempt_at, created_at, updated_at)
@@ -133,3 +143,29 @@ create table mails (
 );
 create index mails_due on mails (next_attempt_at, id) where next_attempt_at is not null;
 create index mails_created_at on mails (environment_id, created_at desc, id desc);
+
+-- The token.issued event, built in the database so that issuing a token and storing its event stay one statement.
+create function store_token_issued(
+  environment uuid, event uuid, at timestamptz, subscribers uuid[], jti uuid, token_format text, grant_type text, client_id text,
+  user_id uuid, session_id uuid, scope text, audience text, lifetime integer, refresh_token_issued boolean)
+returns integer language sql as $$
+  select store_event(environment, event, 'token.issued', at, json_build_object(
+    'event', 'token.issued',
+    'event_id', event,
+    'timestamp', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    'environment_id', environment,
+    'data', json_build_object(
+      'id', jti,
+      'token_type', 'Bearer',
+      'token_format', token_format,
+      'grant_type', grant_type,
+      'client_id', client_id,
+      'user_id', user_id,
+      'session_id', session_id,
+      'scope', scope,
+      'audience', audience,
+      'issued_at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      'expires_at', to_char((at + make_interval(secs => lifetime)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      'expires_in', lifetime,
+      'refresh_token_issued', refresh_token_issued))::text, subscribers)
+$$;

@@ -1,0 +1,107 @@
+import type { Request, Response } from 'express';
+import { clientOf, type Client } from '../core/clients.js';
+import { provePassword } from '../core/login.js';
+import { listEnabledConnections } from '../db/tables/connections.js';
+import { PageError } from '../errors.js';
+import { csrfToken } from '../http/csrf.js';
+import { errorTexts } from '../http/error-texts.js';
+import { queryOf, wantsJson } from '../http/form.js';
+import { basePage, formActionSource, type PageConnection } from '../http/pages.js';
+import { pendingOf, safeReturnTo } from '../http/return-to.js';
+import { signIn } from '../http/sign-in.js';
+import type { Web } from '../http/web.js';
+import { userDocument } from './user-document.js';
+
+const home = '/account';
+
+/** The application that waits for this sign-in, if the return path leads to a pending authorization request. */
+export async function pendingClient(req: Request, return_to: string | null): Promise<Client | null> {
+  const client_id = pendingOf(req, return_to)?.parameters['client_id'];
+  return client_id === undefined ? null : clientOf(req.ctx, client_id);
+}
+
+/** Chromium applies `form-action` to redirects that follow a form post, so the pending client's redirect target is named there. */
+export function pendingFormAction(req: Request, return_to: string | null): string[] {
+  const uri = pendingOf(req, return_to)?.parameters['redirect_uri'];
+  return uri !== undefined && URL.canParse(uri) ? [formActionSource(uri)] : [];
+}
+
+/** The enabled connections as buttons. */
+export async function connectionButtons(req: Request): Promise<PageConnection[]> {
+  const { ctx } = req;
+  const rows = await ctx.cache.get(ctx.environment.id, 'connections', 'enabled', () => listEnabledConnections(ctx.scope));
+  return (rows ?? []).map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageConnection['strategy'] }));
+}
+
+async function renderLogin(
+  web: Web,
+  req: Request,
+  res: Response,
+  state: { return_to: string | null; email: string; errors?: Record<string, string>; status?: number },
+): Promise<void> {
+  const { environment } = req.ctx;
+  const client = await pendingClient(req, state.return_to);
+  web.renderPage(
+    res,
+    'account/login',
+    {
+      ...basePage(environment, {
+        title: client ? `Sign in to ${client.name}` : 'Sign in',
+        request_id: req.request_id,
+        csrf_token: csrfToken(req, res),
+      }),
+      client: client && { name: client.name, logo_uri: client.logo_uri },
+      return_to: state.return_to ?? '',
+      connections: await connectionButtons(req),
+      registration_enabled: environment.registration_enabled,
+      values: { email: state.email },
+      errors: state.errors,
+    },
+    { status: state.status ?? 200, formAction: pendingFormAction(req, state.return_to) },
+  );
+}
+
+/** Whether the pending request wants a sign-in that happens now, so that an earlier session doesn't do. */
+function wantsFreshLogin(req: Request, return_to: string | null): boolean {
+  const pending = pendingOf(req, return_to);
+  if (!pending || !req.session) return false;
+  const { prompt, max_age, id_token_hint } = pending.parameters;
+  const demanding = (prompt ?? '').split(' ').some((word) => word === 'login' || word === 'select_account') || max_age !== undefined || id_token_hint !== undefined;
+  return demanding && req.session.authenticated_at.getTime() < pending.at;
+}
+
+/** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */
+export function loginPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const query = queryOf(req);
+    const return_to = safeReturnTo(query.get('return_to'));
+    if (req.session && !wantsFreshLogin(req, return_to)) return res.redirect(303, return_to ?? home);
+    await renderLogin(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 255) ?? '' });
+  };
+}
+
+const text = (value: unknown) => (typeof value === 'string' ? value : '');
+
+/** POST /login (decisions 4): one answer and one time for every failed sign-in. */
+export function login(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const body = req.body as Record<string, unknown>;
+    const [email, password, return_to] = [text(body['email']), text(body['password']), safeReturnTo(body['return_to'])];
+    if (password.length > 4096) throw new PageError(400, 'invalid_request', 'The password is too long.');
+    const verdict = await provePassword(req.ctx, email, password);
+    req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
+    if (verdict.outcome !== 'ok') {
+      const [status, code] = verdict.outcome === 'blocked' ? ([403, 'account_blocked'] as const) : ([401, 'invalid_credentials'] as const);
+      req.ctx.logger.info({ request_id: req.request_id, environment_id: req.ctx.environment.id, outcome: code }, 'login.refused');
+      if (wantsJson(req)) throw new PageError(status, code, errorTexts[code]);
+      return renderLogin(web, req, res, { return_to, email, errors: { form: errorTexts[code] }, status });
+    }
+    await signIn(req, res, verdict.user.id, ['pwd']);
+    const redirect_uri = return_to ?? home;
+    if (wantsJson(req)) {
+      res.set('Cache-Control', 'no-store').json({ user: userDocument(verdict.user), redirect_to: redirect_uri });
+      return;
+    }
+    res.redirect(303, redirect_uri);
+  };
+}

@@ -1,0 +1,35 @@
+import type { Request, Response } from 'express';
+import { transaction } from '../core/context.js';
+import { endSessions } from '../core/sessions.js';
+import { clearSessionCookie } from '../http/browser-session.js';
+import { csrfToken } from '../http/csrf.js';
+import { queryOf, wantsJson } from '../http/form.js';
+import { basePage } from '../http/pages.js';
+import { safeReturnTo } from '../http/return-to.js';
+import type { Web } from '../http/web.js';
+
+/** GET /logout: asks, because a link alone must not sign anybody out. */
+export function logoutPage(web: Web) {
+  return (req: Request, res: Response): void => {
+    const return_to = safeReturnTo(queryOf(req).get('return_to'));
+    if (!req.session) return res.redirect(303, '/login');
+    const { user_email: email, user_first_name, user_last_name } = req.session;
+    const name = [user_first_name, user_last_name].filter(Boolean).join(' ');
+    const base = basePage(req.ctx.environment, { title: 'Sign out', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+    web.renderPage(res, 'account/logout', { ...base, user: { email, name }, return_to: return_to ?? '' });
+  };
+}
+
+/** POST /logout: ends the session and what was issued in it; also fine for somebody who isn't signed in. */
+export async function logout(req: Request, res: Response): Promise<void> {
+  const { session } = req;
+  if (session) await transaction(req.ctx, (tx) => endSessions(tx, { id: session.id }, 'logout'));
+  clearSessionCookie(req, res);
+  const body = req.body as Record<string, unknown>;
+  const return_to = safeReturnTo(body['return_to']) ?? '/login';
+  if (wantsJson(req)) {
+    res.set('Cache-Control', 'no-store').json({ redirect_to: return_to });
+    return;
+  }
+  res.redirect(303, return_to);
+}

@@ -1,0 +1,52 @@
+import express, { type Express } from 'express';
+import { accountRouter } from './account/router.js';
+import type { Deps } from './core/context.js';
+import { PageError } from './errors.js';
+import { environment } from './http/environment.js';
+import { healthz, metrics, readyz, type Lifecycle } from './http/health.js';
+import { homePage } from './http/home.js';
+import { createPageRenderer } from './http/pages.js';
+import { openRateLimitStore } from './http/rate-limits.js';
+import { createLimiter } from './http/rate-limiter.js';
+import { renderErrors } from './http/render-errors.js';
+import { requestId } from './http/request-id.js';
+import { createAssets } from './http/static.js';
+import type { Web } from './http/web.js';
+import { metadataRouter, oauthRouter } from './oauth/router.js';
+
+/** The service as an Express app, and what must be closed after it. */
+export type Service = { readonly app: Express; readonly web: Web; close(): Promise<void> };
+
+/** Builds the app: the order of middleware and routers is the map of the service. */
+export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }): Service {
+  const { config } = deps;
+  const store = openRateLimitStore(config.rateLimits, {
+    knex: deps.knex,
+    clock: deps.clock,
+    onError: (error) => deps.logger.warn({ err: error }, 'rate_limits.store'),
+  });
+  const limiter = createLimiter({ store, enabled: config.rateLimits.enabled });
+  const assets = createAssets();
+  const web: Web = { deps, assets, limiter, ...createPageRenderer({ assets }) };
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('trust proxy', config.trustProxy);
+  app.set('case sensitive routing', true);
+
+  app.use(requestId(deps));
+  app.get('/healthz', healthz);
+  app.get('/readyz', readyz(deps, lifecycle));
+  app.get('/metrics', metrics(deps));
+  app.use(assets.handler);
+  app.use(environment(deps));
+  app.use(metadataRouter());
+  app.use(oauthRouter(web));
+  app.use(accountRouter(web));
+  app.get('/', homePage(web));
+  app.use((_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
+  app.use(renderErrors(web));
+  return { app, web, close: () => limiter.close() };
+}

@@ -1,0 +1,72 @@
+import { findApiResourceByIdentifier, type ApiResourceRow } from '../db/tables/api_resources.js';
+import { findClientGrant, type ClientGrantRow } from '../db/tables/client_grants.js';
+import { findClient, type ClientRow } from '../db/tables/clients.js';
+import { listPermissionsOfResource } from '../db/tables/permissions.js';
+import { digest, equalDigests } from '../lib/digest.js';
+import type { Context } from './context.js';
+
+/** A client as the endpoints see it. */
+export type Client = ClientRow;
+
+/** An API resource with the names of its permissions, which are its scopes. */
+export type ApiResource = ApiResourceRow & { readonly permissions: readonly string[] };
+
+/** The client, remembered until it changes; a disabled one too, the caller decides. */
+export async function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
+  if (client_id.length > 255) return null;
+  return ctx.cache.get(ctx.environment.id, 'clients', client_id, () => findClient(ctx.scope, client_id));
+}
+
+/** The client if it is enabled, else null. */
+export async function enabledClient(ctx: Context, client_id: string): Promise<Client | null> {
+  const client = await clientOf(ctx, client_id);
+  return client?.status === 'enabled' ? client : null;
+}
+
+/** The resource of the identifier with its permissions, remembered until one of them changes. */
+export async function apiResourceOf(ctx: Context, identifier: string): Promise<ApiResource | null> {
+  if (identifier.length > 2048) return null;
+  return ctx.cache.get(ctx.environment.id, 'api_resources', identifier, async () => {
+    const row = await findApiResourceByIdentifier(ctx.scope, identifier);
+    if (!row) return null;
+    const permissions = await listPermissionsOfResource(ctx.scope, row.id);
+    return { ...row, permissions: permissions.map((permission) => permission.name) };
+  });
+}
+
+/** What the client may have of the resource for itself, remembered until the grant changes. */
+export async function clientGrantOf(ctx: Context, client_id: string, resource: ApiResource): Promise<ClientGrantRow | null> {
+  return ctx.cache.get(ctx.environment.id, 'client_grants', `${client_id} ${resource.id}`, () => findClientGrant(ctx.scope, client_id, resource.id));
+}
+
+const nothing = digest('');
+
+function matches(client: Client | null, presented: Buffer, now: Date): boolean {
+  const current = equalDigests(presented, client?.secret_digest ?? nothing) && client?.secret_digest != null;
+  const earlier = equalDigests(presented, client?.previous_secret_digest ?? nothing) && client?.previous_secret_digest != null;
+  const stillLive = client?.previous_secret_expires_at != null && client.previous_secret_expires_at > now;
+  return current || (earlier && stillLive);
+}
+
+const rereadPauseMs = 1_000;
+
+/**
+ * The enabled client whose secret it is, or null. A secret that doesn't fit what is remembered is compared once more
+ * with the row itself, so that a secret rotated on another replica a moment ago works at once; at most once a second per
+ * client, lest guesses become statements.
+ */
+export async function clientBySecret(ctx: Context, client_id: string, secret: string): Promise<Client | null> {
+  const presented = digest(secret);
+  const now = ctx.clock.now();
+  let client = await clientOf(ctx, client_id);
+  if (client && !matches(client, presented, now)) {
+    const reread = await ctx.cache.get(ctx.environment.id, 'rereads', client_id, async () => ({ allowedAt: 0 }));
+    if (reread && now.getTime() >= reread.allowedAt) {
+      reread.allowedAt = now.getTime() + rereadPauseMs;
+      ctx.cache.forget(ctx.environment.id, 'clients', client_id);
+      client = await clientOf(ctx, client_id);
+    }
+  }
+  const known = matches(client, presented, now);
+  return known && client?.status === 'enabled' ? client : null;
+}

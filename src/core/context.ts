@@ -1,0 +1,63 @@
+import type { Knex } from 'knex';
+import type { Logger } from 'pino';
+import type { Config } from '../config.js';
+import { createScope, type Scope } from '../db/scope.js';
+import type { Sealer } from '../lib/seal.js';
+import type { Clock } from '../platform/clock.js';
+import type { GuardedFetch } from '../platform/fetch.js';
+import type { Mailer } from '../platform/mailer.js';
+import type { Metrics } from '../platform/metrics.js';
+import type { Cache } from './cache.js';
+import type { Environment } from './environments.js';
+import type { PasswordHasher } from './passwords.js';
+
+/** What the whole process shares, built once in `main.ts` (tests build the same with fakes at `platform/` only). */
+export type Deps = {
+  readonly config: Config;
+  readonly knex: Knex;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly mailer: Mailer | null;
+  readonly fetch: GuardedFetch;
+  readonly metrics: Metrics;
+  readonly cache: Cache;
+  readonly sealer: Sealer;
+  readonly passwords: PasswordHasher;
+};
+
+/** Deps plus the environment that the work belongs to; what every operation takes first. */
+export type Context = Deps & {
+  readonly environment: Environment;
+  readonly scope: Scope;
+};
+
+/** A context of the environment, outside any transaction. */
+export function createContext(deps: Deps, environment: Environment): Context {
+  return { ...deps, environment, scope: createScope(deps.knex, environment.id) };
+}
+
+/** Postgres' words for "try that again": serialization failure and deadlock. */
+const retryable = new Set(['40001', '40P01']);
+const maxTries = 4;
+
+/**
+ * Runs `work` in one transaction and hands it a context of the same type whose scope holds the transaction. Hashing,
+ * signing and HTTP don't belong inside; a refusal that must leave a trace is returned from `work` and thrown by the caller
+ * after commit. A deadlock or serialization failure is tried again.
+ */
+export async function transaction<T>(ctx: Context, work: (tx: Context) => Promise<T>): Promise<T> {
+  if ('isTransaction' in ctx.scope.knex && ctx.scope.knex.isTransaction) return work(ctx);
+  for (let attempt = 1; ; attempt++) {
+    const touched = new Set<string>();
+    try {
+      const result = await ctx.scope.knex.transaction((trx: Knex.Transaction) =>
+        work({ ...ctx, scope: { environment_id: ctx.scope.environment_id, knex: trx, touched } }),
+      );
+      for (const kind of touched) ctx.cache.invalidate(ctx.environment.id, kind);
+      return result;
+    } catch (error) {
+      const code = (error as { code?: unknown }).code;
+      if (attempt >= maxTries || typeof code !== 'string' || !retryable.has(code)) throw error;
+    }
+  }
+}

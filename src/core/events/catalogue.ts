@@ -1,0 +1,169 @@
+import { z } from 'zod';
+
+const text = z.string();
+const nullable = z.string().nullable();
+const time = z.iso.datetime();
+const uuid = z.uuid();
+const previous = { previous_attributes: z.record(z.string(), z.unknown()) };
+
+const user = {
+  id: uuid,
+  first_name: nullable,
+  last_name: nullable,
+  email: text,
+  email_verified: z.boolean(),
+  status: z.enum(['active', 'blocked']),
+  external_id: nullable,
+  locale: nullable,
+  picture: nullable,
+  roles: z.array(text),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: time,
+  updated_at: time,
+};
+const passwordChange = { id: uuid, first_name: nullable, last_name: nullable, email: text, sessions_revoked: z.boolean(), changed_at: time };
+const role = { id: uuid, name: text, description: nullable, is_default: z.boolean(), permissions: z.array(text), created_at: time, updated_at: time };
+const permission = {
+  id: uuid,
+  name: text,
+  description: nullable,
+  api_resource_id: uuid,
+  api_resource_identifier: text,
+  created_at: time,
+  updated_at: time,
+};
+const client = {
+  id: text,
+  client_id: text,
+  name: text,
+  application_type: z.enum(['web', 'spa', 'native', 'machine']),
+  token_endpoint_auth_method: text,
+  redirect_uris: z.array(text),
+  grant_types: z.array(text),
+  scopes: z.array(text).nullable(),
+  first_party: z.boolean(),
+  status: z.enum(['enabled', 'disabled']),
+  created_at: time,
+  updated_at: time,
+};
+const environment = {
+  id: uuid,
+  name: text,
+  slug: text,
+  kind: text,
+  session_lifetime: z.int(),
+  session_idle_lifetime: z.int().nullable(),
+  default_access_token_lifetime: z.int(),
+  id_token_lifetime: z.int(),
+  refresh_token_lifetime: z.int(),
+  refresh_token_idle_lifetime: z.int(),
+  branding: z.record(z.string(), z.unknown()),
+  support_email: nullable,
+  auth_settings: z.object({
+    registration_enabled: z.boolean(),
+    password_min_length: z.int(),
+    otp_lifetime: z.int(),
+    otp_max_attempts: z.int(),
+    lockout_threshold: z.int(),
+    lockout_lifetime: z.int(),
+    allowed_email_domains: z.array(text),
+  }),
+  created_at: time,
+  updated_at: time,
+};
+const actor = z.object({ actor_kind: z.enum(['user', 'client', 'system']), actor_id: nullable });
+
+/**
+ * The event types (interface.md "Events") with the schema of each payload's `data`. The webhook enum, the typed `emit`,
+ * `/api/event_types` and docs/events.md follow from this list.
+ */
+export const catalogue = {
+  'user.created': { description: 'A user is created via the API.', data: z.object({ ...user, created_by: actor }) },
+  'user.registered': {
+    description: 'A user registers through the login flow.',
+    data: z.object({ ...user, registration_method: z.enum(['email_otp', 'sso']), connection_id: uuid.nullable(), client_id: nullable }),
+  },
+  'user.updated': { description: "A user's profile is updated.", data: z.object({ ...user, ...previous }) },
+  'user.password_reset': {
+    description: "A user's password is reset.",
+    data: z.object({ ...passwordChange, initiated_by: z.enum(['user', 'admin']) }),
+  },
+  'user.password_changed': { description: 'A user changes their password.', data: z.object(passwordChange) },
+  'role.created': { description: 'A role is created.', data: z.object(role) },
+  'role.updated': { description: 'A role is updated.', data: z.object({ ...role, ...previous }) },
+  'permission.created': { description: 'A permission is created.', data: z.object(permission) },
+  'permission.updated': { description: 'A permission is updated.', data: z.object({ ...permission, ...previous }) },
+  'client.registered': { description: 'An OAuth client is registered.', data: z.object(client) },
+  'client.updated': { description: 'An OAuth client is updated.', data: z.object({ ...client, ...previous }) },
+  'token.issued': {
+    description: 'An access token is issued.',
+    data: z.object({
+      id: uuid,
+      token_type: z.literal('Bearer'),
+      token_format: z.enum(['jwt', 'opaque']),
+      grant_type: text,
+      client_id: text,
+      user_id: uuid.nullable(),
+      session_id: uuid.nullable(),
+      scope: text,
+      audience: text,
+      issued_at: time,
+      expires_at: time,
+      expires_in: z.int(),
+      refresh_token_issued: z.boolean(),
+    }),
+  },
+  'signing_key.generated': {
+    description: 'A new signing key is generated.',
+    data: z.object({ id: text, kid: text, algorithm: text, status: text, public_jwk: z.record(z.string(), z.unknown()), created_at: time }),
+  },
+  'signing_key.deactivated': {
+    description: 'A signing key is deactivated.',
+    data: z.object({
+      id: text,
+      kid: text,
+      algorithm: text,
+      status: z.literal('deactivated'),
+      deactivated_at: time,
+      reason: z.enum(['rotation', 'manual']),
+      replaced_by: nullable,
+    }),
+  },
+  'environment.updated': { description: "An environment's settings are updated.", data: z.object({ ...environment, ...previous }) },
+  'custom_domain.created': {
+    description: 'A custom domain is added.',
+    data: z.object({
+      id: uuid,
+      domain: text,
+      status: text,
+      is_primary: z.boolean(),
+      verification_records: z.array(z.object({ record_kind: text, name: text, value: text })),
+      created_at: time,
+    }),
+  },
+  'custom_domain.deleted': {
+    description: 'A custom domain is removed.',
+    data: z.object({ id: uuid, domain: text, status: text, is_primary: z.boolean(), deleted_at: time }),
+  },
+  'webhook.test': {
+    description: 'A test delivery is sent, with a sample payload.',
+    data: z.object({
+      id: uuid,
+      webhook_name: text,
+      url: text,
+      message: text,
+      triggered_by: actor,
+      sample: z.literal(true),
+      subscribed_events: z.array(text),
+    }),
+  },
+} as const;
+
+/** The name of an event type. */
+export type EventType = keyof typeof catalogue;
+
+/** The `data` member of an event type's payload. */
+export type EventData<Type extends EventType> = z.infer<(typeof catalogue)[Type]['data']>;
+
+/** Every event type by name. */
+export const eventTypes = Object.keys(catalogue) as EventType[];

@@ -1,0 +1,60 @@
+import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { deleteExpired, expiringTables } from '../db/tables/expiring.js';
+import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
+import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
+import type { Deps } from './context.js';
+
+const batch = 1_000;
+const maxBatchesPerPass = 50;
+const pauseMs = 30_000;
+
+/**
+ * One pass over what has expired: batches of a thousand rows by the index on their expiry, a bounded number of batches, one replica at
+ * a time. @returns how many rows went, by table.
+ */
+export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock'>): Promise<Record<string, number>> {
+  const gone: Record<string, number> = {};
+  await tryAdvisoryLock(deps.knex, 'janitor', async () => {
+    gone['cache_changes'] = await deleteOldCacheChanges(deps.knex);
+    gone['rate_limits'] = await deleteExpiredRateLimits(deps.knex, batch);
+    for (const table of expiringTables) {
+      let total = 0;
+      for (let i = 0; i < maxBatchesPerPass; i++) {
+        const deleted = await deleteExpired(deps.knex, table, deps.clock.now(), batch);
+        total += deleted;
+        if (deleted < batch) break;
+      }
+      gone[table.name] = total;
+    }
+  });
+  return gone;
+}
+
+/** A loop that can be told to stop and then waits for what it is doing. */
+export type Loop = { stop(): Promise<void> };
+
+/** Runs passes until stopped. */
+export function startJanitor(deps: Deps): Loop {
+  let timer: NodeJS.Timeout | null = null;
+  let stopped = false;
+  let running: Promise<unknown> = Promise.resolve();
+  const next = () => {
+    if (stopped) return;
+    timer = setTimeout(
+      () => {
+        running = janitorPass(deps)
+          .catch((error: unknown) => deps.logger.warn({ err: error }, 'janitor.failed'))
+          .finally(next);
+      },
+      pauseMs * (0.5 + Math.random()),
+    );
+  };
+  next();
+  return {
+    async stop() {
+      stopped = true;
+      if (timer) clearTimeout(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { findUserByEmailKey, recordFailedLogin, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
+import { normalizeEmail } from '../lib/email-address.js';
+import type { Context } from './context.js';
+
+/** What proving a password came to. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
+export type PasswordVerdict = { readonly outcome: 'ok'; readonly user: UserRow } | { readonly outcome: 'invalid' } | { readonly outcome: 'blocked' };
+
+/**
+ * Checks an address and a password. Every refusal costs one hash, real or decoy, and one statement that writes or could have. Wrong
+ * passwords are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the right
+ * password too. Recovery and live sessions go on meanwhile.
+ */
+export async function provePassword(ctx: Context, email: string, password: string): Promise<PasswordVerdict> {
+  const address = normalizeEmail(email);
+  const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
+  const now = ctx.clock.now();
+  const locked = user?.locked_until != null && user.locked_until > now;
+  if (!user?.password_hash) {
+    await ctx.passwords.verifyDecoy(password);
+    await recordFailedLogin(ctx.scope, nobody, ctx.environment.lockout_threshold, now);
+    return { outcome: 'invalid' };
+  }
+  const right = await ctx.passwords.verify(user.password_hash, password);
+  if (!right || locked) {
+    const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
+    await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
+    return { outcome: 'invalid' };
+  }
+  if (user.status !== 'active') return { outcome: 'blocked' };
+  if (ctx.passwords.needsRehash(user.password_hash)) {
+    await updateUser(ctx.scope, user.id, { password_hash: await ctx.passwords.hash(password) });
+  }
+  await recordLogin(ctx.scope, user.id, now);
+  return { outcome: 'ok', user };
+}
+
+/** An id that no user has: the refusal of a stranger makes the same statement as that of a user. */
+const nobody = '00000000-0000-7000-8000-000000000000';

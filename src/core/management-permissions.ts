@@ -1,0 +1,28 @@
+/** The collections of the Management API; each has the permissions `{collection}:read` and `{collection}:write`. */
+export const managementCollections = [
+  'users',
+  'roles',
+  'permissions',
+  'clients',
+  'client_grants',
+  'api_resources',
+  'connections',
+  'signing_keys',
+  'sessions',
+  'environments',
+  'custom_domains',
+  'webhooks',
+  'event_types',
+  'audit_logs',
+] as const;
+
+/** Collections that nobody writes through the API. */
+const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs']);
+
+/** Every permission of the built-in Management API resource. */
+export const managementPermissions: readonly string[] = managementCollections.flatMap((collection) =>
+  readOnly.has(collection) ? [`${collection}:read`] : [`${collection}:read`, `${collection}:write`],
+);
+
+/** The role that holds all of them. */
+export const administratorRole = 'administrator';

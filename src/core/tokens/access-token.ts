@@ -1,0 +1,179 @@
+import {
+  findAccessToken,
+  findAccessTokenWithUser,
+  findJwtStanding,
+  findJwtStandingWithUser,
+  type TokenStanding,
+  type UserWithRoles,
+} from '../../db/tables/access_tokens.js';
+import { digest } from '../../lib/digest.js';
+import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
+import { enabledClient, type Client } from '../clients.js';
+import type { Context } from '../context.js';
+import { keyRing } from '../signing-keys.js';
+import { signJwt, verifyJwt } from './formats/jwt.js';
+
+/** What an access token that is good right now says. */
+export type ActiveToken = {
+  readonly format: 'jwt' | 'opaque';
+  readonly jti: string;
+  readonly grant_id: string | null;
+  readonly client: Client;
+  readonly sub: string;
+  /** Null for a client acting for itself. */
+  readonly user_id: string | null;
+  readonly session_id: string | null;
+  readonly scope: string;
+  readonly audience: string;
+  readonly issuer: string;
+  /** The `claims` request parameter's userinfo part (OIDC Core 5.5). */
+  readonly claims: Record<string, unknown> | null;
+  readonly issued_at: Date;
+  readonly expires_at: Date;
+};
+
+/** A value for an access token to come: an opaque one is known by its digest, a JWT by its jti. */
+export type TokenSeed = { readonly jti: string; readonly value: string; readonly digest: Buffer };
+
+/** Makes the random parts of an access token before it is known what it will say. */
+export function seedAccessToken(ctx: Context): TokenSeed {
+  const value = randomToken('at_');
+  return { jti: uuidv7(ctx.clock.now().getTime()), value, digest: digest(value) };
+}
+
+/** What a JWT access token is to say (RFC 9068 2.2); times in seconds are added here. */
+export type AccessTokenContent = {
+  readonly seed: TokenSeed;
+  readonly format: 'jwt' | 'opaque';
+  readonly sub: string;
+  readonly client_id: string;
+  readonly scope: string;
+  readonly audience: string;
+  readonly lifetime: number;
+  readonly issued_at: Date;
+  readonly grant_id?: string;
+  readonly session_id?: string;
+  readonly auth_time?: Date;
+  readonly acr?: string | null;
+  readonly amr?: readonly string[];
+  /** Permissions of the API resource; left out for tokens without one. */
+  readonly permissions?: readonly string[];
+};
+
+const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
+
+/** The value to hand out: the opaque seed, or the signed JWT (RFC 9068). */
+export async function accessTokenValue(ctx: Context, content: AccessTokenContent): Promise<string> {
+  if (content.format === 'opaque') return content.seed.value;
+  const iat = seconds(content.issued_at);
+  return signJwt(await keyRing(ctx), 'at+jwt', {
+    iss: ctx.environment.issuer,
+    sub: content.sub,
+    aud: content.audience,
+    exp: iat + content.lifetime,
+    iat,
+    nbf: iat,
+    jti: content.seed.jti,
+    client_id: content.client_id,
+    scope: content.scope,
+    auth_time: content.auth_time && seconds(content.auth_time),
+    acr: content.acr ?? undefined,
+    amr: content.amr && content.amr.length > 0 ? content.amr : undefined,
+    sid: content.session_id,
+    gid: content.grant_id,
+    permissions: content.permissions,
+  });
+}
+
+type Found = { claims: Omit<ActiveToken, 'client'> & { client_id: string }; standing: TokenStanding; user: UserWithRoles | null };
+
+const isSeconds = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value < 1e11;
+const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
+
+/** A few seconds of difference between the replicas' clocks. */
+const skewSeconds = 5;
+
+async function readJwt(ctx: Context, token: string): Promise<Found['claims'] | null> {
+  const claims = verifyJwt(await keyRing(ctx), 'at+jwt', token);
+  if (!claims) return null;
+  const { iss, aud, exp, iat, nbf } = claims;
+  const sub = text(claims['sub']);
+  const client_id = text(claims['client_id']);
+  const jti = uuid(claims['jti']);
+  if (typeof iss !== 'string' || !ctx.environment.issuers.includes(iss) || typeof aud !== 'string') return null;
+  if (!isSeconds(exp) || !isSeconds(iat) || !isSeconds(nbf) || sub === null || client_id === null || jti === null) return null;
+  const now = seconds(ctx.clock.now());
+  if (exp <= now || nbf > now + skewSeconds || iat > now + skewSeconds) return null;
+  const session_id = uuid(claims['sid']);
+  const grant_id = uuid(claims['gid']);
+  return {
+    format: 'jwt',
+    jti,
+    grant_id,
+    client_id,
+    sub,
+    user_id: sub === client_id ? null : uuid(sub),
+    session_id,
+    scope: text(claims['scope']) ?? '',
+    audience: aud,
+    issuer: iss,
+    claims: null,
+    issued_at: new Date(iat * 1000),
+    expires_at: new Date(exp * 1000),
+  };
+}
+
+const isJwt = (token: string) => token.includes('.');
+
+async function find(ctx: Context, token: string, withUser: boolean): Promise<Found | null> {
+  if (isJwt(token)) {
+    const claims = await readJwt(ctx, token);
+    if (!claims) return null;
+    const ids = claims.grant_id === null ? [claims.jti] : [claims.jti, claims.grant_id];
+    const key = { ids, user_id: claims.user_id, session_id: claims.session_id };
+    if (withUser) {
+      const { standing, user } = await findJwtStandingWithUser(ctx.scope, key);
+      return { claims, standing, user };
+    }
+    return { claims, standing: await findJwtStanding(ctx.scope, key), user: null };
+  }
+  if (!/^at_[\w-]{43}$/.test(token)) return null;
+  const found = withUser
+    ? await findAccessTokenWithUser(ctx.scope, digest(token))
+    : await findAccessToken(ctx.scope, digest(token)).then((row) => row && { token: row, user: null });
+  if (!found) return null;
+  const { token: row, user } = found;
+  const { user_status, session_revoked_at, revoked, ...stored } = row;
+  const claims = { ...stored, format: 'opaque' as const, sub: row.user_id ?? row.client_id, issuer: ctx.environment.issuer };
+  return { claims, standing: { user_status, session_revoked_at, revoked }, user };
+}
+
+function stands(ctx: Context, { claims, standing }: Found): boolean {
+  if (claims.expires_at <= ctx.clock.now() || standing.revoked) return false;
+  if (claims.user_id !== null && standing.user_status !== 'active') return false;
+  const outlivesSession = claims.scope.split(' ').includes('offline_access');
+  return standing.session_revoked_at === null || outlivesSession;
+}
+
+async function activate(ctx: Context, found: Found | null): Promise<ActiveToken | null> {
+  if (!found || !stands(ctx, found)) return null;
+  const { client_id, ...claims } = found.claims;
+  const client = await enabledClient(ctx, client_id);
+  return client && { ...claims, client };
+}
+
+/**
+ * The access token if it is good right now: signature or digest, time, revocation, and that its user, session and client
+ * still stand. One statement; the client comes from memory. Null for everything else, whatever the reason.
+ */
+export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | null> {
+  return activate(ctx, await find(ctx, token, false));
+}
+
+/** The same with the user's row and role names, still in one statement. */
+export async function findActiveTokenWithUser(ctx: Context, token: string): Promise<{ token: ActiveToken; user: UserWithRoles | null } | null> {
+  const found = await find(ctx, token, true);
+  const active = await activate(ctx, found);
+  return active && { token: active, user: found?.user ?? null };
+}

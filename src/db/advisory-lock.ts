@@ -1,0 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Knex } from 'knex';
+
+const pauseMs = 100;
+
+/**
+ * Runs `work` unless another process holds the named lock. The lock belongs to a transaction of its own (so it also works through a
+ * transaction pooler, and ends with the connection of a killed process); `work` uses other connections.
+ * @returns whether it ran.
+ */
+export async function tryAdvisoryLock(knex: Knex, name: string, work: () => Promise<void>): Promise<boolean> {
+  return knex.transaction(async (trx) => {
+    const result = await trx.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked', [name]);
+    if (!result.rows[0]?.locked) return false;
+    await work();
+    return true;
+  });
+}
+
+/** Runs `work` while no other process holds the named lock; waits for its turn. */
+export async function withAdvisoryLock(knex: Knex, name: string, work: () => Promise<void>): Promise<void> {
+  while (!(await tryAdvisoryLock(knex, name, work))) await delay(pauseMs);
+}

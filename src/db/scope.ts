@@ -1,0 +1,88 @@
+import type { Knex } from 'knex';
+import type { Client as Connection, QueryResultRow } from 'pg';
+
+/**
+ * The one door to environment-owned tables: whose rows, and through which connection. Inside `transaction` the knex member is
+ * the transaction, so the same table functions work in both.
+ */
+export type Scope = {
+  readonly environment_id: string;
+  readonly knex: Knex;
+  /** Tables written through this scope: what the process remembers of them is dropped after commit. */
+  readonly touched: Set<string>;
+};
+
+/** A scope of one environment outside any transaction. */
+export function createScope(knex: Knex, environment_id: string): Scope {
+  return { environment_id, knex, touched: new Set() };
+}
+
+/** The rows of the environment in a table, as a Knex query that already filters by environment. */
+export function table<Row extends object>(scope: Scope, name: string): Knex.QueryBuilder<Row, Row[]> {
+  return scope.knex<Row>(name).where(`${name}.environment_id`, scope.environment_id) as unknown as Knex.QueryBuilder<Row, Row[]>;
+}
+
+/** Inserts a row stamped with the environment and returns it. */
+export async function insert<Row extends object>(scope: Scope, name: string, row: Partial<Row>): Promise<Row> {
+  scope.touched.add(name);
+  const [stored] = await scope
+    .knex(name)
+    .insert({ ...row, environment_id: scope.environment_id })
+    .returning('*');
+  return stored as Row;
+}
+
+/**
+ * Changes the row of the given key and returns it as it is then, or null when there is none. A `version` column counts up
+ * with every change when `versioned` is left on.
+ */
+export async function update<Row extends object>(
+  scope: Scope,
+  name: string,
+  key: Partial<Row>,
+  changes: Partial<Row>,
+  versioned = true,
+): Promise<Row | null> {
+  scope.touched.add(name);
+  const patch: Record<string, unknown> = versioned ? { ...changes, version: scope.knex.raw('version + 1') } : { ...changes };
+  const [row] = await scope
+    .knex(name)
+    .where({ ...key, environment_id: scope.environment_id })
+    .update(patch)
+    .returning('*');
+  return (row as Row | undefined) ?? null;
+}
+
+/** Deletes the rows of the given key and returns how many there were. */
+export async function remove<Row extends object>(scope: Scope, name: string, key: Partial<Row>): Promise<number> {
+  scope.touched.add(name);
+  return scope
+    .knex(name)
+    .where({ ...key, environment_id: scope.environment_id })
+    .delete();
+}
+
+/** A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. */
+export type Statement = { readonly name: string; readonly text: string };
+
+/** What tests hook into to count statements; null in the running service. */
+export const statementObserver: { observe: ((text: string) => void) | null } = { observe: null };
+
+/**
+ * Runs a named statement: the hot path's way around the query builder. By convention its first parameter is the
+ * environment's id, which this function fills in.
+ */
+export async function run<Row extends QueryResultRow>(scope: Scope, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+  statementObserver.observe?.(statement.text);
+  const client = scope.knex.client as {
+    acquireConnection(): Promise<Connection>;
+    releaseConnection(connection: Connection): Promise<void>;
+  };
+  const connection = await client.acquireConnection();
+  try {
+    const result = await connection.query<Row>({ name: statement.name, text: statement.text, values: [scope.environment_id, ...values] });
+    return result.rows;
+  } finally {
+    await client.releaseConnection(connection);
+  }
+}

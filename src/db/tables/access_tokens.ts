@@ -1,0 +1,191 @@
+import { run, type Scope } from '../scope.js';
+import type { UserRow } from './users.js';
+
+/** What a stored (opaque) access token says, and the state of what it hangs on. */
+export type AccessTokenState = {
+  jti: string;
+  grant_id: string | null;
+  client_id: string;
+  user_id: string | null;
+  session_id: string | null;
+  scope: string;
+  audience: string;
+  claims: Record<string, unknown> | null;
+  issued_at: Date;
+  expires_at: Date;
+} & TokenStanding;
+
+/** Whether a token's user, session and grant still stand. */
+export type TokenStanding = {
+  user_status: 'active' | 'blocked' | null;
+  session_revoked_at: Date | null;
+  revoked: boolean;
+};
+
+/** Stores an opaque token that no code and no refresh token stands behind (client credentials), with its event if wanted. */
+export async function insertClientAccessToken(
+  scope: Scope,
+  token: {
+    digest: Buffer;
+    jti: string;
+    client_id: string;
+    scope: string;
+    audience: string;
+    issued_at: Date;
+    lifetime: number;
+    event_id: string;
+    subscribers: readonly string[];
+  },
+): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'access_tokens.insert_for_client',
+      text: `with access as (
+               insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
+               values ($1, $2, $3::uuid, $4, $5, $6, $7, $7::timestamptz + make_interval(secs => $8::integer))
+               returning *
+             )
+             select store_token_issued($1, $10::uuid, $7::timestamptz, $9::uuid[], $3::uuid, 'opaque', 'client_credentials', client_id, null, null,
+               scope, audience, $8::integer, false)
+             from access where cardinality($9::uuid[]) > 0`,
+    },
+    [token.digest, token.jti, token.client_id, token.scope, token.audience, token.issued_at, token.lifetime, token.subscribers, token.event_id],
+  );
+}
+
+/** Stores the `token.issued` event of a JWT, which itself is stored nowhere. */
+export async function storeTokenIssued(
+  scope: Scope,
+  event: {
+    event_id: string;
+    at: Date;
+    subscribers: readonly string[];
+    jti: string;
+    token_format: 'jwt' | 'opaque';
+    grant_type: string;
+    client_id: string;
+    scope: string;
+    audience: string;
+    lifetime: number;
+  },
+): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'events.store_token_issued',
+      text: `select store_token_issued($1, $2::uuid, $3::timestamptz, $4::uuid[], $5::uuid, $6, $7, $8, null, null, $9, $10, $11::integer, false)`,
+    },
+    [event.event_id, event.at, event.subscribers, event.jti, event.token_format, event.grant_type, event.client_id, event.scope, event.audience, event.lifetime],
+  );
+}
+
+const standing = `u.status as user_status, s.revoked_at as session_revoked_at`;
+
+/** The opaque token of the digest and the state of what it hangs on, or null. */
+export async function findAccessToken(scope: Scope, digest: Buffer): Promise<AccessTokenState | null> {
+  const rows = await run<AccessTokenState>(
+    scope,
+    {
+      name: 'access_tokens.find',
+      text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
+               ${standing}, r.id is not null as revoked
+             from access_tokens t
+             left join users u on u.environment_id = t.environment_id and u.id = t.user_id
+             left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id
+             left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
+             where t.environment_id = $1 and t.digest = $2`,
+    },
+    [digest],
+  );
+  return rows[0] ?? null;
+}
+
+/** The state of what a JWT hangs on: its user and session, and whether its jti or grant was revoked. */
+export async function findJwtStanding(
+  scope: Scope,
+  token: { ids: readonly string[]; user_id: string | null; session_id: string | null },
+): Promise<TokenStanding> {
+  const rows = await run<TokenStanding>(
+    scope,
+    {
+      name: 'access_tokens.jwt_standing',
+      text: `select ${standing},
+               exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
+             from (select 1) as token
+             left join users u on u.environment_id = $1 and u.id = $3::uuid
+             left join sessions s on s.environment_id = $1 and s.id = $4::uuid`,
+    },
+    [token.ids, token.user_id, token.session_id],
+  );
+  return rows[0] as TokenStanding;
+}
+
+/** A user with the names of the roles, as userinfo shows them. */
+export type UserWithRoles = UserRow & { role_names: string[] };
+
+const roleNames = `array(
+  select ro.name from user_roles ur join roles ro on ro.environment_id = ur.environment_id and ro.id = ur.role_id
+  where ur.environment_id = u.environment_id and ur.user_id = u.id order by ro.name) as role_names`;
+
+/** The opaque token of the digest together with its user's whole row, in one statement: what userinfo needs. */
+export async function findAccessTokenWithUser(scope: Scope, digest: Buffer): Promise<{ token: AccessTokenState; user: UserWithRoles | null } | null> {
+  const rows = await run<UserWithRoles & { token: AccessTokenState & { issued_at: string; expires_at: string; session_revoked_at: string | null } }>(
+    scope,
+    {
+      name: 'access_tokens.find_with_user',
+      text: `select u.*, ${roleNames},
+               json_build_object('jti', t.jti, 'grant_id', t.grant_id, 'client_id', t.client_id, 'user_id', t.user_id, 'session_id', t.session_id,
+                 'scope', t.scope, 'audience', t.audience, 'claims', t.claims, 'issued_at', t.issued_at, 'expires_at', t.expires_at,
+                 'user_status', u.status, 'session_revoked_at', s.revoked_at, 'revoked', r.id is not null) as token
+             from access_tokens t
+             left join users u on u.environment_id = t.environment_id and u.id = t.user_id
+             left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id
+             left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
+             where t.environment_id = $1 and t.digest = $2`,
+    },
+    [digest],
+  );
+  const row = rows[0];
+  if (!row) return null;
+  const { token, ...user } = row;
+  const state: AccessTokenState = {
+    ...token,
+    issued_at: new Date(token.issued_at),
+    expires_at: new Date(token.expires_at),
+    session_revoked_at: token.session_revoked_at === null ? null : new Date(token.session_revoked_at),
+  };
+  return { token: state, user: user.id === null ? null : user };
+}
+
+/** The same for a JWT: its standing and its user's row in one statement. */
+export async function findJwtStandingWithUser(
+  scope: Scope,
+  token: { ids: readonly string[]; user_id: string | null; session_id: string | null },
+): Promise<{ standing: TokenStanding; user: UserWithRoles | null }> {
+  const rows = await run<UserWithRoles & { session_revoked_at: Date | null; revoked: boolean }>(
+    scope,
+    {
+      name: 'access_tokens.jwt_standing_with_user',
+      text: `select u.*, ${roleNames}, s.revoked_at as session_revoked_at,
+               exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
+             from (select 1) as token
+             left join users u on u.environment_id = $1 and u.id = $3::uuid
+             left join sessions s on s.environment_id = $1 and s.id = $4::uuid`,
+    },
+    [token.ids, token.user_id, token.session_id],
+  );
+  const { session_revoked_at, revoked, ...user } = rows[0] as UserWithRoles & { session_revoked_at: Date | null; revoked: boolean };
+  const known = user.id !== null;
+  return { standing: { user_status: known ? user.status : null, session_revoked_at, revoked }, user: known ? user : null };
+}
+
+/** Deletes one opaque token; true when there was one. */
+export async function deleteAccessToken(scope: Scope, digest: Buffer): Promise<boolean> {
+  const rows = await run(
+    scope,
+    { name: 'access_tokens.delete', text: 'delete from access_tokens where environment_id = $1 and digest = $2 returning 1 as one' },
+    [digest],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,25 @@
+import { insert, table, type Scope } from '../scope.js';
+
+/** A row of `api_resources`; `identifier` is the `resource` parameter and the `aud` of its tokens (RFC 8707). */
+export type ApiResourceRow = {
+  environment_id: string;
+  id: string;
+  identifier: string;
+  name: string;
+  token_format: 'jwt' | 'opaque';
+  access_token_lifetime: number;
+  is_system: boolean;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The resource of the identifier, or null. */
+export async function findApiResourceByIdentifier(scope: Scope, identifier: string): Promise<ApiResourceRow | null> {
+  return (await table<ApiResourceRow>(scope, 'api_resources').where({ identifier }).first()) ?? null;
+}
+
+/** Stores a resource. */
+export async function insertApiResource(scope: Scope, row: Partial<ApiResourceRow>): Promise<ApiResourceRow> {
+  return insert<ApiResourceRow>(scope, 'api_resources', row);
+}

@@ -1,0 +1,151 @@
+import { run, type Scope } from '../scope.js';
+
+/** A row of `authorization_codes`; `expires_at` is 60 s after issue, used ones stay a while so that a replay is recognised. */
+export type AuthorizationCodeRow = {
+  environment_id: string;
+  digest: Buffer;
+  grant_id: string;
+  client_id: string;
+  user_id: string;
+  session_id: string;
+  redirect_uri: string;
+  scope: string;
+  resource: string | null;
+  access_token_format: 'jwt' | 'opaque';
+  access_token_lifetime: number;
+  nonce: string | null;
+  code_challenge: string | null;
+  claims: Record<string, unknown> | null;
+  auth_time: Date;
+  auth_time_requested: boolean;
+  acr: string | null;
+  amr: string[];
+  expires_at: Date;
+  redeemed_at: Date | null;
+};
+
+/** Stores a code. */
+export async function insertAuthorizationCode(scope: Scope, row: Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'authorization_codes.insert',
+      text: `insert into authorization_codes
+        (environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
+         access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+    },
+    [
+      row.digest, row.grant_id, row.client_id, row.user_id, row.session_id, row.redirect_uri, row.scope, row.resource, row.access_token_format,
+      row.access_token_lifetime, row.nonce, row.code_challenge, row.claims === null ? null : JSON.stringify(row.claims), row.auth_time,
+      row.auth_time_requested, row.acr, row.amr, row.expires_at,
+    ],
+  ); // prettier-ignore
+}
+
+/** Why a code that was presented for the first time gives nothing; it is spent all the same. */
+export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'resource' | 'user' | 'session';
+
+/** What redeeming a code answers: the code, its user's status and permissions, and what was wrong with the request. */
+export type RedeemedCode = AuthorizationCodeRow & {
+  problem: CodeProblem | null;
+  /** Names of the resource's permissions that the user holds; empty without a resource. */
+  permissions: string[];
+};
+
+/** What the redemption stores beside spending the code; digests and ids are made by the caller before. */
+export type Redemption = {
+  digest: Buffer;
+  client_id: string;
+  redirect_uri: string;
+  /** The S256 challenge of the presented verifier, or null without one. */
+  code_challenge: string | null;
+  resource: string | null;
+  /** Audience of a token without a resource. */
+  issuer: string;
+  now: Date;
+  jti: string;
+  access_token_digest: Buffer;
+  /** Null when the client gets no refresh token. */
+  refresh_token_digest: Buffer | null;
+  refresh_expires_at: Date;
+  grant_expires_at: Date;
+  /** Webhooks that want `token.issued`; the event is then stored by the same statement. */
+  event_id: string;
+  subscribers: readonly string[];
+};
+
+/**
+ * Spends the code and stores what it gives, in one statement: one conditional update decides who was first, every further
+ * condition decides whether anything is issued. Null: no such code, or it was spent before (RFC 6749 4.1.2, 10.5).
+ */
+export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Promise<RedeemedCode | null> {
+  const rows = await run<RedeemedCode>(scope, redeemStatement, [
+    r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.now, r.access_token_digest, r.jti, r.refresh_token_digest,
+    r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer,
+  ]); // prettier-ignore
+  return rows[0] ?? null;
+}
+
+const redeemStatement = {
+  name: 'authorization_codes.redeem',
+  text: `
+    with redeemed as (
+      update authorization_codes set redeemed_at = $6
+      where environment_id = $1 and digest = $2 and redeemed_at is null
+      returning *
+    ), judged as (
+      select c.*,
+        case
+          when c.client_id <> $3 then 'client'
+          when c.expires_at <= $6 then 'expired'
+          when c.redirect_uri <> $4 then 'redirect_uri'
+          when c.code_challenge is distinct from $5::text then 'pkce'
+          when $12::text is not null and c.resource is distinct from $12 then 'resource'
+          when u.status is distinct from 'active' then 'user'
+          when s.id is null or s.revoked_at is not null or s.expires_at <= $6 then 'session'
+        end as problem,
+        case when c.resource is null then '{}'::text[] else array(
+          select distinct p.name from user_roles ur
+          join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
+          join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
+          join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
+          where ur.environment_id = $1 and ur.user_id = c.user_id and a.identifier = c.resource
+          order by p.name)
+        end as permissions
+      from redeemed c
+      left join users u on u.environment_id = $1 and u.id = c.user_id
+      left join sessions s on s.environment_id = $1 and s.id = c.session_id
+    ), access as (
+      insert into access_tokens
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, issued_at, expires_at)
+      select environment_id, $7, $8::uuid, grant_id, client_id, user_id, session_id, scope, coalesce(resource, $15), claims, $6,
+        $6::timestamptz + make_interval(secs => access_token_lifetime)
+      from judged where problem is null and access_token_format = 'opaque'
+    ), refresh as (
+      insert into refresh_tokens
+        (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr,
+         issued_at, expires_at, grant_expires_at)
+      select environment_id, $9, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr, $6, $10, $11
+      from judged where problem is null and $9::bytea is not null
+    ), linked as (
+      insert into session_clients (environment_id, session_id, client_id, created_at)
+      select environment_id, session_id, client_id, $6 from judged where problem is null
+      on conflict do nothing
+    ), event as (
+      select store_token_issued($1, $14::uuid, $6::timestamptz, $13::uuid[], $8::uuid, access_token_format, 'authorization_code', client_id,
+        user_id, session_id, scope, coalesce(resource, $15), access_token_lifetime, $9::bytea is not null) as stored
+      from judged where problem is null and cardinality($13::uuid[]) > 0
+    )
+    select judged.*, (select count(*) from event) as events from judged`,
+};
+
+/** The grant of a code that was spent, or null when there never was such a code. */
+export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<string | null> {
+  const rows = await run<{ grant_id: string }>(
+    scope,
+    { name: 'authorization_codes.find_grant', text: 'select grant_id from authorization_codes where environment_id = $1 and digest = $2' },
+    [digest],
+  );
+  return rows[0]?.grant_id ?? null;
+}

@@ -1,0 +1,19 @@
+import type { Knex } from 'knex';
+
+/** A table that changed in an environment. */
+export type CacheChange = { id: string; environment_id: string; kind: string };
+
+/** The changes of the last few seconds; more of them than anybody makes by hand are summed up per table. */
+export async function recentCacheChanges(knex: Knex): Promise<CacheChange[]> {
+  const result = await knex.raw<{ rows: CacheChange[] }>(
+    `select environment_id, kind, max(id::text) || ':' || count(*) as id
+     from cache_changes where changed_at > clock_timestamp() - interval '8 seconds'
+     group by environment_id, kind`,
+  );
+  return result.rows.map((row) => ({ ...row, id: `${row.environment_id} ${row.kind} ${row.id}` }));
+}
+
+/** Deletes changes that every process has long seen. */
+export async function deleteOldCacheChanges(knex: Knex): Promise<number> {
+  return knex('cache_changes').whereRaw(`changed_at < clock_timestamp() - interval '1 minute'`).delete();
+}

@@ -1,0 +1,28 @@
+import { insert, table, update, type Scope } from '../scope.js';
+
+/** A row of `client_grants`: which scopes of a resource a client may have for itself. */
+export type ClientGrantRow = {
+  environment_id: string;
+  id: string;
+  client_id: string;
+  api_resource_id: string;
+  scopes: string[];
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The grant of the client for the resource, or null. */
+export async function findClientGrant(scope: Scope, client_id: string, api_resource_id: string): Promise<ClientGrantRow | null> {
+  return (await table<ClientGrantRow>(scope, 'client_grants').where({ client_id, api_resource_id }).first()) ?? null;
+}
+
+/** Stores a grant. */
+export async function insertClientGrant(scope: Scope, row: Partial<ClientGrantRow>): Promise<ClientGrantRow> {
+  return insert<ClientGrantRow>(scope, 'client_grants', row);
+}
+
+/** Changes a grant and returns it, or null when there is no such grant. */
+export async function updateClientGrant(scope: Scope, id: string, changes: Partial<ClientGrantRow>): Promise<ClientGrantRow | null> {
+  return update<ClientGrantRow>(scope, 'client_grants', { id }, changes);
+}

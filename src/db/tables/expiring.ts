@@ -1,0 +1,28 @@
+import type { Knex } from 'knex';
+
+/** A table whose rows go by themselves: `column` is indexed, rows older than `keepSeconds` beyond it are deleted. */
+export type ExpiringTable = { readonly name: string; readonly column: string; readonly keepSeconds: number };
+
+const day = 86_400;
+
+/** Spent codes and rotated tokens stay a while, so that a replay is recognised and not merely unknown. */
+export const expiringTables: readonly ExpiringTable[] = [
+  { name: 'authorization_codes', column: 'expires_at', keepSeconds: day },
+  { name: 'access_tokens', column: 'expires_at', keepSeconds: 0 },
+  { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
+  { name: 'revocations', column: 'expires_at', keepSeconds: 0 },
+  { name: 'sessions', column: 'expires_at', keepSeconds: 7 * day },
+  { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day },
+  { name: 'events', column: 'occurred_at', keepSeconds: 31 * day },
+  { name: 'mails', column: 'expires_at', keepSeconds: 0 },
+];
+
+/** Deletes up to `limit` expired rows and skips those that somebody else holds. */
+export async function deleteExpired(knex: Knex, table: ExpiringTable, now: Date, limit: number): Promise<number> {
+  const before = new Date(now.getTime() - table.keepSeconds * 1000);
+  const result = await knex.raw<{ rowCount: number }>(
+    `delete from ?? where ctid = any (array(select ctid from ?? where ?? < ? order by ?? limit ? for update skip locked))`,
+    [table.name, table.name, table.column, before, table.column, limit],
+  );
+  return result.rowCount;
+}

@@ -1,0 +1,39 @@
+import { insert, table, type Scope } from '../scope.js';
+
+/** A row of `permissions`; `name` is the scope of its API resource. */
+export type PermissionRow = {
+  environment_id: string;
+  id: string;
+  api_resource_id: string;
+  name: string;
+  description: string | null;
+  is_system: boolean;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The permissions of a resource by name. */
+export async function listPermissionsOfResource(scope: Scope, api_resource_id: string): Promise<PermissionRow[]> {
+  return table<PermissionRow>(scope, 'permissions').where({ api_resource_id }).orderBy('name');
+}
+
+/** Stores a permission. */
+export async function insertPermission(scope: Scope, row: Partial<PermissionRow>): Promise<PermissionRow> {
+  return insert<PermissionRow>(scope, 'permissions', row);
+}
+
+/** Names of a resource's permissions that the user holds through roles. */
+export async function listPermissionNamesOfUser(scope: Scope, user_id: string, identifier: string): Promise<string[]> {
+  const rows = await table<{ name: string }>(scope, 'user_roles')
+    .where('user_roles.user_id', user_id)
+    .join('role_permissions as rp', (on) =>
+      on.on('rp.environment_id', 'user_roles.environment_id').andOn('rp.role_id', 'user_roles.role_id'),
+    )
+    .join('permissions as p', (on) => on.on('p.environment_id', 'rp.environment_id').andOn('p.id', 'rp.permission_id'))
+    .join('api_resources as r', (on) => on.on('r.environment_id', 'p.environment_id').andOn('r.id', 'p.api_resource_id'))
+    .where('r.identifier', identifier)
+    .distinct('p.name')
+    .orderBy('p.name');
+  return (rows as { name: string }[]).map((row) => row.name);
+}

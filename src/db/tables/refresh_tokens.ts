@@ -1,0 +1,117 @@
+import { run, type Scope } from '../scope.js';
+
+/** A row of `refresh_tokens`. A rotated one stays until it expires, so that its reuse is recognised (RFC 9700 4.14.2). */
+export type RefreshTokenRow = {
+  environment_id: string;
+  digest: Buffer;
+  grant_id: string;
+  client_id: string;
+  user_id: string;
+  session_id: string;
+  scope: string;
+  resource: string | null;
+  claims: Record<string, unknown> | null;
+  auth_time: Date;
+  acr: string | null;
+  amr: string[];
+  issued_at: Date;
+  expires_at: Date;
+  grant_expires_at: Date;
+  rotated_at: Date | null;
+};
+
+/** A refresh token with what decides whether it may still be used. */
+export type RefreshTokenState = RefreshTokenRow & {
+  user_status: 'active' | 'blocked';
+  session_revoked_at: Date | null;
+  session_expires_at: Date | null;
+  revoked: boolean;
+  /** Names of the resource's permissions that the user holds. */
+  permissions: string[];
+};
+
+/** The refresh token of the digest with the state of its user, session and grant, or null. */
+export async function findRefreshToken(scope: Scope, digest: Buffer): Promise<RefreshTokenState | null> {
+  const rows = await run<RefreshTokenState>(
+    scope,
+    {
+      name: 'refresh_tokens.find',
+      text: `
+        select t.*, u.status as user_status, s.revoked_at as session_revoked_at, s.expires_at as session_expires_at, r.id is not null as revoked,
+          case when t.resource is null then '{}'::text[] else array(
+            select distinct p.name from user_roles ur
+            join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
+            join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
+            join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
+            where ur.environment_id = $1 and ur.user_id = t.user_id and a.identifier = t.resource
+            order by p.name)
+          end as permissions
+        from refresh_tokens t
+        join users u on u.environment_id = $1 and u.id = t.user_id
+        left join sessions s on s.environment_id = $1 and s.id = t.session_id
+        left join revocations r on r.environment_id = $1 and r.id = t.grant_id
+        where t.environment_id = $1 and t.digest = $2`,
+    },
+    [digest],
+  );
+  return rows[0] ?? null;
+}
+
+/** What using a refresh token stores; digests and ids are made by the caller before. */
+export type Refresh = {
+  digest: Buffer;
+  now: Date;
+  /** The successor's digest when the token is to be rotated, else null. */
+  successor_digest: Buffer | null;
+  successor_expires_at: Date;
+  jti: string;
+  access_token_format: 'jwt' | 'opaque';
+  access_token_digest: Buffer;
+  access_token_lifetime: number;
+  scope: string;
+  audience: string;
+  event_id: string;
+  subscribers: readonly string[];
+};
+
+/**
+ * Rotates the token when asked to and stores the access token, in one statement. Two uses at once rotate once: the later
+ * one finds the row rotated and the successor there. False: the token has been revoked meanwhile, nothing was stored.
+ */
+export async function useRefreshToken(scope: Scope, r: Refresh): Promise<boolean> {
+  const rows = await run<{ found: boolean }>(scope, refreshStatement, [
+    r.digest, r.now, r.successor_digest, r.successor_expires_at, r.jti, r.access_token_format, r.access_token_digest, r.access_token_lifetime,
+    r.scope, r.audience, r.subscribers, r.event_id,
+  ]); // prettier-ignore
+  return rows[0]?.found ?? false;
+}
+
+const refreshStatement = {
+  name: 'refresh_tokens.use',
+  text: `
+    with source as (
+      select * from refresh_tokens where environment_id = $1 and digest = $2
+    ), rotated as (
+      update refresh_tokens set rotated_at = $3
+      where environment_id = $1 and digest = $2 and rotated_at is null and $4::bytea is not null
+    ), successor as (
+      insert into refresh_tokens
+        (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr,
+         issued_at, expires_at, grant_expires_at)
+      select environment_id, $4, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr,
+        $3, least($5::timestamptz, grant_expires_at), grant_expires_at
+      from source where $4::bytea is not null and rotated_at is null
+      on conflict do nothing
+    ), access as (
+      insert into access_tokens
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, issued_at, expires_at)
+      select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, $3,
+        $3::timestamptz + make_interval(secs => $9::integer)
+      from source where $7::text = 'opaque'
+    ), event as (
+      select store_token_issued($1, $13::uuid, $3::timestamptz, $12::uuid[], $6::uuid, $7, 'refresh_token', client_id,
+        user_id, session_id, $10, $11, $9::integer, true) as stored
+      from source where cardinality($12::uuid[]) > 0
+    )
+    select count(*) > 0 as found, (select count(*) from event) as events from source`,
+};

@@ -1,0 +1,73 @@
+import { run, type Scope } from '../scope.js';
+
+/** Lists a JWT's jti or a grant's id as revoked until `expires_at`. */
+export async function revokeId(scope: Scope, id: string, expires_at: Date): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'revocations.insert',
+      text: `insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing`,
+    },
+    [id, expires_at],
+  );
+}
+
+/**
+ * Ends a grant: everything it issued is dead from the commit on, also what a request running at the same moment is about
+ * to store, because every look-up asks for the grant's revocation.
+ */
+export async function revokeGrant(scope: Scope, grant_id: string, expires_at: Date): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'revocations.revoke_grant',
+      text: `with revoked as (
+               insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing
+             ), refresh as (
+               delete from refresh_tokens where environment_id = $1 and grant_id = $2
+             )
+             delete from access_tokens where environment_id = $1 and grant_id = $2`,
+    },
+    [grant_id, expires_at],
+  );
+}
+
+/** Which grants `revokeGrants` ends: a user's, a user's at one client, or those of one session. */
+export type GrantSelection = {
+  user_id: string;
+  client_id?: string | undefined;
+  session_id?: string | undefined;
+  /** Leave grants alone that hold `offline_access`. */
+  keep_offline?: boolean;
+};
+
+/** Ends every grant of the selection and returns how many there were. */
+export async function revokeGrants(scope: Scope, which: GrantSelection, expires_at: Date): Promise<number> {
+  const rows = await run<{ count: string }>(
+    scope,
+    {
+      name: 'revocations.revoke_grants',
+      text: `with ended as (
+               select distinct grant_id as id from (
+                 select grant_id, client_id, session_id, scope from refresh_tokens where environment_id = $1 and user_id = $2
+                 union all
+                 select grant_id, client_id, session_id, scope from access_tokens
+                   where environment_id = $1 and user_id = $2 and grant_id is not null
+                 union all
+                 select grant_id, client_id, session_id, scope from authorization_codes where environment_id = $1 and user_id = $2
+               ) issued
+               where ($4::text is null or client_id = $4) and ($5::uuid is null or session_id = $5)
+                 and not ($6::boolean and 'offline_access' = any (string_to_array(scope, ' ')))
+             ), revoked as (
+               insert into revocations (environment_id, id, expires_at) select $1, id, $3 from ended on conflict do nothing
+             ), refresh as (
+               delete from refresh_tokens r using ended e where r.environment_id = $1 and r.grant_id = e.id
+             ), access as (
+               delete from access_tokens a using ended e where a.environment_id = $1 and a.grant_id = e.id
+             )
+             select count(*) as count from ended`,
+    },
+    [which.user_id, expires_at, which.client_id ?? null, which.session_id ?? null, which.keep_offline ?? false],
+  );
+  return Number(rows[0]?.count ?? 0);
+}

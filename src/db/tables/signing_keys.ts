@@ -1,0 +1,38 @@
+import type { JWK } from 'jose';
+import { insert, table, update, type Scope } from '../scope.js';
+
+/** A row of `signing_keys`; `private_sealed` holds the private JWK, sealed for `signing_keys/<kid>`. */
+export type SigningKeyRow = {
+  environment_id: string;
+  kid: string;
+  algorithm: 'RS256';
+  status: 'next' | 'primary' | 'previous' | 'deactivated';
+  public_jwk: JWK;
+  private_sealed: Buffer;
+  activated_at: Date | null;
+  retired_at: Date | null;
+  deactivated_at: Date | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** Every key that isn't deactivated, oldest first. */
+export async function listPublishedSigningKeys(scope: Scope): Promise<SigningKeyRow[]> {
+  return table<SigningKeyRow>(scope, 'signing_keys').whereNot({ status: 'deactivated' }).orderBy('created_at');
+}
+
+/** The key of the kid, or null. */
+export async function findSigningKey(scope: Scope, kid: string): Promise<SigningKeyRow | null> {
+  return (await table<SigningKeyRow>(scope, 'signing_keys').where({ kid }).first()) ?? null;
+}
+
+/** Stores a key. The unique indexes refuse a second primary or a second next key. */
+export async function insertSigningKey(scope: Scope, row: Partial<SigningKeyRow>): Promise<SigningKeyRow> {
+  return insert<SigningKeyRow>(scope, 'signing_keys', row);
+}
+
+/** Changes a key and returns it, or null when there is no such key. */
+export async function updateSigningKey(scope: Scope, kid: string, changes: Partial<SigningKeyRow>): Promise<SigningKeyRow | null> {
+  return update<SigningKeyRow>(scope, 'signing_keys', { kid }, changes);
+}

@@ -1,0 +1,98 @@
+import { insert, run, table, update, type Scope } from '../scope.js';
+
+/** The `address` claim (OIDC Core 5.1.1). */
+export type UserAddress = {
+  formatted?: string;
+  street_address?: string;
+  locality?: string;
+  region?: string;
+  postal_code?: string;
+  country?: string;
+};
+
+/** A row of `users`. `email_key` is the case-folded address: unique, and what sign-in looks for. */
+export type UserRow = {
+  environment_id: string;
+  id: string;
+  email: string;
+  email_key: string;
+  email_verified: boolean;
+  first_name: string | null;
+  last_name: string | null;
+  middle_name: string | null;
+  nickname: string | null;
+  preferred_username: string | null;
+  profile: string | null;
+  picture: string | null;
+  website: string | null;
+  gender: string | null;
+  birthdate: string | null;
+  zoneinfo: string | null;
+  locale: string | null;
+  phone_number: string | null;
+  phone_number_verified: boolean;
+  address: UserAddress | null;
+  external_id: string | null;
+  status: 'active' | 'blocked';
+  metadata: Record<string, unknown>;
+  password_hash: string | null;
+  password_changed_at: Date | null;
+  last_login_at: Date | null;
+  login_count: number;
+  failed_login_count: number;
+  locked_until: Date | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The user of the id, or null. */
+export async function findUser(scope: Scope, id: string): Promise<UserRow | null> {
+  return (await table<UserRow>(scope, 'users').where({ id }).first()) ?? null;
+}
+
+/** The user of the case-folded address, or null. */
+export async function findUserByEmailKey(scope: Scope, email_key: string): Promise<UserRow | null> {
+  return (await table<UserRow>(scope, 'users').where({ email_key }).first()) ?? null;
+}
+
+/** Stores a user. */
+export async function insertUser(scope: Scope, row: Partial<UserRow>): Promise<UserRow> {
+  return insert<UserRow>(scope, 'users', row);
+}
+
+/** Changes a user and returns it, or null when there is no such user. */
+export async function updateUser(scope: Scope, id: string, changes: Partial<UserRow>): Promise<UserRow | null> {
+  return update<UserRow>(scope, 'users', { id }, changes);
+}
+
+/** Notes a login: the count goes up, the lock ends. */
+export async function recordLogin(scope: Scope, id: string, at: Date): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'users.record_login',
+      text: `update users set last_login_at = $3, login_count = login_count + 1, failed_login_count = 0, locked_until = null
+             where environment_id = $1 and id = $2`,
+    },
+    [id, at],
+  );
+}
+
+/**
+ * Counts a wrong password in one statement, so that parallel guesses are all counted; from `threshold` on the account is
+ * locked until `lockedUntil`, and the count starts anew.
+ */
+export async function recordFailedLogin(scope: Scope, id: string, threshold: number, lockedUntil: Date): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'users.record_failed_login',
+      text: `update users set
+               failed_login_count = case when failed_login_count + 1 >= $3 then 0 else failed_login_count + 1 end,
+               locked_until = case when failed_login_count + 1 >= $3 then $4 else locked_until end
+             where environment_id = $1 and id = $2`,
+    },
+    [id, threshold, lockedUntil],
+  );
+}

@@ -1,0 +1,118 @@
+/** A refusal of an OAuth endpoint (RFC 6749 5.2, RFC 6750 3): rendered as JSON. `description` is public, `cause` is for the log. */
+export class OAuthError extends Error {
+  constructor(
+    readonly status: number,
+    readonly error: string,
+    readonly description: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+    cause?: unknown,
+  ) {
+    super(`${error}: ${description}`, { cause });
+    this.name = 'OAuthError';
+  }
+
+  static invalid_request(description: string) {
+    return new OAuthError(400, 'invalid_request', description);
+  }
+  static invalid_grant(description: string) {
+    return new OAuthError(400, 'invalid_grant', description);
+  }
+  static invalid_scope(description: string) {
+    return new OAuthError(400, 'invalid_scope', description);
+  }
+  static invalid_target(description: string) {
+    return new OAuthError(400, 'invalid_target', description);
+  }
+  static unauthorized_client(description: string) {
+    return new OAuthError(400, 'unauthorized_client', description);
+  }
+  static unsupported_grant_type(description: string) {
+    return new OAuthError(400, 'unsupported_grant_type', description);
+  }
+  /** RFC 6749 5.2: 401 and the scheme that the client may use. */
+  static invalid_client(description = 'client authentication failed') {
+    return new OAuthError(401, 'invalid_client', description, { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' });
+  }
+  /** RFC 6750 3.1. */
+  static invalid_token(description = 'the access token is missing, expired or revoked') {
+    return new OAuthError(401, 'invalid_token', description, {
+      'WWW-Authenticate': `Bearer realm="oauth", error="invalid_token", error_description="${description}"`,
+    });
+  }
+  /** RFC 6750 3.1: `scope` names what would have been enough. */
+  static insufficient_scope(scope: string) {
+    return new OAuthError(403, 'insufficient_scope', `the access token lacks the scope ${scope}`, {
+      'WWW-Authenticate': `Bearer realm="oauth", error="insufficient_scope", scope="${scope}"`,
+    });
+  }
+}
+
+/** A refusal shown as a page, or as `{error, error_description, fields}` to a JSON client of the same endpoint. */
+export class PageError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    /** What happened and what to do, for the person who sees it. */
+    readonly text: string,
+    readonly extra: Readonly<Record<string, unknown>> = {},
+    cause?: unknown,
+  ) {
+    super(`${code}: ${text}`, { cause });
+    this.name = 'PageError';
+  }
+}
+
+/** One error object of a JSON:API document (JSON:API 1.1, "Error Objects"). */
+export type ApiErrorObject = {
+  /** Rendered as a string, as JSON:API wants it. */
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly source?: { readonly pointer: string } | { readonly parameter: string } | { readonly header: string };
+  readonly meta?: Readonly<Record<string, unknown>>;
+};
+
+/** A refusal of the Management API. */
+export class ApiError extends Error {
+  readonly errors: readonly ApiErrorObject[];
+  constructor(
+    errors: ApiErrorObject | readonly ApiErrorObject[],
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    const list = Array.isArray(errors) ? (errors as readonly ApiErrorObject[]) : [errors as ApiErrorObject];
+    super(list.map((error) => `${error.code}: ${error.detail}`).join('; '));
+    this.name = 'ApiError';
+    this.errors = list;
+  }
+}
+
+/** Too many requests; `retry_after` in whole seconds. Every surface renders it in its own dialect with 429. */
+export class RateLimitedError extends Error {
+  constructor(readonly retry_after: number) {
+    super('too many requests');
+    this.name = 'RateLimitedError';
+  }
+}
+
+/** The service can't do it right now (database, overload); rendered as 503 with `Retry-After`. */
+export class UnavailableError extends Error {
+  constructor(
+    readonly retry_after: number,
+    cause?: unknown,
+  ) {
+    super('temporarily unavailable', { cause });
+    this.name = 'UnavailableError';
+  }
+}
+
+/** A body that can't be read: too large, not the announced length, not valid text. `status` is 400, 413 or 415. */
+export class BodyError extends Error {
+  constructor(
+    readonly status: 400 | 413 | 415,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'BodyError';
+  }
+}

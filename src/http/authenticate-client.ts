@@ -1,0 +1,66 @@
+import type { NextFunction, Request, Response } from 'express';
+import { clientBySecret, enabledClient, type Client } from '../core/clients.js';
+import { OAuthError } from '../errors.js';
+import { parseBasicCredentials } from '../lib/basic-credentials.js';
+
+/** What the client presents as itself; exactly one method, or none. */
+type Credentials =
+  | { method: 'secret'; client_id: string; client_secret: string }
+  | { method: 'none'; client_id: string }
+  | { method: 'absent' };
+
+/** Reads the credentials; two methods in one request are refused (RFC 6749 2.3). Needs `form` before. */
+function credentialsOf(req: Request): Credentials {
+  const { authorization } = req.headers;
+  const client_id = req.form.get('client_id');
+  const client_secret = req.form.get('client_secret');
+  if (authorization !== undefined) {
+    const basic = parseBasicCredentials(authorization);
+    if (!basic) throw OAuthError.invalid_client('the Authorization header must be Basic with client_id and client_secret');
+    if (client_secret !== undefined) throw OAuthError.invalid_request('the client must use one authentication method, not two');
+    if (client_id !== undefined && client_id !== basic.client_id) throw OAuthError.invalid_request('client_id differs from the Authorization header');
+    return { method: 'secret', ...basic };
+  }
+  if (client_id === undefined) return { method: 'absent' };
+  return client_secret === undefined ? { method: 'none', client_id } : { method: 'secret', client_id, client_secret };
+}
+
+/** The client id that a request claims, before anything is proven; for rate limits. */
+export function claimedClientId(req: Request): string {
+  const basic = req.headers.authorization === undefined ? null : parseBasicCredentials(req.headers.authorization);
+  return (basic?.client_id ?? req.form.get('client_id') ?? '').slice(0, 255);
+}
+
+const secretMethods = new Set(['client_secret_basic', 'client_secret_post']);
+
+async function authenticated(req: Request): Promise<Client | null> {
+  const credentials = credentialsOf(req);
+  switch (credentials.method) {
+    case 'secret': {
+      if (credentials.client_secret === '') return null;
+      const client = await clientBySecret(req.ctx, credentials.client_id, credentials.client_secret);
+      return client && secretMethods.has(client.token_endpoint_auth_method) ? client : null;
+    }
+    case 'none': {
+      const client = await enabledClient(req.ctx, credentials.client_id);
+      return client?.token_endpoint_auth_method === 'none' ? client : null;
+    }
+    case 'absent':
+      return null;
+  }
+}
+
+/** Proves the client (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. */
+export async function authenticateClient(req: Request, _res: Response, next: NextFunction): Promise<void> {
+  if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
+  const client = await authenticated(req);
+  if (!client) throw OAuthError.invalid_client();
+  req.client = client;
+  next();
+}
+
+/** Refuses a public client where a secret is needed, such as introspection (RFC 7662 2.1). Needs `authenticateClient` before. */
+export function confidentialOnly(req: Request, _res: Response, next: NextFunction): void {
+  if (req.client.token_endpoint_auth_method === 'none') throw OAuthError.invalid_client('this endpoint needs an authenticated client');
+  next();
+}

@@ -1,0 +1,91 @@
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { BodyError } from '../errors.js';
+import { noParameters, parseParameters, type Parameters } from '../lib/parameters.js';
+
+const formType = 'application/x-www-form-urlencoded';
+const jsonType = 'application/json';
+
+const readForm = express.raw({ type: formType, limit: '64kb', inflate: false });
+const readJson = express.raw({ type: jsonType, limit: '64kb', inflate: false });
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decode(body: unknown): string {
+  if (!Buffer.isBuffer(body)) return '';
+  try {
+    return utf8.decode(body);
+  } catch {
+    throw new BodyError(400, 'the body is not valid UTF-8');
+  }
+}
+
+function parameters(body: unknown): Parameters {
+  const parsed = parseParameters(decode(body));
+  if (!parsed) throw new BodyError(400, 'the form holds too many fields, or a value that is not valid text');
+  return parsed;
+}
+
+/** Reads a form body into `req.form`; another content type gives no fields, and too much of it 413. */
+export function form(req: Request, res: Response, next: NextFunction): void {
+  readForm(req, res, (error?: unknown) => {
+    if (error) return next(error);
+    try {
+      req.form = parameters(req.body);
+    } catch (problem) {
+      return next(problem);
+    }
+    next();
+  });
+}
+
+const maxDepth = 4;
+
+const isPlain = (value: unknown, depth = 0): boolean => {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return depth < maxDepth && Object.values(value).every((member) => isPlain(member, depth + 1));
+};
+
+/** Parses a JSON object whose texts can be stored. @throws {BodyError} */
+export function parseJsonObject(body: unknown): Record<string, unknown> {
+  const text = decode(body);
+  if (text === '') return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new BodyError(400, 'the body is not valid JSON');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BodyError(400, 'the body must be a JSON object');
+  if (!isPlain(value)) throw new BodyError(400, 'the body holds text that can not be stored, or is nested too deeply');
+  return value as Record<string, unknown>;
+}
+
+/** Reads a form or a JSON object into `req.body`, a plain object either way; the account endpoints take both. */
+export function formOrJson(req: Request, res: Response, next: NextFunction): void {
+  const json = req.is(jsonType) === jsonType;
+  (json ? readJson : readForm)(req, res, (error?: unknown) => {
+    if (error) return next(error);
+    try {
+      req.form = json ? noParameters : parameters(req.body);
+      req.body = json ? parseJsonObject(req.body) : req.form.all;
+    } catch (problem) {
+      return next(problem);
+    }
+    next();
+  });
+}
+
+/** Whether the answer is to be JSON: asked for by `Accept`, or, without a preference, because JSON was sent. */
+export function wantsJson(req: Request): boolean {
+  const accept = req.headers.accept;
+  if (accept === undefined || accept === '*/*') return req.is(jsonType) === jsonType;
+  return req.accepts(['html', 'json']) === 'json';
+}
+
+/** The parameters of the query. @throws {BodyError} */
+export function queryOf(req: Request): Parameters {
+  const mark = req.url.indexOf('?');
+  const parsed = mark < 0 ? noParameters : parseParameters(req.url.slice(mark + 1));
+  if (!parsed) throw new BodyError(400, 'the query holds too many parameters, or a value that is not valid text');
+  return parsed;
+}

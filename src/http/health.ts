@@ -1,0 +1,47 @@
+import type { Request, Response } from 'express';
+import { pendingMigrations } from '../db/migrate.js';
+import type { Deps } from '../core/context.js';
+
+/** Set when the process was told to stop: no longer ready, still alive. */
+export type Lifecycle = { stopping: boolean };
+
+/** GET /healthz: the process is alive. */
+export function healthz(_req: Request, res: Response): void {
+  res.set('Cache-Control', 'no-store').json({ status: 'ok' });
+}
+
+/** GET /readyz: 200 when the database answers, its schema is current and the process isn't stopping; else 503 saying which. */
+export function readyz(deps: Deps, lifecycle: Lifecycle) {
+  return async (_req: Request, res: Response): Promise<void> => {
+    const problem = lifecycle.stopping ? 'stopping' : await databaseProblem(deps);
+    res.status(problem === null ? 200 : 503).set('Cache-Control', 'no-store');
+    if (problem !== null) res.set('Retry-After', '5');
+    res.json(problem === null ? { status: 'ready' } : { status: 'unavailable', reason: problem });
+  };
+}
+
+async function databaseProblem(deps: Deps): Promise<string | null> {
+  try {
+    return (await pendingMigrations(deps.knex)).length === 0 ? null : 'migrations are pending';
+  } catch (error) {
+    deps.logger.warn({ err: error }, 'readiness.database');
+    return 'the database can not be reached';
+  }
+}
+
+const loopback = /^(127\.|::1$|::ffff:127\.)/;
+
+/** GET /metrics (Prometheus): for loopback callers, and for others with METRICS_TOKEN. */
+export function metrics(deps: Deps) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const token = deps.config.metricsToken;
+    const authorized = token !== null && req.headers.authorization === `Bearer ${token}`;
+    if (!authorized && !loopback.test(req.ip ?? '')) {
+      res.status(401).set('WWW-Authenticate', 'Bearer realm="metrics"').json({ error: 'invalid_token' });
+      return;
+    }
+    const pool = (deps.knex.client as { pool?: { numUsed(): number } }).pool;
+    if (pool) deps.metrics.poolInUse.set(pool.numUsed());
+    res.set('Content-Type', deps.metrics.registry.contentType).send(await deps.metrics.registry.metrics());
+  };
+}

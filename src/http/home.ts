@@ -1,0 +1,24 @@
+import type { NextFunction, Request, Response } from 'express';
+import { browserSession } from './browser-session.js';
+import { basePage } from './pages.js';
+import type { Web } from './web.js';
+
+/** Whether captured mail may be looked at: only without an SMTP server and in a development environment (decisions 1). */
+export function hasMailbox(req: Request): boolean {
+  return req.ctx.config.smtpUrl === null && req.ctx.environment.kind === 'development';
+}
+
+/** GET /: what this is and where to go. */
+export function homePage(web: Web) {
+  return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
+    await browserSession(req, res, () => undefined);
+    const { session, ctx } = req;
+    const user = session && { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') };
+    const base = basePage(ctx.environment, { title: 'Identity provider', request_id: req.request_id });
+    try {
+      web.renderPage(res, 'dev/home', { ...base, base_url: ctx.environment.issuer, user, mailbox: hasMailbox(req) });
+    } catch (error) {
+      next(error);
+    }
+  };
+}

@@ -1,0 +1,30 @@
+import type { IRouter, NextFunction, Request, RequestHandler, Response } from 'express';
+import { BodyError } from '../errors.js';
+
+/** A method that the path doesn't have (RFC 9110 15.5.6). */
+export class MethodNotAllowedError extends BodyError {
+  constructor(readonly allow: string) {
+    super(400, 'method not allowed');
+    this.name = 'MethodNotAllowedError';
+  }
+}
+
+/**
+ * Mounts the handlers of one path by method and refuses all other methods with 405 and `Allow`. HEAD is answered only where it is
+ * listed or `get` is marked as safe to run for it.
+ */
+export function route(
+  router: IRouter,
+  path: string,
+  methods: { get?: RequestHandler[]; post?: RequestHandler[]; head?: boolean; options?: RequestHandler[] },
+): void {
+  const allowed = [...(methods.get ? ['GET'] : []), ...(methods.get && methods.head ? ['HEAD'] : []), ...(methods.post ? ['POST'] : [])];
+  if (methods.options) allowed.push('OPTIONS');
+  const allow = allowed.join(', ');
+  const refuse = (_req: Request, _res: Response, next: NextFunction) => next(new MethodNotAllowedError(allow));
+  if (!methods.head) router.head(path, refuse);
+  if (methods.get) router.get(path, ...methods.get);
+  if (methods.post) router.post(path, ...methods.post);
+  if (methods.options) router.options(path, ...methods.options);
+  router.all(path, refuse);
+}

@@ -1,0 +1,22 @@
+import type { Context } from '../core/context.js';
+import type { Client } from '../core/clients.js';
+import type { BrowserSession } from '../core/sessions.js';
+import type { ActiveToken } from '../core/tokens/access-token.js';
+import type { Parameters } from '../lib/parameters.js';
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** The context of this request's environment; set by `environment`. */
+    ctx: Context;
+    /** Echoed as X-Request-Id and shown with every error. */
+    request_id: string;
+    /** The fields of a form body; set by `form`. */
+    form: Parameters;
+    /** The authenticated client; set by `authenticateClient`. */
+    client: Client;
+    /** The verified access token; set by `authenticateBearer`. */
+    token: ActiveToken;
+    /** The live session of the browser, or null; set by `browserSession`. */
+    session: BrowserSession | null;
+  }
+}

@@ -1,0 +1,45 @@
+import type { Request } from 'express';
+
+/**
+ * The path to go back to after a detour, or null. Only a path of our own: it is resolved as a browser would do it, and must stay on
+ * the origin (CWE-601); backslashes, control characters and a second slash are refused outright.
+ */
+export function safeReturnTo(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > 16_384) return null;
+  if (!/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(value)) return null;
+  const own = 'http://own.invalid';
+  const url = URL.canParse(value, own) ? new URL(value, own) : null;
+  return url?.origin === own && !url.pathname.startsWith('//') ? url.pathname + url.search : null;
+}
+
+/** Where a pending authorization request goes on. */
+export const resumePath = '/oauth/authorize/resume';
+const place = 'authorization-request';
+const lifetimeMs = 3_600_000;
+
+/** An authorization request that waits for the person: its parameters, and when it came. */
+export type PendingAuthorization = {
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Milliseconds; a login after this moment satisfies `prompt=login`. */
+  readonly at: number;
+};
+
+/** The path under which the request goes on; sealed, so that nobody can change it on the way. */
+export function pendingPath(req: Request, pending: PendingAuthorization): string {
+  return `${resumePath}?request=${req.ctx.sealer.sealText(JSON.stringify(pending), `${place} ${req.ctx.environment.id}`)}`;
+}
+
+/** The pending request behind a sealed handle, or null when it was changed or is older than an hour. */
+export function openPending(req: Request, handle: string): PendingAuthorization | null {
+  const text = req.ctx.sealer.openText(handle, `${place} ${req.ctx.environment.id}`);
+  if (text === null) return null;
+  const pending = JSON.parse(text) as PendingAuthorization;
+  return req.ctx.clock.now().getTime() - pending.at < lifetimeMs ? pending : null;
+}
+
+/** The pending request that a return path leads to, or null when it leads somewhere else. */
+export function pendingOf(req: Request, return_to: string | null): PendingAuthorization | null {
+  if (return_to === null || !return_to.startsWith(`${resumePath}?`)) return null;
+  const handle = new URLSearchParams(return_to.slice(resumePath.length + 1)).get('request');
+  return handle === null ? null : openPending(req, handle);
+}

@@ -1,0 +1,31 @@
+/** The parameters of a query or form body: flat names, and what was sent more than once. */
+export type Parameters = {
+  /** The value, or undefined when it is absent or empty (RFC 6749 3.1: a parameter without a value counts as omitted). */
+  get(name: string): string | undefined;
+  /** Names that were sent more than once. */
+  readonly repeated: ReadonlySet<string>;
+  /** The first value of every name. */
+  readonly all: Readonly<Record<string, string>>;
+};
+
+const maxNames = 200;
+
+/**
+ * Reads `application/x-www-form-urlencoded` text. Names are taken as they stand: `a[]` and `a[b]` mean nothing special. Null when
+ * there are too many, or when a value holds a NUL or isn't valid UTF-8.
+ */
+export function parseParameters(text: string): Parameters | null {
+  const all: Record<string, string> = Object.create(null) as Record<string, string>;
+  const repeated = new Set<string>();
+  let count = 0;
+  for (const [name, value] of new URLSearchParams(text)) {
+    count += 1;
+    if (count > maxNames || name.includes('\0') || value.includes('\0') || value.includes('\ufffd')) return null;
+    if (name in all) repeated.add(name);
+    else all[name] = value;
+  }
+  return { all, repeated, get: (name) => all[name] || undefined };
+}
+
+/** No parameters at all. */
+export const noParameters: Parameters = { all: {}, repeated: new Set(), get: () => undefined };

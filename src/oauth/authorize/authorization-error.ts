@@ -1,0 +1,16 @@
+import type { Addressee } from './request.js';
+
+/**
+ * A refusal that is sent to the client's redirect URI (RFC 6749 4.1.2.1). It can only be made once client and redirect URI are
+ * proven, so an open redirect can't be written down.
+ */
+export class AuthorizationError extends Error {
+  constructor(
+    readonly addressee: Addressee,
+    readonly error: string,
+    readonly description: string,
+  ) {
+    super(`${error}: ${description}`);
+    this.name = 'AuthorizationError';
+  }
+}

@@ -1,0 +1,36 @@
+import type { Context } from '../../core/context.js';
+import type { BrowserSession } from '../../core/sessions.js';
+import { insertAuthorizationCode } from '../../db/tables/authorization_codes.js';
+import { digest } from '../../lib/digest.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
+import { formatScope } from '../../lib/scope-set.js';
+import type { AuthorizationRequest } from './request.js';
+
+const codeLifetimeMs = 60_000;
+
+/** Stores a code of 256 random bits, good for one use within 60 s, bound to all that was asked (RFC 6749 4.1.2, RFC 9700 2.1.1). */
+export async function issueCode(ctx: Context, request: AuthorizationRequest, session: BrowserSession): Promise<string> {
+  const code = randomToken('ac_');
+  const now = ctx.clock.now();
+  await insertAuthorizationCode(ctx.scope, {
+    digest: digest(code),
+    grant_id: uuidv7(now.getTime()),
+    client_id: request.client.id,
+    user_id: session.user_id,
+    session_id: session.id,
+    redirect_uri: request.redirect_uri,
+    scope: formatScope(request.scopes),
+    resource: request.resource?.identifier ?? null,
+    access_token_format: request.resource?.token_format ?? request.client.access_token_format,
+    access_token_lifetime: request.resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime,
+    nonce: request.nonce,
+    code_challenge: request.code_challenge,
+    claims: request.claims.userinfo,
+    auth_time: session.authenticated_at,
+    auth_time_requested: request.max_age !== null,
+    acr: session.acr,
+    amr: session.amr,
+    expires_at: new Date(now.getTime() + codeLifetimeMs),
+  });
+  return code;
+}

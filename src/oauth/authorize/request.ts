@@ -1,0 +1,33 @@
+import type { ApiResource, Client } from '../../core/clients.js';
+
+/** How the answer travels back (OAuth 2.0 Multiple Response Types 2.1, Form Post Response Mode). */
+export const responseModes = ['query', 'form_post'] as const;
+export type ResponseMode = (typeof responseModes)[number];
+
+/** What the person must be asked (OIDC Core 3.1.2.1). */
+export const prompts = ['none', 'login', 'consent', 'select_account'] as const;
+export type Prompt = (typeof prompts)[number];
+
+/** A client and redirect URI that belong together: from here on, and only from here on, errors may be sent there. */
+export type Addressee = {
+  readonly client: Client;
+  readonly redirect_uri: string;
+  readonly state: string | undefined;
+  readonly response_mode: ResponseMode;
+};
+
+/** An authorization request in which every parameter is valid. */
+export type AuthorizationRequest = Addressee & {
+  readonly scopes: readonly string[];
+  readonly resource: ApiResource | null;
+  readonly code_challenge: string | null;
+  readonly nonce: string | null;
+  readonly prompts: readonly Prompt[];
+  /** Seconds; null when not asked for. */
+  readonly max_age: number | null;
+  readonly acr_values: readonly string[];
+  readonly login_hint: string | null;
+  readonly id_token_hint: string | null;
+  /** The `claims` parameter (OIDC Core 5.5). */
+  readonly claims: { readonly userinfo: Record<string, unknown> | null; readonly id_token: Record<string, unknown> | null };
+};

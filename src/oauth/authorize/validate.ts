@@ -1,0 +1,138 @@
+import { apiResourceOf, enabledClient, type Client } from '../../core/clients.js';
+import type { Context } from '../../core/context.js';
+import { isOpenidScope } from '../../core/tokens/scopes.js';
+import { PageError } from '../../errors.js';
+import type { Parameters } from '../../lib/parameters.js';
+import { isCodeChallenge } from '../../lib/pkce.js';
+import { matchesRedirectUri } from '../../lib/redirect-uri.js';
+import { parseScope } from '../../lib/scope-set.js';
+import { AuthorizationError } from './authorization-error.js';
+import { prompts, responseModes, type Addressee, type AuthorizationRequest, type Prompt, type ResponseMode } from './request.js';
+
+const refuse = (code: string, text: string) => new PageError(400, code, text);
+
+/**
+ * Who asked, and where the answer may go. Anything wrong here is shown to the person and never redirected (RFC 6749 4.1.2.1, RFC 9700
+ * 4.11): the redirect URI compares as exact text.
+ */
+export async function findAddressee(ctx: Context, parameters: Parameters): Promise<Addressee> {
+  for (const name of ['client_id', 'redirect_uri']) {
+    if (parameters.repeated.has(name)) throw refuse('invalid_request', `The application's link is wrong: it holds ${name} twice.`);
+  }
+  const client_id = parameters.get('client_id');
+  if (client_id === undefined) throw refuse('invalid_request', "The application's link is wrong: client_id is missing.");
+  const client = await enabledClient(ctx, client_id);
+  if (!client) throw refuse('invalid_client', 'The application that sent you here is not known. Go back and tell its support about this page.');
+  const redirect_uri = parameters.get('redirect_uri');
+  if (redirect_uri === undefined) throw refuse('invalid_request', "The application's link is wrong: redirect_uri is missing.");
+  if (!matchesRedirectUri(client.redirect_uris, redirect_uri, client.application_type === 'native')) {
+    throw refuse('invalid_redirect_uri', 'The application asked us to send you to an address that is not registered for it, so we did not.');
+  }
+  const mode = parameters.get('response_mode');
+  const known = !parameters.repeated.has('state');
+  return {
+    client,
+    redirect_uri,
+    state: known ? parameters.get('state') : undefined,
+    response_mode: responseModes.includes(mode as ResponseMode) ? (mode as ResponseMode) : 'query',
+  };
+}
+
+const maxParameterLength = 4096;
+
+const parsePrompts = (text: string | undefined): Prompt[] | null => {
+  const asked = [...new Set((text ?? '').split(' ').filter((word) => word !== ''))] as Prompt[];
+  if (!asked.every((word) => prompts.includes(word))) return null;
+  return asked.includes('none') && asked.length > 1 ? null : asked;
+};
+
+type ClaimsRequest = AuthorizationRequest['claims'];
+
+function parseClaims(text: string | undefined): ClaimsRequest | null {
+  if (text === undefined) return { userinfo: null, id_token: null };
+  try {
+    const value = JSON.parse(text) as Record<string, unknown> | null;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+    const part = (name: string) => {
+      const member = value[name];
+      return typeof member === 'object' && member !== null && !Array.isArray(member) ? (member as Record<string, unknown>) : null;
+    };
+    return { userinfo: part('userinfo'), id_token: part('id_token') };
+  } catch {
+    return null;
+  }
+}
+
+/** What of the asked scopes is granted; a scope that nobody here knows is left out, as RFC 6749 3.3 allows. */
+function grantedScopes(client: Client, asked: readonly string[], permissions: readonly string[]): string[] {
+  return asked.filter((scope) => {
+    if (scope === 'offline_access') return client.grant_types.includes('refresh_token');
+    return isOpenidScope(scope) || permissions.includes(scope) || client.scopes?.includes(scope) === true;
+  });
+}
+
+const maxAge = (text: string | undefined): number | null | undefined =>
+  text === undefined ? null : /^\d{1,10}$/.test(text) ? Number(text) : undefined;
+
+/** Parameters of requests that are wrapped or pushed, which this service refuses rather than ignores (OIDC Core 6.1, 6.2). */
+const unsupported = { request: 'request_not_supported', request_uri: 'request_uri_not_supported', registration: 'registration_not_supported' } as const;
+
+/** Checks the rest of the request in a fixed order; the first failure wins. @throws {AuthorizationError} */
+export async function validate(ctx: Context, addressee: Addressee, parameters: Parameters): Promise<AuthorizationRequest> {
+  const { client } = addressee;
+  const get = (name: string) => parameters.get(name);
+  const fail = (error: string, description: string) => new AuthorizationError(addressee, error, description);
+
+  const [twice] = parameters.repeated;
+  if (twice !== undefined) throw fail('invalid_request', `${/^[\w.-]{1,64}$/.test(twice) ? twice : 'a parameter'} was sent twice`);
+  for (const [name, error] of Object.entries(unsupported)) if (get(name) !== undefined) throw fail(error, `${name} is not supported`);
+  if (Object.entries(parameters.all).some(([name, value]) => name !== 'claims' && value.length > maxParameterLength)) {
+    throw fail('invalid_request', `a parameter is longer than ${maxParameterLength} characters`);
+  }
+  if (get('response_type') === undefined) throw fail('invalid_request', 'response_type is required');
+  if (get('response_type') !== 'code') throw fail('unsupported_response_type', 'response_type must be code');
+  if (get('response_mode') !== undefined && get('response_mode') !== addressee.response_mode) {
+    throw fail('invalid_request', `response_mode must be one of ${responseModes.join(', ')}`);
+  }
+  if (!client.grant_types.includes('authorization_code')) throw fail('unauthorized_client', 'the client may not use the authorization code flow');
+
+  const code_challenge = get('code_challenge') ?? null;
+  const method = get('code_challenge_method');
+  if (code_challenge === null && method !== undefined) throw fail('invalid_request', 'code_challenge is missing');
+  if (code_challenge !== null && method !== 'S256') throw fail('invalid_request', 'code_challenge_method must be S256');
+  if (code_challenge !== null && !isCodeChallenge(code_challenge)) throw fail('invalid_request', 'code_challenge must be 43 base64url characters');
+  if (code_challenge === null && (client.require_pkce || client.token_endpoint_auth_method === 'none')) {
+    throw fail('invalid_request', 'this client must use PKCE: code_challenge is missing');
+  }
+
+  const askedPrompts = parsePrompts(get('prompt'));
+  if (askedPrompts === null) throw fail('invalid_request', 'prompt must be none alone, or of login, consent, select_account');
+  const max_age = maxAge(get('max_age'));
+  if (max_age === undefined) throw fail('invalid_request', 'max_age must be a number of seconds');
+  const claims = parseClaims(get('claims'));
+  if (claims === null) throw fail('invalid_request', 'claims must be a JSON object');
+
+  const identifier = get('resource');
+  const resource = identifier === undefined ? null : await apiResourceOf(ctx, identifier);
+  if (identifier !== undefined && !resource) throw fail('invalid_target', 'the resource is not registered');
+  const asked = parseScope(get('scope') ?? '');
+  if (asked === null) throw fail('invalid_scope', 'scope must be words separated by spaces');
+  const known = (scope: string) => isOpenidScope(scope) || resource?.permissions.includes(scope) === true;
+  if (client.scopes !== null && asked.some((scope) => known(scope) && !client.scopes?.includes(scope))) {
+    throw fail('invalid_scope', 'the scope goes beyond what the client may ask for');
+  }
+
+  return {
+    ...addressee,
+    scopes: grantedScopes(client, asked, resource?.permissions ?? []),
+    resource,
+    code_challenge,
+    nonce: get('nonce') ?? null,
+    prompts: askedPrompts,
+    max_age,
+    acr_values: (get('acr_values') ?? '').split(' ').filter((value) => value !== ''),
+    login_hint: get('login_hint') ?? null,
+    id_token_hint: get('id_token_hint') ?? null,
+    claims,
+  };
+}

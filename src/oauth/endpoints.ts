@@ -1,0 +1,11 @@
+/** The OAuth endpoints that are mounted, under their metadata names (RFC 8414 2). Router and discovery both read this list. */
+export const endpoints = {
+  authorization_endpoint: '/oauth/authorize',
+  token_endpoint: '/oauth/token',
+  userinfo_endpoint: '/oauth/userinfo',
+  introspection_endpoint: '/oauth/introspect',
+  revocation_endpoint: '/oauth/revoke',
+} as const;
+
+/** Where the keys are published. */
+export const jwksPath = '/.well-known/jwks.json';

@@ -1,0 +1,49 @@
+import { apiResourceOf, clientGrantOf } from '../../core/clients.js';
+import { tokenIssuedSubscribers } from '../../core/events/emit.js';
+import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
+import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/access_tokens.js';
+import { OAuthError } from '../../errors.js';
+import { uuidv7 } from '../../lib/random.js';
+import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
+import type { Grant } from './grant.js';
+
+/** RFC 6749 4.4: a client acts for itself, on one API resource (RFC 8707) for which it holds a grant. Never a refresh token. */
+export const client_credentials: Grant = {
+  public_clients: false,
+  async handle(ctx, client, parameters) {
+    const identifier = parameters.get('resource');
+    if (identifier === undefined) throw OAuthError.invalid_request('resource is required');
+    const resource = await apiResourceOf(ctx, identifier);
+    const grant = resource && (await clientGrantOf(ctx, client.id, resource));
+    if (!resource || !grant) throw OAuthError.invalid_target('the client has no grant for this resource');
+
+    const held = grant.scopes.filter((scope) => resource.permissions.includes(scope));
+    const asked = parseScope(parameters.get('scope') ?? '');
+    if (asked === null || !isWithin(asked, held)) throw OAuthError.invalid_scope('the scope goes beyond what the client was granted');
+    const granted = asked.length > 0 ? asked : held;
+
+    const now = ctx.clock.now();
+    const seed = seedAccessToken(ctx);
+    const scope = formatScope(granted);
+    const subscribers = await tokenIssuedSubscribers(ctx);
+    const event_id = uuidv7(now.getTime());
+    const lifetime = resource.access_token_lifetime;
+    const format = resource.token_format;
+    const common = { client_id: client.id, scope, audience: resource.identifier, lifetime, event_id, subscribers, jti: seed.jti };
+    if (format === 'opaque') await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now });
+    else if (subscribers.length > 0) await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format, grant_type: 'client_credentials' });
+
+    const access_token = await accessTokenValue(ctx, {
+      seed,
+      format,
+      sub: client.id,
+      client_id: client.id,
+      scope,
+      audience: resource.identifier,
+      lifetime,
+      issued_at: now,
+      permissions: granted,
+    });
+    return { access_token, token_type: 'Bearer', expires_in: lifetime, scope };
+  },
+};

@@ -1,0 +1,20 @@
+import type { Client } from '../../core/clients.js';
+import type { Context } from '../../core/context.js';
+import type { Parameters } from '../../lib/parameters.js';
+
+/** The token response (RFC 6749 5.1, interface.md "Token response"). */
+export type TokenResponse = {
+  access_token: string;
+  token_type: 'Bearer';
+  expires_in: number;
+  scope: string;
+  refresh_token?: string;
+  id_token?: string;
+};
+
+/** A grant type: reads its own parameters, answers with tokens or throws an OAuthError. */
+export type Grant = {
+  /** Whether a client that only names itself may use it (with PKCE or a bound refresh token). */
+  readonly public_clients: boolean;
+  handle(ctx: Context, client: Client, parameters: Parameters): Promise<TokenResponse>;
+};

@@ -1,0 +1,120 @@
+import { apiResourceOf, type Client } from '../../core/clients.js';
+import type { Context } from '../../core/context.js';
+import { tokenIssuedSubscribers } from '../../core/events/emit.js';
+import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
+import { idTokenValue } from '../../core/tokens/id-token.js';
+import { endGrant } from '../../core/tokens/revoke.js';
+import { findRefreshToken, useRefreshToken, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
+import { OAuthError } from '../../errors.js';
+import { digest } from '../../lib/digest.js';
+import { uuidv7 } from '../../lib/random.js';
+import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
+import type { Parameters } from '../../lib/parameters.js';
+import { refreshTokenEnds } from './authorization_code.js';
+import type { Grant } from './grant.js';
+
+/** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
+const toleranceMs = 30_000;
+/** A confidential client's token is rotated once this share of its life is over. */
+const rotationShare = 0.7;
+
+/**
+ * The successor of a token. It follows from the token and a key that only the service has, so that a retry is given the same one
+ * although nothing but digests is stored.
+ */
+const successorOf = (ctx: Context, token: string) => `rt_${ctx.sealer.digest('refresh successor', token).toString('base64url')}`;
+
+/** First refusal that applies, or null. A token of another client is left as it is (RFC 6749 6). */
+function problemOf(ctx: Context, client: Client, token: RefreshTokenState, now: Date): string | null {
+  const offline = token.scope.split(' ').includes('offline_access');
+  const sessionEnded = token.session_revoked_at !== null || token.session_expires_at === null || token.session_expires_at <= now;
+  const list: [boolean, string][] = [
+    [token.client_id !== client.id, 'the refresh token was issued to another client'],
+    [token.revoked, 'the refresh token was revoked'],
+    [token.expires_at <= now || token.grant_expires_at <= now, 'the refresh token has expired'],
+    [token.user_status !== 'active', 'the user may no longer sign in'],
+    [!offline && sessionEnded, 'the session has ended'],
+  ];
+  return list.find(([applies]) => applies)?.[1] ?? null;
+}
+
+function mustRotate(client: Client, token: RefreshTokenState, now: Date): boolean {
+  if (client.token_endpoint_auth_method === 'none') return true;
+  const life = token.expires_at.getTime() - token.issued_at.getTime();
+  return now.getTime() - token.issued_at.getTime() > life * rotationShare;
+}
+
+/** The scope of the new access token: what was granted, or less (RFC 6749 6). */
+function scopeOf(token: RefreshTokenState, parameters: Parameters): string {
+  const asked = parseScope(parameters.get('scope') ?? '');
+  if (asked === null || !isWithin(asked, token.scope.split(' '))) throw OAuthError.invalid_scope('the scope goes beyond what was granted');
+  return asked.length === 0 ? token.scope : formatScope(asked);
+}
+
+/** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
+export const refresh_token: Grant = {
+  public_clients: true,
+  async handle(ctx, client, parameters) {
+    const presented = parameters.get('refresh_token');
+    if (presented === undefined) throw OAuthError.invalid_request('refresh_token is required');
+    const now = ctx.clock.now();
+    const token = await findRefreshToken(ctx.scope, digest(presented));
+    if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
+    const problem = problemOf(ctx, client, token, now);
+    if (problem !== null) throw OAuthError.invalid_grant(problem);
+    if (token.rotated_at !== null && now.getTime() - token.rotated_at.getTime() > toleranceMs) {
+      await endGrant(ctx, token.grant_id);
+      throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
+    }
+    const asked = parameters.get('resource');
+    if (asked !== undefined && asked !== token.resource) throw OAuthError.invalid_target('the resource was not part of the authorization request');
+    const scope = scopeOf(token, parameters);
+    const resource = token.resource === null ? null : await apiResourceOf(ctx, token.resource);
+    if (token.resource !== null && !resource) throw OAuthError.invalid_target('the resource no longer exists');
+
+    const seed = seedAccessToken(ctx);
+    const format = resource?.token_format ?? client.access_token_format;
+    const lifetime = resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime;
+    const audience = resource?.identifier ?? ctx.environment.issuer;
+    const rotate = token.rotated_at !== null || mustRotate(client, token, now);
+    const successor = rotate ? successorOf(ctx, presented) : presented;
+    const used = await useRefreshToken(ctx.scope, {
+      digest: token.digest,
+      now,
+      successor_digest: rotate ? digest(successor) : null,
+      successor_expires_at: refreshTokenEnds(ctx, client, now).refresh_expires_at,
+      jti: seed.jti,
+      access_token_format: format,
+      access_token_digest: seed.digest,
+      access_token_lifetime: lifetime,
+      scope,
+      audience,
+      event_id: uuidv7(now.getTime()),
+      subscribers: await tokenIssuedSubscribers(ctx),
+    });
+    if (!used) throw OAuthError.invalid_grant('the refresh token was revoked');
+
+    const [access_token, id_token] = await Promise.all([
+      accessTokenValue(ctx, {
+        seed,
+        format,
+        sub: token.user_id,
+        client_id: client.id,
+        scope,
+        audience,
+        lifetime,
+        issued_at: now,
+        grant_id: token.grant_id,
+        session_id: token.session_id,
+        auth_time: token.auth_time,
+        acr: token.acr,
+        amr: token.amr,
+        ...(resource === null ? {} : { permissions: token.permissions }),
+      }),
+      scope.split(' ').includes('openid')
+        ? idTokenValue(ctx, { ...token, client, sub: token.user_id, nonce: null, issued_at: now })
+        : undefined,
+    ]);
+    return { access_token, token_type: 'Bearer', expires_in: lifetime, scope, refresh_token: successor, ...(id_token === undefined ? {} : { id_token }) };
+  },
+};

@@ -1,0 +1,66 @@
+import type { Request, Response } from 'express';
+import { findActiveToken, type ActiveToken } from '../core/tokens/access-token.js';
+import type { Context } from '../core/context.js';
+import type { Client } from '../core/clients.js';
+import { findRefreshToken } from '../db/tables/refresh_tokens.js';
+import { OAuthError } from '../errors.js';
+import { digest } from '../lib/digest.js';
+
+const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
+
+function describe(token: ActiveToken): object {
+  return {
+    active: true,
+    scope: token.scope,
+    client_id: token.client.id,
+    token_type: 'Bearer',
+    exp: seconds(token.expires_at),
+    sub: token.sub,
+    iss: token.issuer,
+    aud: token.audience,
+    iat: seconds(token.issued_at),
+    jti: token.jti,
+    ...(token.session_id === null ? {} : { sid: token.session_id }),
+  };
+}
+
+/** A refresh token, told to nobody but the client that holds it. */
+async function describeRefreshToken(ctx: Context, client: Client, value: string): Promise<object | null> {
+  const token = await findRefreshToken(ctx.scope, digest(value));
+  const now = ctx.clock.now();
+  if (!token || token.client_id !== client.id || token.revoked || token.rotated_at !== null) return null;
+  if (token.expires_at <= now || token.grant_expires_at <= now || token.user_status !== 'active') return null;
+  const offline = token.scope.split(' ').includes('offline_access');
+  if (!offline && (token.session_revoked_at !== null || token.session_expires_at === null || token.session_expires_at <= now)) return null;
+  return {
+    active: true,
+    scope: token.scope,
+    client_id: token.client_id,
+    token_type: 'Bearer',
+    exp: seconds(token.expires_at),
+    sub: token.user_id,
+    iss: ctx.environment.issuer,
+    aud: token.resource ?? ctx.environment.issuer,
+    iat: seconds(token.issued_at),
+    sid: token.session_id,
+  };
+}
+
+/**
+ * POST /oauth/introspect (RFC 7662): one statement. Whatever is wrong with a token, the answer is exactly `{"active":false}`; the
+ * token's own form tells its kind, so a wrong hint changes nothing.
+ */
+export async function introspect(req: Request, res: Response): Promise<void> {
+  const value = req.form.get('token');
+  if (value === undefined) throw OAuthError.invalid_request('token is required');
+  const { ctx, client } = req;
+  let answer: object | null;
+  if (value.startsWith('rt_')) answer = await describeRefreshToken(ctx, client, value);
+  else {
+    const token = await findActiveToken(ctx, value);
+    answer = token && describe(token);
+  }
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('Content-Type', 'application/json');
+  res.end(JSON.stringify(answer ?? { active: false }));
+}

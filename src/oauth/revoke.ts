@@ -1,0 +1,30 @@
+import type { Request, Response } from 'express';
+import { findActiveToken } from '../core/tokens/access-token.js';
+import { endGrant } from '../core/tokens/revoke.js';
+import { deleteAccessToken } from '../db/tables/access_tokens.js';
+import { findRefreshToken } from '../db/tables/refresh_tokens.js';
+import { revokeId } from '../db/tables/revocations.js';
+import { OAuthError } from '../errors.js';
+import { digest } from '../lib/digest.js';
+
+/**
+ * POST /oauth/revoke (RFC 7009): 200 whatever the token was; another client's token is left alone. A refresh token takes all that
+ * its authorization gave along (2.1).
+ */
+export async function revoke(req: Request, res: Response): Promise<void> {
+  const { ctx, client, form } = req;
+  const value = form.get('token');
+  if (value === undefined) throw OAuthError.invalid_request('token is required');
+  if (value.startsWith('rt_')) {
+    const token = await findRefreshToken(ctx.scope, digest(value));
+    if (token?.client_id === client.id) await endGrant(ctx, token.grant_id);
+  } else {
+    const token = await findActiveToken(ctx, value);
+    if (token?.client.id === client.id) {
+      if (token.format === 'opaque') await deleteAccessToken(ctx.scope, digest(value));
+      else await revokeId(ctx.scope, token.jti, token.expires_at);
+    }
+  }
+  res.setHeader('Cache-Control', 'no-store');
+  res.status(200).end();
+}

@@ -1,0 +1,39 @@
+import { Router } from 'express';
+import { authenticateClient, confidentialOnly } from '../http/authenticate-client.js';
+import { browserSession } from '../http/browser-session.js';
+import { cors, preflight } from '../http/cors.js';
+import { form } from '../http/form.js';
+import { route } from '../http/method-not-allowed.js';
+import { resumePath } from '../http/return-to.js';
+import { limitedClientAuthentication } from '../http/token-limit.js';
+import type { Web } from '../http/web.js';
+import { authorize, resume } from './authorize/authorize.js';
+import { discovery } from './discovery.js';
+import { endpoints, jwksPath } from './endpoints.js';
+import { introspect } from './introspect.js';
+import { jwks } from './jwks.js';
+import { revoke } from './revoke.js';
+import { token } from './token.js';
+import { userinfo } from './userinfo.js';
+
+/** The OAuth 2.0 and OpenID Connect endpoints. */
+export function oauthRouter(web: Web): Router {
+  const router = Router();
+  route(router, endpoints.token_endpoint, { post: [cors, form, limitedClientAuthentication(web), token], options: [cors, preflight] });
+  route(router, endpoints.introspection_endpoint, { post: [form, authenticateClient, confidentialOnly, introspect] });
+  route(router, endpoints.revocation_endpoint, { post: [cors, form, authenticateClient, revoke], options: [cors, preflight] });
+  route(router, endpoints.userinfo_endpoint, { get: [cors, userinfo], post: [cors, form, userinfo], options: [cors, preflight] });
+  route(router, endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
+  route(router, resumePath, { get: [browserSession, resume(web)] });
+  return router;
+}
+
+/** The documents that everybody reads and caches; mounted before all that they don't need. */
+export function metadataRouter(): Router {
+  const router = Router();
+  const any = { head: true, options: [cors, preflight] };
+  route(router, '/.well-known/openid-configuration', { ...any, get: [discovery] });
+  route(router, '/.well-known/oauth-authorization-server', { ...any, get: [discovery] });
+  route(router, jwksPath, { ...any, get: [jwks] });
+  return router;
+}

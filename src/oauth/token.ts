@@ -1,0 +1,22 @@
+import type { Request, Response } from 'express';
+import { OAuthError } from '../errors.js';
+import { grants } from './grants/index.js';
+
+/** POST /oauth/token (RFC 6749 3.2): picks the grant type and answers with tokens that nobody caches. */
+export async function token(req: Request, res: Response): Promise<void> {
+  const { ctx, client, form } = req;
+  const grant_type = form.get('grant_type');
+  if (grant_type === undefined) throw OAuthError.invalid_request('grant_type is required');
+  const grant = Object.hasOwn(grants, grant_type) ? grants[grant_type] : undefined;
+  if (!grant) throw OAuthError.unsupported_grant_type('this grant type is not offered');
+  const unproven = client.token_endpoint_auth_method === 'none';
+  if (!client.grant_types.includes(grant_type) || (unproven && !grant.public_clients)) {
+    throw OAuthError.unauthorized_client('the client may not use this grant type');
+  }
+  const answer = await grant.handle(ctx, client, form);
+  ctx.metrics.tokensIssued.inc({ grant_type, format: answer.access_token.startsWith('at_') ? 'opaque' : 'jwt' });
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('Pragma', 'no-cache');
+  res.setHeader('Content-Type', 'application/json');
+  res.end(JSON.stringify(answer));
+}

@@ -1,0 +1,104 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApp } from './app.js';
+import type { Config } from './config.js';
+import { bootstrap } from './core/bootstrap.js';
+import { createCache } from './core/cache.js';
+import { startCacheSync } from './core/cache-sync.js';
+import type { Deps } from './core/context.js';
+import { startJanitor } from './core/janitor.js';
+import { createPasswordHasher } from './core/passwords.js';
+import { createKnex } from './db/knex.js';
+import { migrate } from './db/migrate.js';
+import { listen } from './db/notifications.js';
+import type { Lifecycle } from './http/health.js';
+import { createServer } from './http/server.js';
+import { createSealer } from './lib/seal.js';
+import { systemClock } from './platform/clock.js';
+import { createGuardedFetch } from './platform/fetch.js';
+import type { Logger } from './platform/logger.js';
+import { createMailer } from './platform/mailer.js';
+import { createMetrics } from './platform/metrics.js';
+
+/** Where the database is and what seals its secrets; `main.ts` finds both out. */
+export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
+
+/** A running service. `stop` finishes requests in flight (10 s at most), lets the loops finish and closes the database. */
+export type RunningService = { readonly port: number; readonly deps: Deps; stop(): Promise<void> };
+
+const drainMs = 10_000;
+
+/** Everything that requests need, built once. Tests hand in `overrides` for what lies at `platform/`. */
+export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Partial<Deps> = {}): Deps {
+  const clock = overrides.clock ?? systemClock;
+  const metrics = createMetrics();
+  return {
+    config,
+    logger,
+    clock,
+    metrics,
+    knex: createKnex({ url: storage.url, poolMax: config.databasePoolMax, logger }),
+    mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
+    fetch: createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork }),
+    cache: createCache({ clock, metrics }),
+    sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
+    passwords: createPasswordHasher(),
+    ...overrides,
+  };
+}
+
+/** Migrations and bootstrap: what must have happened once before any process listens. */
+export async function prepareDatabase(deps: Deps, directUrl: string): Promise<void> {
+  const knex = createKnex({ url: directUrl, poolMax: 2, logger: deps.logger });
+  try {
+    await migrate(knex, deps.logger);
+  } finally {
+    await knex.destroy();
+  }
+  await bootstrap(deps);
+}
+
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), drainMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Listens, and starts the loops. The database must be prepared. */
+export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
+  const { config, logger } = deps;
+  const lifecycle: Lifecycle = { stopping: false };
+  const cacheSync = startCacheSync(deps);
+  const notifications = listen({
+    url: directUrl,
+    channels: ['cache'],
+    logger,
+    onNotification: (_channel, payload) => cacheSync.notified(payload),
+    onReconnect: () => deps.cache.clear(),
+  });
+  const service = createApp(deps, lifecycle);
+  const server = createServer(service.app);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(config.port, config.host, resolve);
+  });
+  const janitor = startJanitor(deps);
+  return {
+    port: (server.address() as AddressInfo).port,
+    deps,
+    async stop() {
+      lifecycle.stopping = true;
+      await close(server);
+      await Promise.all([janitor.stop(), notifications.close(), cacheSync.close()]);
+      await service.close();
+      await deps.mailer?.close();
+      await deps.fetch.close();
+      await deps.knex.destroy();
+    },
+  };
+}
