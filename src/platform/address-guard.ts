@@ -59,8 +59,9 @@ const globalIpv6 = ipaddr.IPv6.parse('2000::');
  * lead to depends on the network.
  */
 export function isAllowedAddress(address: string, policy: NetworkPolicy): boolean {
-  if (!ipaddr.isValid(address) || isIP(address) === 0) return false;
-  const parsed = ipaddr.parse(address);
+  if (isIP(address) === 0 || address.includes('%')) return false;
+  // `::127.0.0.1` is read as a mapped address by ipaddr.js; the URL parser writes it as what it is.
+  const parsed = ipaddr.parse(address.includes(':') ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address);
   if (metadataAddresses.has(parsed.toString())) return false;
   const range = parsed.range();
   if (privateRanges.has(range)) return policy.allowPrivateNetwork;

@@ -18,19 +18,19 @@ const tooLargeCodes = new Set(['UND_ERR_HEADERS_OVERFLOW', 'HPE_HEADER_OVERFLOW'
 const protocolCodes = /^HPE_|^UND_ERR_(INVALID_ARG|NOT_SUPPORTED|INVALID_RETURN_VALUE|REQ_|RES_|RESPONSE|HTTP_PARSER)|^ERR_INVALID_/;
 const timeoutCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
-function reasonOf(code: string, message: string): OutboundReason {
+function reasonOf(code: string, name: string, message: string): OutboundReason {
   if (tlsCodes.test(code) || message.includes('before secure TLS connection')) return 'tls';
   if (tooLargeCodes.has(code)) return 'too_large';
   if (timeoutCodes.has(code)) return 'timeout';
-  if (protocolCodes.test(code) || /bad upgrade|HTTP parser/i.test(message)) return 'protocol';
+  if (protocolCodes.test(code) || name === 'HTTPParserError' || message === 'bad upgrade') return 'protocol';
   return 'connect';
 }
 
 /** Sorts whatever a socket, TLS or the HTTP parser threw into the reasons of {@link OutboundError}. */
 export function asOutboundError(error: unknown): OutboundError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof OutboundError) return cause;
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };
   const named = typeof code === 'string' ? code : '';
-  const reason = reasonOf(named, String(message));
+  const reason = reasonOf(named, String(name), String(message));
   return new OutboundError(reason, named === '' ? `${reason} failure` : `${reason} failure (${named})`, error);
 }
