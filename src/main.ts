@@ -40,12 +40,18 @@ function onSignals(logger: Logger, stop: () => Promise<void>): void {
   process.on('SIGINT', handle);
 }
 
+/** What has been started, to be stopped in reverse. */
+const stops: (() => Promise<void>)[] = [];
+
+async function stopAll(): Promise<void> {
+  for (let stop = stops.pop(); stop; stop = stops.pop()) await stop();
+}
+
 async function main(): Promise<void> {
   const config = readConfig();
   const logger = createLogger(config);
-  const stops: (() => Promise<void>)[] = [];
   onSignals(logger, async () => {
-    for (const stop of stops.reverse()) await stop();
+    await stopAll();
   });
   const database = await openDatabase(config, logger);
   stops.push(() => database.close());
@@ -56,11 +62,10 @@ async function main(): Promise<void> {
   logger.info({ base_url: config.baseUrl, port: service.port }, `ready at ${config.baseUrl}`);
 }
 
-main().catch((error: unknown) => {
-  if (error instanceof ConfigError || error instanceof EmbeddedPostgresError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(error instanceof ConfigError ? badConfiguration : 1);
-  }
-  process.stderr.write(`the service could not start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
+main().catch(async (error: unknown) => {
+  const known = error instanceof ConfigError || error instanceof EmbeddedPostgresError;
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(known ? `${error.message}\n` : `the service could not start: ${cause}\n`);
+  await stopAll().catch(() => undefined);
+  process.exit(error instanceof ConfigError ? badConfiguration : 1);
 });

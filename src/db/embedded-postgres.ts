@@ -81,7 +81,7 @@ async function start(installation: Installation, fixedPort: number | null): Prom
   for (const deadline = performance.now() + startWithinMs; ; await delay(100)) {
     const left = await findRunning(clusterDir);
     if (left !== null) {
-      if ((await claim(left.port, password, dataDir)) !== null) {
+      if ((await claim(left.port, password, { dataDir, launcher: false })) !== null) {
         logger.warn({ process: left.pid }, 'embedded_postgres.left_over_replaced');
         await stopPostmaster(clusterDir, left.pid);
       } else if (performance.now() > deadline) {
@@ -104,7 +104,7 @@ async function start(installation: Installation, fixedPort: number | null): Prom
 
 async function claimOrStop({ clusterDir, dataDir, password }: Installation, postmaster: OwnPostmaster): Promise<Claim | null> {
   try {
-    return await claim(postmaster.port, password, dataDir);
+    return await claim(postmaster.port, password, { dataDir, launcher: true });
   } catch (error) {
     await stopPostmaster(clusterDir, postmaster.pid);
     throw error;
@@ -160,7 +160,7 @@ function lookAfter(installation: Installation, first: Running): () => Promise<vo
 /** The session was ended from outside. While the server itself is gone too, the next round sees to that. */
 async function renewClaim({ password, dataDir, logger }: Installation, running: Running): Promise<Running> {
   try {
-    const renewed = await claim(running.postmaster.port, password, dataDir);
+    const renewed = await claim(running.postmaster.port, password, { dataDir, launcher: true });
     if (renewed !== null) return { ...running, claim: renewed };
   } catch (error) {
     logger.error({ err: error }, 'embedded_postgres.claim_lost');

@@ -14,11 +14,31 @@ export function createMetrics() {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
-    tokensIssued: new Counter({ name: 'oauth_tokens_issued_total', help: 'Access tokens issued by grant type.', labelNames: ['grant_type', 'format'], registers }),
-    logins: new Counter({ name: 'logins_total', help: 'Login attempts by method and outcome.', labelNames: ['method', 'outcome'], registers }),
-    cacheReads: new Counter({ name: 'cache_reads_total', help: 'Reads of the in-process cache by kind and result.', labelNames: ['kind', 'result'], registers }),
+    tokensIssued: new Counter({
+      name: 'oauth_tokens_issued_total',
+      help: 'Access tokens issued by grant type.',
+      labelNames: ['grant_type', 'format'],
+      registers,
+    }),
+    logins: new Counter({
+      name: 'logins_total',
+      help: 'Login attempts by method and outcome.',
+      labelNames: ['method', 'outcome'],
+      registers,
+    }),
+    cacheReads: new Counter({
+      name: 'cache_reads_total',
+      help: 'Reads of the in-process cache by kind and result.',
+      labelNames: ['kind', 'result'],
+      registers,
+    }),
     outboxAge: new Gauge({ name: 'outbox_oldest_due_seconds', help: 'Age of the oldest due delivery.', labelNames: ['queue'], registers }),
-    deliveries: new Counter({ name: 'outbox_attempts_total', help: 'Delivery attempts by queue and outcome.', labelNames: ['queue', 'outcome'], registers }),
+    deliveries: new Counter({
+      name: 'outbox_attempts_total',
+      help: 'Delivery attempts by queue and outcome.',
+      labelNames: ['queue', 'outcome'],
+      registers,
+    }),
     poolInUse: new Gauge({ name: 'database_connections_in_use', help: 'Connections of the pool that are taken.', registers }),
   };
 }

@@ -1,5 +1,6 @@
-import pg from 'pg';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { superuser } from './cluster.js';
 import { EmbeddedPostgresError } from './error.js';
 
@@ -36,35 +37,65 @@ export async function openSession(port: number, password: string): Promise<pg.Cl
 
 /**
  * Claims the cluster whose server listens on `port`.
- * @returns null when the server doesn't take connections at the moment.
+ *
+ * Nobody but its `launcher` may claim a server in its first two seconds: of services that start together, none ends a
+ * server that another has just started and is about to claim.
+ * @returns null when the server can't be claimed at the moment.
  * @throws {EmbeddedPostgresError} when another live process holds the claim, or the secret isn't the cluster's.
  */
-export async function claim(port: number, password: string, dataDir: string): Promise<Claim | null> {
-  try {
-    const client = await openSession(port, password);
-    const lost = new Promise<void>((resolve) => client.once('end', resolve));
-    // A killed owner's session is noticed at once, but not in the same instant.
-    for (let attempt = 0; attempt < 20; attempt++) {
-      const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [lockKey]);
-      if (rows[0]?.locked) {
-        (client as pg.Client & { unref(): void }).unref();
-        return { lost };
-      }
-      await delay(100);
+export async function claim(port: number, password: string, options: { dataDir: string; launcher: boolean }): Promise<Claim | null> {
+  const { dataDir, launcher } = options;
+  const session = await openSession(port, password).catch((error: Error & { code?: string }) => {
+    if (error.code === '28P01') {
+      throw new EmbeddedPostgresError(`${dataDir}/postgres-secret isn't that of the database beside it: restore both from one backup.`);
     }
-    const owner = await ownerOf(client);
-    await client.end();
+    if (!passing.has(error.code ?? '') && !/terminated|timeout/.test(error.message)) throw error;
+    return null;
+  });
+  if (session === null) return null;
+  let ended = false;
+  const lost = once(session, 'end').then(() => {
+    ended = true;
+  });
+  try {
+    if (!launcher && (await isYoung(session))) return await session.end().then(() => null);
+    if (await lock(session)) {
+      (session as pg.Client & { unref(): void }).unref();
+      return { lost };
+    }
+    const owner = await ownerOf(session);
+    await session.end();
     throw new EmbeddedPostgresError(
       `the database in ${dataDir} is in use by another running service${owner === null ? '' : ` (process ${owner})`}: stop that one, ` +
         `or name another directory in DATA_DIR for this one.`,
     );
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (code !== undefined && passing.has(code)) return null;
-    if (code === '28P01')
-      throw new EmbeddedPostgresError(`${dataDir}/postgres-secret isn't that of the database beside it: restore both from one backup.`);
-    throw error;
+    if (error instanceof EmbeddedPostgresError || !(ended || isHangUp(error))) throw error;
+    return null;
   }
+}
+
+/** The server ended the session, or broke off, while a statement was under way. */
+function isHangUp(error: unknown): boolean {
+  const { code, message } = error as Error & { code?: string };
+  return passing.has(code ?? '') || /terminated|not queryable|was closed/.test(message);
+}
+
+async function isYoung(session: pg.Client): Promise<boolean> {
+  const { rows } = await session.query<{ young: boolean }>(
+    `select clock_timestamp() between pg_postmaster_start_time() and pg_postmaster_start_time() + interval '2 seconds' as young`,
+  );
+  return rows[0]?.young === true;
+}
+
+/** Tries for two seconds: a killed owner's session is noticed at once, but not in the same instant. */
+async function lock(session: pg.Client): Promise<boolean> {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const { rows } = await session.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [lockKey]);
+    if (rows[0]?.locked) return true;
+    await delay(100);
+  }
+  return false;
 }
 
 async function ownerOf(client: pg.Client): Promise<string | null> {

@@ -1,0 +1,88 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { readConfig, type Config } from '../../src/config.js';
+import { defaultContext } from '../../src/core/bootstrap.js';
+import { createContext, type Context, type Deps } from '../../src/core/context.js';
+import { findEnvironmentById } from '../../src/core/environments.js';
+import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/service.js';
+import type { Clock } from '../../src/platform/clock.js';
+import { createTestDatabase } from './database.js';
+
+/** A clock that tests move; it starts at the machine's time and runs on with it. */
+export type TestClock = Clock & { advance(ms: number): void };
+
+export function createTestClock(): TestClock {
+  let offset = 0;
+  return {
+    now: () => new Date(Date.now() + offset),
+    advance(ms) {
+      offset += ms;
+    },
+  };
+}
+
+/** The service under test: listening, on a database of its own. */
+export type TestService = {
+  readonly url: string;
+  readonly config: Config;
+  readonly deps: Deps;
+  readonly clock: TestClock;
+  /** Everything that was logged, as JSON lines. */
+  readonly log: string[];
+  readonly databaseUrl: string;
+  readonly secretKey: string;
+  context(): Promise<Context>;
+  contextOf(environment_id: string): Promise<Context>;
+  stop(): Promise<void>;
+};
+
+/** A port that is free right now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/**
+ * Starts a service with the settings of a fresh installation (rate limits off unless asked for) on a cloned database, or on
+ * the given one (a second replica).
+ */
+export async function startTestService(
+  environment: Record<string, string> = {},
+  options: { database?: { url: string; secretKey: string }; overrides?: Partial<Deps>; clock?: TestClock } = {},
+): Promise<TestService> {
+  const own = options.database ? null : await createTestDatabase();
+  const databaseUrl = options.database?.url ?? (own as { url: string }).url;
+  const secretKey = options.database?.secretKey ?? randomBytes(32).toString('base64');
+  const port = await freePort();
+  const config = readConfig({ PORT: String(port), RATE_LIMITS: 'off', LOG_LEVEL: 'info', LOG_FORMAT: 'json', ...environment });
+  const clock = options.clock ?? createTestClock();
+  const log: string[] = [];
+  const logger = pino({ level: config.logLevel, base: null }, { write: (line: string) => void log.push(line) });
+  const deps = createDeps(config, logger, { url: databaseUrl, directUrl: databaseUrl, secretKey }, { clock, ...options.overrides });
+  await prepareDatabase(deps, databaseUrl);
+  const running: RunningService = await startService(deps, databaseUrl);
+  return {
+    url: config.baseUrl,
+    config,
+    deps,
+    clock,
+    log,
+    databaseUrl,
+    secretKey,
+    context: () => defaultContext(deps),
+    async contextOf(environment_id) {
+      const found = await findEnvironmentById(deps, environment_id);
+      if (!found) throw new Error(`no environment ${environment_id}`);
+      return createContext(deps, found);
+    },
+    async stop() {
+      await running.stop();
+      await own?.drop();
+    },
+  };
+}
