@@ -1,0 +1,62 @@
+// What scripts add to the account pages; every page works without them.
+
+// Show and hide passwords.
+for (const input of document.querySelectorAll('input[type="password"]')) {
+  const button = document.createElement('button');
+  const show = (visible) => {
+    input.type = visible ? 'text' : 'password';
+    button.textContent = visible ? 'Hide' : 'Show';
+    button.setAttribute('aria-label', visible ? 'Hide password' : 'Show password');
+  };
+  button.type = 'button';
+  button.className = 'reveal';
+  button.setAttribute('aria-controls', input.id);
+  button.addEventListener('click', () => {
+    show(input.type === 'password');
+    input.focus();
+  });
+  show(false);
+  input.after(button);
+  // Password managers save what is typed as a password.
+  input.form?.addEventListener('submit', () => show(false));
+}
+
+// One submission per click: a second one would spend a code or a decision twice.
+for (const form of document.querySelectorAll('form[method="post"]')) {
+  form.addEventListener('submit', (event) => {
+    if (form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = 'true';
+    event.submitter?.setAttribute('aria-busy', 'true');
+    setTimeout(() => release(form), 10_000);
+  });
+}
+
+function release(form) {
+  delete form.dataset.sent;
+  for (const button of form.querySelectorAll('[aria-busy]')) button.removeAttribute('aria-busy');
+}
+
+// Back from the next page, the form can be sent again.
+addEventListener('pageshow', (event) => {
+  if (event.persisted) document.querySelectorAll('form[data-sent]').forEach(release);
+});
+
+// Codes pasted with spaces or dashes.
+for (const input of document.querySelectorAll('input[autocomplete="one-time-code"]')) {
+  input.addEventListener('input', () => {
+    const digits = input.value.replace(/\D/g, '').slice(0, 6);
+    if (digits !== input.value) input.value = digits;
+  });
+}
+
+// Times in the reader's own zone and words; the attribute keeps the exact one.
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'long', timeStyle: 'short' });
+const timeOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+for (const time of document.querySelectorAll('time[datetime]')) {
+  const at = new Date(time.dateTime);
+  if (Number.isNaN(at.getTime()) || time.dataset.format === 'date') continue;
+  time.title = time.textContent;
+  time.textContent = (time.dataset.format === 'time' ? timeOnly : dateTime).format(at);
+}
+
+document.querySelector('#error-summary')?.focus();
