@@ -16,6 +16,7 @@ import { createServer } from './http/server.js';
 import { createSealer } from './lib/seal.js';
 import { systemClock } from './platform/clock.js';
 import { createGuardedFetch } from './platform/fetch.js';
+import type { Loop } from './platform/loop.js';
 import type { Logger } from './platform/logger.js';
 import { createMailer } from './platform/mailer.js';
 import { createMetrics } from './platform/metrics.js';
@@ -74,12 +75,17 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
   const cacheSync = startCacheSync(deps);
+  const loops: Record<string, Loop> = { janitor: startJanitor(deps) };
   const notifications = listen({
     url: directUrl,
-    channels: ['cache'],
+    channels: ['cache', 'outbox'],
     logger,
-    onNotification: (_channel, payload) => cacheSync.notified(payload),
-    onReconnect: () => deps.cache.clear(),
+    // `outbox` carries the name of the loop that has something to do.
+    onNotification: (channel, payload) => (channel === 'cache' ? cacheSync.notified(payload) : loops[payload]?.wake()),
+    onReconnect() {
+      deps.cache.clear();
+      for (const loop of Object.values(loops)) loop.wake();
+    },
   });
   const service = createApp(deps, lifecycle);
   const server = createServer(service.app);
@@ -87,14 +93,13 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);
   });
-  const janitor = startJanitor(deps);
   return {
     port: (server.address() as AddressInfo).port,
     deps,
     async stop() {
       lifecycle.stopping = true;
       await close(server);
-      await Promise.all([janitor.stop(), notifications.close(), cacheSync.close()]);
+      await Promise.all([...Object.values(loops).map((loop) => loop.stop()), notifications.close(), cacheSync.close()]);
       await service.close();
       await deps.mailer?.close();
       await deps.fetch.close();

@@ -2,6 +2,7 @@ import { tryAdvisoryLock } from '../db/advisory-lock.js';
 import { deleteExpired, expiringTables } from '../db/tables/expiring.js';
 import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
 import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
+import { startLoop, type Loop } from '../platform/loop.js';
 import type { Deps } from './context.js';
 
 const batch = 1_000;
@@ -30,31 +31,15 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock'>): Promise<R
   return gone;
 }
 
-/** A loop that can be told to stop and then waits for what it is doing. */
-export type Loop = { stop(): Promise<void> };
-
 /** Runs passes until stopped. */
 export function startJanitor(deps: Deps): Loop {
-  let timer: NodeJS.Timeout | null = null;
-  let stopped = false;
-  let running: Promise<unknown> = Promise.resolve();
-  const next = () => {
-    if (stopped) return;
-    timer = setTimeout(
-      () => {
-        running = janitorPass(deps)
-          .catch((error: unknown) => deps.logger.warn({ err: error }, 'janitor.failed'))
-          .finally(next);
-      },
-      pauseMs * (0.5 + Math.random()),
-    );
-  };
-  next();
-  return {
-    async stop() {
-      stopped = true;
-      if (timer) clearTimeout(timer);
-      await running;
+  return startLoop({
+    name: 'janitor',
+    pauseMs,
+    logger: deps.logger,
+    async pass() {
+      await janitorPass(deps);
+      return false;
     },
-  };
+  });
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { superuser } from './cluster.js';
@@ -54,8 +53,11 @@ export async function claim(port: number, password: string, options: { dataDir: 
   });
   if (session === null) return null;
   let ended = false;
-  const lost = once(session, 'end').then(() => {
-    ended = true;
+  const lost = new Promise<void>((resolve) => {
+    session.once('end', () => {
+      ended = true;
+      resolve();
+    });
   });
   try {
     if (!launcher && (await isYoung(session))) return await session.end().then(() => null);
