@@ -151,8 +151,7 @@ function lookAfter(installation: Installation, first: Running): () => Promise<vo
 
   return async () => {
     stopping.abort();
-    await watching;
-    await stopPostmaster(clusterDir, running.postmaster.pid);
+    await watching.finally(() => stopPostmaster(clusterDir, running.postmaster.pid));
     process.off('exit', endWithProcess);
   };
 }
