@@ -1,24 +1,112 @@
 import { createTransport } from 'nodemailer';
+import { normalizeEmail } from '../lib/email-address.js';
 
 /** A mail to one recipient, with the same words as text and HTML. */
-export type MailMessage = { readonly to: string; readonly subject: string; readonly text: string; readonly html: string; readonly message_id?: string };
+export type MailMessage = {
+  /** `name@example.com` or `Name <name@example.com>`; without it EMAIL_FROM. */
+  readonly from?: string;
+  /** One bare address. */
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** `<unique@host>`, the same for every attempt, so that receivers can tell a repeated mail (RFC 5322 section 3.6.4). */
+  readonly message_id?: string;
+};
 
 /** Sends mail over SMTP. */
-export type Mailer = { send(message: MailMessage): Promise<void>; close(): Promise<void> };
+export type Mailer = {
+  /**
+   * Resolves once the server has accepted the mail.
+   * @throws {InvalidMailError} for a message that could be read as another one
+   * @throws the transport's error otherwise; see {@link isPermanentMailError}
+   */
+  send(message: MailMessage): Promise<void>;
+  /** Closes the connections. */
+  close(): Promise<void>;
+};
 
-const timeoutMs = 10_000;
-const headerSafe = /^[^\r\n]*$/;
+/** A message that isn't sent: an address or a header that could be read as several. */
+export class InvalidMailError extends Error {
+  constructor(part: string) {
+    super(`the mail's ${part} is not valid`);
+    this.name = 'InvalidMailError';
+  }
+}
 
-/** @param options.smtpUrl smtp:// or smtps://, with user and password if needed. */
-export function createMailer(options: { smtpUrl: string; emailFrom: string }): Mailer {
-  const timeouts = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs };
-  const transport = createTransport({ url: options.smtpUrl, pool: true, maxConnections: 2, ...timeouts });
+/** Whether sending the same mail again is pointless: it is invalid, or the server refused it for good (RFC 5321 section 4.2.1, 5yz). */
+export function isPermanentMailError(error: unknown): boolean {
+  if (error instanceof InvalidMailError) return true;
+  const { responseCode, code } = (error ?? {}) as { responseCode?: unknown; code?: unknown };
+  return typeof responseCode === 'number' && responseCode >= 500 && responseCode < 600 && code !== 'EAUTH';
+}
+
+/** For each step: connection, greeting, answer to a command. */
+const stepTimeoutMs = 10_000;
+/** For the whole mail, whatever the server does meanwhile. */
+const totalTimeoutMs = 30_000;
+const maxConnections = 3;
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const oneLine = /^[^\u0000-\u001f\u007f\u2028\u2029]*$/;
+const mailbox = /^(?:"?(?<name>[^"<>@,;:]*?)"?\s*<(?<bracketed>[^<>]+)>|(?<bare>[^<>]+))$/;
+const messageId = /^<[^<>\s@]+@[^<>\s@]+>$/;
+
+function readRecipient(text: string): string {
+  const address = normalizeEmail(text);
+  if (!address || address.email.toLowerCase() !== text.toLowerCase()) throw new InvalidMailError('recipient');
+  return text;
+}
+
+function readSender(text: string): { name: string; address: string } {
+  const found = oneLine.test(text) ? mailbox.exec(text.trim())?.groups : undefined;
+  const address = normalizeEmail(found?.['bracketed'] ?? found?.['bare'] ?? '');
+  if (!address) throw new InvalidMailError('sender');
+  return { name: found?.['name'] ?? '', address: address.email };
+}
+
+/**
+ * Mail through the server that `smtpUrl` names (`smtps://` TLS from the start, `smtp://` STARTTLS where the server offers it; user,
+ * password and `?tls.…` options as nodemailer reads them). A few connections are kept; each step may take 10 s, a mail 30 s.
+ * @throws {InvalidMailError} when `emailFrom` isn't a mailbox
+ */
+export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string; readonly emailFrom: string }): Mailer {
+  const sender = readSender(emailFrom);
+  const transport = createTransport({
+    url: smtpUrl,
+    pool: true,
+    maxConnections,
+    connectionTimeout: stepTimeoutMs,
+    greetingTimeout: stepTimeoutMs,
+    socketTimeout: stepTimeoutMs,
+    dnsTimeout: stepTimeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+
   return {
-    async send(message) {
-      if (!headerSafe.test(message.to) || !headerSafe.test(message.subject)) throw new Error('a mail header must be one line');
-      const { message_id, to, ...rest } = message;
-      await transport.sendMail({ from: options.emailFrom, to: { name: '', address: to }, ...rest, ...(message_id === undefined ? {} : { messageId: message_id }) });
+    async send({ from, to, subject, text, html, message_id }) {
+      const author = from === undefined ? sender : readSender(from);
+      const recipient = readRecipient(to);
+      if (!oneLine.test(subject)) throw new InvalidMailError('subject');
+      if (message_id !== undefined && !(oneLine.test(message_id) && messageId.test(message_id))) throw new InvalidMailError('message_id');
+      const mail = {
+        from: author,
+        to: { name: '', address: recipient },
+        envelope: { from: author.address, to: [recipient] },
+        subject,
+        text,
+        html,
+        ...(message_id !== undefined && { messageId: message_id }),
+        // RFC 3834: vacation responders stay silent.
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        xMailer: false as const,
+        signal: AbortSignal.timeout(totalTimeoutMs),
+      };
+      await transport.sendMail(mail);
     },
-    close: async () => transport.close(),
+    async close() {
+      transport.close();
+    },
   };
 }

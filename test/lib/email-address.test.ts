@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { normalizeEmail } from '../../src/lib/email-address.js';
+
+describe('email addresses', () => {
+  test.each([
+    ['alice@example.com', 'alice@example.com', 'alice@example.com'],
+    ['  Alice.Smith@Example.COM ', 'Alice.Smith@example.com', 'alice.smith@example.com'],
+    ['a+tag@example.com', 'a+tag@example.com', 'a+tag@example.com'],
+    ["o'neil_x{y}=z@mail.example.co.uk", "o'neil_x{y}=z@mail.example.co.uk", "o'neil_x{y}=z@mail.example.co.uk"],
+    ['a@b-c.example', 'a@b-c.example', 'a@b-c.example'],
+    ['a-@example.com', 'a-@example.com', 'a-@example.com'],
+    ['me@B\u00fccher.example', 'me@xn--bcher-kva.example', 'me@xn--bcher-kva.example'],
+    ['me@bu\u0308cher.example', 'me@xn--bcher-kva.example', 'me@xn--bcher-kva.example'],
+    ['me@xn--bcher-kva.example', 'me@xn--bcher-kva.example', 'me@xn--bcher-kva.example'],
+    ['me@\uff45xample.com', 'me@example.com', 'me@example.com'],
+    ['root@localhost', 'root@localhost', 'root@localhost'],
+    [`${'a'.repeat(64)}@example.com`, `${'a'.repeat(64)}@example.com`, `${'a'.repeat(64)}@example.com`],
+  ])('%j is %s with the key %s', (text, email, email_key) => {
+    expect(normalizeEmail(text)).toEqual({ email, email_key });
+  });
+
+  test.each([
+    [''],
+    ['alice'],
+    ['@example.com'],
+    ['alice@'],
+    ['a@evil.example,b@victim.example'],
+    ['a@evil.example;b@victim.example'],
+    ['a@evil.example b@victim.example'],
+    ['a@evil.example@victim.example'],
+    ['"a@evil.example x"@victim.example'],
+    ['"quoted"@example.com'],
+    ['alice@\uff20example.com'],
+    ['alice\uff20example.com'],
+    ['a\uff20evil.example@victim.example'],
+    ['alice\ufe6bexample.com'],
+    ['\uff41lice@example.com'],
+    ['al\u0131ce@example.com'],
+    ['alice\u200b@example.com'],
+    ['alice@example.com\r\nBcc: victim@example.com'],
+    ['alice@example.com\n'],
+    ['\talice@example.com'],
+    ['alice\0@example.com'],
+    ['-oQ/tmp@example.com'],
+    ['-@example.com'],
+    ['.alice@example.com'],
+    ['alice.@example.com'],
+    ['al..ice@example.com'],
+    ['al ice@example.com'],
+    ['al(comment)ice@example.com'],
+    ['Alice <alice@example.com>'],
+    ['<alice@example.com>'],
+    ['alice@example.com.'],
+    ['alice@.example.com'],
+    ['alice@exa..mple.com'],
+    ['alice@-example.com'],
+    ['alice@example-.com'],
+    ['alice@exa_mple.com'],
+    ['alice@exa%6dple.com'],
+    ['alice@[127.0.0.1]'],
+    ['alice@127.0.0.1'],
+    ['alice@0x7f.1'],
+    ['alice@example.com:25'],
+    ['alice@example.com/x'],
+    ['alice@example\u3002com'],
+    ['alice:pw@example.com'],
+    [`${'a'.repeat(65)}@example.com`],
+    [`a@${'b'.repeat(64)}.example`],
+    [`a@${'b.'.repeat(130)}example`],
+    ['x'.repeat(400)],
+    [`${'x'.repeat(390)}@example.com`],
+  ])('%j is refused (security 129)', (text) => {
+    expect(normalizeEmail(text)).toBeNull();
+  });
+});
