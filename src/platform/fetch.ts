@@ -52,22 +52,31 @@ const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
 
-/** Names are looked up here, and only here: whatever was looked up is vetted whole, and the socket goes to one of these addresses. */
+type Vetted = { readonly address: string; readonly family: 4 | 6 };
+
+/** All addresses of a name, or an error when even one of them isn't allowed. */
+async function vet(name: string, resolve: NameLookup, policy: NetworkPolicy): Promise<[Vetted, ...Vetted[]]> {
+  const addresses = await resolve(name).catch((error: unknown) => {
+    throw new OutboundError('dns', `${name} could not be resolved`, error);
+  });
+  const [first, ...others] = addresses.map((address): Vetted => ({ address, family: address.includes(':') ? 6 : 4 }));
+  if (!first) throw new OutboundError('dns', `${name} has no address`);
+  if (!addresses.every((address) => isAllowedAddress(address, policy))) {
+    throw new OutboundError('blocked_address', `${name} leads to an address that requests may not go to`);
+  }
+  return [first, ...others];
+}
+
+/** Names are looked up here, and only here, when a connection is made: the socket goes to one of the addresses that were vetted. */
 function vettedLookup(resolve: NameLookup, policy: NetworkPolicy): LookupFunction {
   return (name, options, callback) => {
-    const fail = (error: OutboundError) => callback(error as NodeJS.ErrnoException, '', 0);
-    resolve(name).then(
-      (addresses) => {
-        if (addresses.length === 0) return fail(new OutboundError('dns', `${name} has no address`));
-        if (!addresses.every((address) => isAllowedAddress(address, policy))) {
-          return fail(new OutboundError('blocked_address', `${name} leads to an address that requests may not go to`));
-        }
-        const vetted = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-        if (options.all) callback(null, vetted);
-        else callback(null, vetted[0]!.address, vetted[0]!.family);
-      },
-      (error: unknown) => fail(new OutboundError('dns', `${name} could not be resolved`, error)),
-    );
+    const answer = async () => {
+      const vetted = await vet(name, resolve, policy).catch((error: unknown) => asOutboundError(error));
+      if (vetted instanceof OutboundError) callback(vetted, '', 0);
+      else if (options.all) callback(null, vetted);
+      else callback(null, vetted[0].address, vetted[0].family);
+    };
+    void answer();
   };
 }
 
