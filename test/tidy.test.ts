@@ -1,0 +1,157 @@
+// The house rules that a compiler can't check. Each failure says what to do instead.
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+type Source = { readonly path: string; readonly text: string; readonly code: string };
+
+const sources = await read('src', /\.ts$/);
+const views = await read('views', /\.ejs$/);
+const migrations = (await readdir('migrations')).sort();
+
+/** A file imports from floors below its own. */
+const floors: readonly (readonly string[])[] = [
+  ['lib', 'errors.ts', 'config.ts'],
+  ['platform'],
+  ['db'],
+  ['core'],
+  ['http'],
+  ['oauth', 'account', 'sso', 'outbox'],
+  ['management'],
+  ['dashboard'],
+];
+
+async function read(directory: string, pattern: RegExp): Promise<Source[]> {
+  const names = await readdir(directory, { recursive: true });
+  const paths = names.filter((name) => pattern.test(name)).map((name) => join(directory, name));
+  return Promise.all(
+    paths.map(async (path) => {
+      const text = await readFile(path, 'utf8');
+      return { path, text, code: withoutComments(text) };
+    }),
+  );
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
+}
+
+/** Where a pattern occurs, as `path:line`, in all files but the exempt ones. */
+function places(files: readonly Source[], pattern: RegExp, exempt: (path: string) => boolean = () => false): string[] {
+  return files
+    .filter((file) => !exempt(file.path))
+    .flatMap(({ path, code }) => [...code.matchAll(pattern)].map((match) => `${path}:${code.slice(0, match.index).split('\n').length}`));
+}
+
+/** `src/core/users.ts` is at home in `core`, `src/app.ts` in itself. */
+function home(path: string): string {
+  return path.split('/')[1] ?? '';
+}
+
+/** The composition root (main.ts, app.ts and what starts like them) stands on top of everything. */
+function floorOf(path: string): number {
+  const floor = floors.findIndex((names) => names.includes(home(path)));
+  return floor === -1 ? floors.length : floor;
+}
+
+function importsOf({ path, code }: Source): string[] {
+  const relative = [...code.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) => match[1] ?? '');
+  return relative.map((target) => normalize(join(dirname(path), target)).replace(/\.js$/, '.ts'));
+}
+
+describe('src', () => {
+  test('imports go down', () => {
+    const upward = sources.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith('src/') && floorOf(target) > floorOf(file.path))
+        .map((target) => `${file.path} imports ${target}`),
+    );
+    expect(upward, 'Imports go down. Move what both need to the lower floor, or pass it in as an argument.').toEqual([]);
+  });
+
+  test('no feature imports another', () => {
+    const sideways = sources.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith('src/') && home(target) !== home(file.path))
+        .filter((target) => floorOf(target) === floorOf(file.path) && floorOf(target) > 0 && floorOf(target) < floors.length)
+        .map((target) => `${file.path} imports ${target}`),
+    );
+    expect(sideways, 'Features do not import each other. What two of them need is an operation: move it to src/core.').toEqual([]);
+  });
+
+  test('queries live in src/db', () => {
+    const raw =
+      /\bknex\s*[(<`]|\bknex\.(?:raw|select|from|into|insert|table|schema|with|queryBuilder)\b|import (?!type)[^;]*? from '(?:knex|pg)'/g;
+    expect(
+      places(sources, raw, (path) => path.startsWith('src/db/')),
+      'Raw Knex belongs in src/db. Write a function in src/db/tables and reach environment data through the scope.',
+    ).toEqual([]);
+  });
+
+  test('configuration is read in one place', () => {
+    expect(
+      places(sources, /process\.env\b/g, (path) => path === 'src/config.ts'),
+      'Only src/config.ts reads process.env. Add the variable there and take it from the config.',
+    ).toEqual([]);
+  });
+
+  test('time comes from the clock', () => {
+    expect(
+      places(sources, /\bDate\.now\(|\bnew Date\(\s*\)|\bDate\(\s*\)/g, (path) => path === 'src/platform/clock.ts'),
+      'Take the time from ctx.clock, so that tests can set it.',
+    ).toEqual([]);
+  });
+
+  test('exports have names', () => {
+    expect(
+      places(sources, /\bexport default\b/g),
+      'Export by name: a default export is called something else in every importing file.',
+    ).toEqual([]);
+  });
+
+  test('files stay small', () => {
+    const long = sources
+      .map(({ path, text }) => `${path}: ${text.trimEnd().split('\n').length} lines`)
+      .filter((line) => Number(/: (\d+)/.exec(line)?.[1]) > 260);
+    expect(long, 'Split the file by noun: which of its things could have a file of its own?').toEqual([]);
+  });
+
+  test('files are named for what they hold', () => {
+    const vague = sources
+      .map(({ path }) => path)
+      .filter((path) => /(?:^|[/-])(?:utils?|helpers?|common|managers?|services?)(?:\.ts|\/)/.test(path));
+    expect(vague, 'What has no noun has no home yet. Name the file for its content.').toEqual([]);
+  });
+
+  test('files are kebab-case, or bear the wire name of a registry entry', () => {
+    const odd = sources.map(({ path }) => path).filter((path) => !/^[a-z0-9]+(?:[-_][a-z0-9]+)*\.ts$/.test(path.split('/').at(-1) ?? ''));
+    expect(odd, 'File names are kebab-case; registry entries and tables bear their wire names.').toEqual([]);
+  });
+});
+
+describe('views', () => {
+  test('data are escaped: <%- is for includes only', () => {
+    expect(places(views, /<%-(?!\s*include\()/g), 'Use <%= for data. <%- writes HTML as it is and is for include(...) alone.').toEqual([]);
+  });
+
+  test('no inline script, style or handler (Content-Security-Policy)', () => {
+    const inline = /<script(?![^>]*\bsrc=)|<style\b|\sstyle="|\son(?:click|submit|load|change|error|input)=/g;
+    expect(places(views, inline), 'Put scripts and styles into files under public/.').toEqual([]);
+  });
+});
+
+describe('migrations', () => {
+  test('are named NNNN_noun.sql', () => {
+    expect(
+      migrations.filter((name) => !/^\d{4}_[a-z0-9]+(?:_[a-z0-9]+)*\.sql$/.test(name)),
+      'Name it like 0012_audit_logs.sql.',
+    ).toEqual([]);
+  });
+
+  test('are numbered without gap or twin', () => {
+    expect(
+      migrations.map((name) => Number(name.slice(0, 4))),
+      'Take the next free number; renumber an unreleased migration rather than leave a gap.',
+    ).toEqual(migrations.map((_, index) => index + 1));
+  });
+});
