@@ -9,7 +9,7 @@ import { clusterExists, prepareCluster, superuser } from './embedded/cluster.js'
 import { clusterSecret, locateCluster, prepareDataDir } from './embedded/data-directory.js';
 import { EmbeddedPostgresError } from './embedded/error.js';
 import { claim, openSession, type Claim } from './embedded/ownership.js';
-import { findRunning, freePort, launch, LaunchError, signalTo, stopPostmaster, type OwnPostmaster } from './embedded/postmaster.js';
+import { findRunning, freePort, launch, LaunchError, stopPostmaster, type OwnPostmaster } from './embedded/postmaster.js';
 import { chooseSystemUser, type SystemUser } from './embedded/system-user.js';
 
 export { EmbeddedPostgresError } from './embedded/error.js';
@@ -132,8 +132,6 @@ function lookAfter(installation: Installation, first: Running): () => Promise<vo
   const stopping = new AbortController();
   const stopAsked = once(stopping.signal, 'abort');
   let running = first;
-  const endWithProcess = () => signalTo(running.postmaster.pid, 'SIGINT');
-  process.once('exit', endWithProcess);
 
   const watch = async () => {
     while (!stopping.signal.aborted) {
@@ -152,7 +150,6 @@ function lookAfter(installation: Installation, first: Running): () => Promise<vo
   return async () => {
     stopping.abort();
     await watching.finally(() => stopPostmaster(clusterDir, running.postmaster.pid));
-    process.off('exit', endWithProcess);
   };
 }
 

@@ -52,7 +52,7 @@ const settings = {
 
 /**
  * Starts PostgreSQL and waits until it takes connections. It gets a process group of its own, so that Ctrl-C in the terminal
- * reaches this process alone, which ends it in order.
+ * reaches this process alone, which ends it in order, or at least asks it to end when this process exits unexpectedly.
  */
 export async function launch(options: {
   binaries: Binaries;
@@ -75,6 +75,9 @@ export async function launch(options: {
   });
   await log.close();
   child.unref();
+  const endWithProcess = () => child.pid !== undefined && signalTo(child.pid, 'SIGINT');
+  process.once('exit', endWithProcess);
+  child.once('exit', () => process.off('exit', endWithProcess));
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once(
