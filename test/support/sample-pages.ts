@@ -1,4 +1,7 @@
 import { errorTexts } from '../../src/http/error-texts.js';
+import { renderMail } from '../../src/core/mail-templates.js';
+import { profileFields, type ProfileField } from '../../src/http/page-models.js';
+import { scopeText } from '../../src/http/scope-texts.js';
 import { basePage, type BasePage, type BrandedEnvironment, type PageModels } from '../../src/http/pages.js';
 
 /** A page with a model that fits it. */
@@ -31,6 +34,101 @@ const connections: PageModels['account/login']['connections'] = [
 ];
 
 const login = { client: null, return_to: '', connections: [], registration_enabled: true };
+
+const verify = {
+  registration_id: '019ab3c2',
+  email: 'ada@example.com',
+  expires_at: '2026-11-21T09:15:00.000Z',
+  return_to: '/oauth/authorize?client_id=1',
+};
+const complete = { registration_token: 'sample', email: 'ada@example.com', password_min_length: 8, return_to: '' };
+const ada = { email: 'ada@example.com', name: 'Ada Lovelace' };
+
+const account = {
+  user: { ...ada, email_verified: true, phone_number_verified: false },
+  values: {
+    ...(Object.fromEntries(profileFields.map((name) => [name, null])) as Record<ProfileField, null>),
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+  },
+  has_password: true,
+  password_min_length: 8,
+  sessions: [
+    {
+      id: 's1',
+      device: 'Chrome on macOS',
+      ip_address: '203.0.113.5',
+      created_at: '2026-11-20T08:00:00.000Z',
+      last_activity_at: '2026-11-21T09:05:00.000Z',
+      current: true,
+    },
+    {
+      id: 's2',
+      device: 'Safari on iOS',
+      ip_address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
+      created_at: '2026-11-01T08:00:00.000Z',
+      last_activity_at: '2026-11-19T21:40:00.000Z',
+      current: false,
+    },
+    {
+      id: 's3',
+      device: 'Unknown device',
+      ip_address: null,
+      created_at: '2026-11-01T08:00:00.000Z',
+      last_activity_at: '2026-10-02T06:12:00.000Z',
+      current: false,
+    },
+  ],
+  identities: [
+    { id: 'i1', display_name: 'Google', strategy: 'google' as const, email: 'ada@gmail.example', linked_at: '2026-03-02T10:00:00.000Z' },
+    { id: 'i2', display_name: 'Example Corporation', strategy: 'oidc' as const, email: null, linked_at: '2026-05-12T10:00:00.000Z' },
+  ],
+  applications: [
+    {
+      client_id: 'notes',
+      name: 'Acme Notes',
+      logo_uri: null,
+      scopes: ['openid', 'profile', 'email'].map((scope) => scopeText(scope)),
+      granted_at: '2026-02-01T10:00:00.000Z',
+    },
+    { client_id: 'calendar', name: 'Calendar', logo_uri: null, scopes: [scopeText('openid')], granted_at: '2026-08-01T10:00:00.000Z' },
+  ],
+};
+
+const consent = {
+  client: { ...notes, policy_uri: 'https://notes.example/privacy', tos_uri: 'https://notes.example/terms' },
+  redirect_host: 'notes.example',
+  user: ada,
+  scopes: [
+    ...['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, text: scopeText(name) })),
+    { name: 'notes:write', text: scopeText('notes:write', 'Change and delete your notes') },
+  ],
+  action: '/oauth/authorize/consent',
+  hidden: { request: 'sealed' },
+};
+
+const request = { ip_address: '203.0.113.5', device: 'Chrome on macOS', at: '2026-11-21T09:05:00.000Z' };
+const mailSender = { name: 'Default', support_email: null };
+const messages = [
+  {
+    id: 'm2',
+    to: 'ada@example.com',
+    created_at: '2026-11-21T09:05:00.000Z',
+    ...renderMail('password-reset-code', {
+      environment: mailSender,
+      code: '482913',
+      expires_in: 600,
+      reset_url: 'http://localhost:3000/password/reset?reset_id=019ab3c2&code=482913',
+      request,
+    }),
+  },
+  {
+    id: 'm1',
+    to: 'grace@example.com',
+    created_at: '2026-11-20T19:30:00.000Z',
+    ...renderMail('register-code', { environment: mailSender, code: '104285', expires_in: 600, request }),
+  },
+];
 
 const samples: Record<string, SamplePage> = {
   login: { view: 'account/login', model: { ...base('Sign in'), ...login } },
@@ -94,6 +192,132 @@ const samples: Record<string, SamplePage> = {
       next_step: 'Start again from the sign-in page.',
       next: { href: '/login', label: 'Go to sign-in' },
     },
+  },
+  register: {
+    view: 'account/register',
+    model: { ...base('Create an account for Acme Notes'), client: notes, return_to: '', connections: connections.slice(0, 2) },
+  },
+  'register-invalid': {
+    view: 'account/register',
+    model: {
+      ...base('Create an account'),
+      client: null,
+      return_to: '',
+      connections: [],
+      values: { email: 'ada@acme' },
+      errors: { email: errorTexts.domain_not_allowed },
+    },
+  },
+  'register-verify': { view: 'account/register-verify', model: { ...base('Check your mail'), ...verify } },
+  'register-verify-invalid': {
+    view: 'account/register-verify',
+    model: {
+      ...base('Check your mail', development),
+      ...verify,
+      values: { code: '123456' },
+      errors: { code: `${errorTexts.invalid_code} 3 attempts left.` },
+      notice: { tone: 'info', text: 'We sent a new code. Earlier ones no longer work.' },
+    },
+  },
+  'register-complete': { view: 'account/register-complete', model: { ...base('Finish your account'), ...complete } },
+  'register-complete-invalid': {
+    view: 'account/register-complete',
+    model: {
+      ...base('Finish your account', withLogo),
+      ...complete,
+      values: { first_name: 'Ada', last_name: '' },
+      errors: { last_name: errorTexts.required, password: errorTexts.password_common },
+    },
+  },
+  'password-forgot': { view: 'account/password-forgot', model: { ...base('Reset your password'), return_to: '' } },
+  'password-reset': {
+    view: 'account/password-reset',
+    model: { ...base('Set a new password'), reset_id: '019ab3c2', password_min_length: 8, return_to: '', values: { code: '482913' } },
+  },
+  message: {
+    view: 'account/message',
+    model: {
+      ...base('Your password is set'),
+      tone: 'good',
+      text: ['You can sign in with it from now on.', 'All other sessions have been ended.'],
+      next: { href: '/login', label: 'Sign in' },
+    },
+  },
+  'message-warning': {
+    view: 'account/message',
+    model: {
+      ...base('Open the link again', development),
+      tone: 'warning',
+      text: ['This link is not complete. Copy all of it from the mail.'],
+      next: null,
+    },
+  },
+  'link-account': {
+    view: 'account/link-account',
+    model: {
+      ...base('Connect Google to your account'),
+      action: '/auth/sso/link',
+      hidden: { link_id: '019ab3c2' },
+      email: 'ada@example.com',
+      connection: { display_name: 'Google', strategy: 'google' },
+    },
+  },
+  logout: { view: 'account/logout', model: { ...base('Sign out'), user: ada, return_to: '' } },
+  account: { view: 'account/account', model: { ...base('Your account'), ...account } },
+  'account-saved': {
+    view: 'account/account',
+    model: {
+      ...base('Your account', withLogo),
+      ...account,
+      has_password: false,
+      identities: account.identities.slice(0, 1),
+      sessions: account.sessions.slice(0, 1),
+      applications: [],
+      notice: { tone: 'good', text: 'Your profile is saved.' },
+      user: { ...account.user, email_verified: false },
+    },
+  },
+  'account-invalid': {
+    view: 'account/account',
+    model: {
+      ...base('Your account', development),
+      ...account,
+      identities: [],
+      errors: { birthdate: errorTexts.invalid_date, current_password: errorTexts.invalid_password },
+      values: { ...account.values, birthdate: '31.12.1815' },
+    },
+  },
+  consent: { view: 'oauth/consent', model: { ...base('Let Acme Notes use your account?'), ...consent } },
+  'consent-logo': {
+    view: 'oauth/consent',
+    model: {
+      ...base('Let Acme Notes use your account?', withLogo),
+      ...consent,
+      client: { ...consent.client, logo_uri: 'https://notes.example/logo.svg', policy_uri: null },
+    },
+  },
+  'logout-confirm': {
+    view: 'oauth/logout-confirm',
+    model: { ...base('Sign out?'), client: notes, user: ada, action: '/oauth/logout', hidden: { state: 'abc' } },
+  },
+  'logged-out': {
+    view: 'oauth/logged-out',
+    model: { ...base('You are signed out'), client: notes, next: { href: '/login', label: 'Sign in again' } },
+  },
+  'form-post': {
+    view: 'oauth/form-post',
+    model: {
+      ...base('Back to Acme Notes'),
+      client: notes,
+      action: 'https://notes.example/callback',
+      fields: { code: 'sample', state: 'abc' },
+    },
+  },
+  mailbox: { view: 'dev/mailbox', model: { ...base('Mailbox', development), messages, to: '' } },
+  'mailbox-empty': { view: 'dev/mailbox', model: { ...base('Mailbox', development), messages: [], to: 'nobody@example.com' } },
+  home: {
+    view: 'dev/home',
+    model: { ...base('Identity provider', development), base_url: 'http://localhost:3000', user: null, mailbox: true },
   },
 };
 

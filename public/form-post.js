@@ -1,0 +1,3 @@
+// OAuth 2.0 Form Post Response Mode: sends the answer on at once. `submit` of the prototype, as a field may bear that name.
+const form = document.getElementById('form-post');
+if (form) HTMLFormElement.prototype.submit.call(form);

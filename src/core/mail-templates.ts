@@ -1,0 +1,78 @@
+import { dateTimeWords } from '../lib/date-words.js';
+import { createTemplates } from '../lib/templates.js';
+
+/** Where a request came from, for the person who gets mail because of it. */
+export type MailRequest = {
+  ip_address: string | null;
+  /** Browser and system in words, "Chrome on macOS"; null when unknown. */
+  device: string | null;
+  /** ISO 8601 */
+  at: string;
+};
+
+type MailBase = {
+  environment: { name: string; support_email: string | null };
+  request: MailRequest;
+};
+
+/** The mails and what each needs; `expires_in` in seconds. */
+export type MailModels = {
+  /** Registration: the code for an address without an account. */
+  'register-code': MailBase & { code: string; expires_in: number };
+  /** Registration of an address that has an account, instead of the code. */
+  'account-exists': MailBase & { login_url: string; reset_url: string };
+  /** Recovery. `administrator`: sent by one (`users/{id}/send_password_reset`), not asked for by the person. */
+  'password-reset-code': MailBase & { code: string; expires_in: number; reset_url: string; administrator?: boolean | undefined };
+  /** After POST /account/password. */
+  'password-changed': MailBase & { reset_url: string };
+  /** After POST /password/reset. */
+  'password-reset-done': MailBase & { reset_url: string };
+  /** A provider's account now signs this user in. */
+  'account-linked': MailBase & { provider: string; provider_email: string | null; account_url: string };
+  /** A sign-in from a device that wasn't seen before. */
+  'new-sign-in': MailBase & { account_url: string };
+};
+
+export type RenderedMail = { subject: string; text: string; html: string };
+
+const subjects: { [Name in keyof MailModels]: (model: MailModels[Name]) => string } = {
+  'register-code': ({ code, environment }) => `${code} is your code for ${environment.name}`,
+  'account-exists': ({ environment }) => `You already have an account at ${environment.name}`,
+  'password-reset-code': ({ code, environment }) => `${code} is your code to reset your password at ${environment.name}`,
+  'password-changed': ({ environment }) => `Your password at ${environment.name} was changed`,
+  'password-reset-done': ({ environment }) => `Your password at ${environment.name} was reset`,
+  'account-linked': ({ provider, environment }) => `${provider} now signs you in at ${environment.name}`,
+  'new-sign-in': ({ environment }) => `New sign-in at ${environment.name}`,
+};
+
+const templates = createTemplates();
+
+/** A mail as subject (one line, whatever the names hold), text and HTML; both bodies have the same words. */
+export function renderMail<Name extends keyof MailModels>(name: Name, model: MailModels[Name]): RenderedMail {
+  const subject = oneLine(subjects[name](model));
+  const page = {
+    ...model,
+    subject,
+    origin: originWords(model.request),
+    lifetime: 'expires_in' in model ? durationWords(model.expires_in) : '',
+  };
+  return { subject, text: templates.render(`mail/${name}.txt`, page), html: templates.render(`mail/${name}.html`, page) };
+}
+
+/** `on 21 November 2026 at 09:05 UTC, from Chrome on macOS at the address 203.0.113.5` */
+function originWords({ ip_address, device, at }: MailRequest): string {
+  const address = ip_address ? `the address ${ip_address}` : '';
+  const words = device && address ? `from ${device} at ${address}` : device || address ? `from ${device ?? address}` : '';
+  return `on ${dateTimeWords(at)}${words ? `, ${words}` : ''}`;
+}
+
+function durationWords(seconds: number): string {
+  const [count, unit] =
+    seconds >= 7200 ? [Math.floor(seconds / 3600), 'hour'] : seconds >= 60 ? [Math.floor(seconds / 60), 'minute'] : [seconds, 'second'];
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}
+
+function oneLine(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
+  return text.replaceAll(/[\u0000-\u001f\u007f\u2028\u2029\s]+/g, ' ').trim();
+}
