@@ -37,7 +37,10 @@ const origin = z.string().refine((text) => {
 
 const secretKey = z
   .string()
-  .refine((text) => Buffer.from(text, 'base64').length >= 32, 'must be at least 32 random bytes in base64; make one with: openssl rand -base64 32');
+  .refine(
+    (text) => Buffer.from(text, 'base64').length >= 32,
+    'must be at least 32 random bytes in base64; make one with: openssl rand -base64 32',
+  );
 
 const trustProxy = z.string().transform((text): boolean | number | string => {
   if (text === 'off' || text === 'false') return false;
@@ -49,17 +52,29 @@ const variables = z.object({
   PORT: integer(3000, 0, 65535),
   HOST: z.string().default('127.0.0.1'),
   BASE_URL: origin.optional(),
-  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address').optional(),
-  DATABASE_DIRECT_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address').optional(),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
+    .optional(),
+  DATABASE_DIRECT_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
+    .optional(),
   DATABASE_POOL_MAX: integer(10, 2, 1000),
   DATA_DIR: z.string().default('.data'),
   SECRET_KEY: secretKey.optional(),
   SECRET_KEY_PREVIOUS: secretKey.optional(),
   ADMIN_EMAIL: z.email('must be an email address').optional(),
   ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').max(128).optional(),
-  MANAGEMENT_CLIENT_ID: z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters').optional(),
+  MANAGEMENT_CLIENT_ID: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
+    .optional(),
   MANAGEMENT_CLIENT_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
-  SMTP_URL: z.string().regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address').optional(),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address')
+    .optional(),
   EMAIL_FROM: z.string().default('no-reply@localhost'),
   TRUST_PROXY: trustProxy.default(false),
   RATE_LIMITS: onOff.default(true),
@@ -68,7 +83,10 @@ const variables = z.object({
   RATE_LIMIT_TOKEN: rateLimit('10/60'),
   RATE_LIMIT_API: rateLimit('100/60'),
   RATE_LIMIT_STORE: z.enum(['postgres', 'redis', 'memory']).default('postgres'),
-  REDIS_URL: z.string().regex(/^rediss?:\/\//, 'must be a redis:// address').optional(),
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, 'must be a redis:// address')
+    .optional(),
   WEB_CONCURRENCY: z
     .string()
     .regex(/^(auto|[1-9]\d{0,2})$/, 'must be a number of processes or auto')
@@ -102,7 +120,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   if (present['DATABASE_URL'] !== undefined && present['SECRET_KEY'] === undefined) {
     problems.push('SECRET_KEY is required with DATABASE_URL; make one with: openssl rand -base64 32');
   }
-  if (present['RATE_LIMIT_STORE'] === 'redis' && present['REDIS_URL'] === undefined) problems.push('REDIS_URL is required with RATE_LIMIT_STORE=redis');
+  if (present['RATE_LIMIT_STORE'] === 'redis' && present['REDIS_URL'] === undefined)
+    problems.push('REDIS_URL is required with RATE_LIMIT_STORE=redis');
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
 
   const v = parsed.data;
@@ -124,7 +143,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     secretKeyPrevious: v.SECRET_KEY_PREVIOUS ?? null,
     admin: v.ADMIN_EMAIL && v.ADMIN_PASSWORD ? { email: v.ADMIN_EMAIL, password: v.ADMIN_PASSWORD } : null,
     managementClient:
-      v.MANAGEMENT_CLIENT_ID && v.MANAGEMENT_CLIENT_SECRET ? { client_id: v.MANAGEMENT_CLIENT_ID, client_secret: v.MANAGEMENT_CLIENT_SECRET } : null,
+      v.MANAGEMENT_CLIENT_ID && v.MANAGEMENT_CLIENT_SECRET
+        ? { client_id: v.MANAGEMENT_CLIENT_ID, client_secret: v.MANAGEMENT_CLIENT_SECRET }
+        : null,
     smtpUrl: v.SMTP_URL ?? null,
     emailFrom: v.EMAIL_FROM,
     trustProxy: v.TRUST_PROXY,

@@ -66,7 +66,10 @@ function wantsFreshLogin(req: Request, return_to: string | null): boolean {
   const pending = pendingOf(req, return_to);
   if (!pending || !req.session) return false;
   const { prompt, max_age, id_token_hint } = pending.parameters;
-  const demanding = (prompt ?? '').split(' ').some((word) => word === 'login' || word === 'select_account') || max_age !== undefined || id_token_hint !== undefined;
+  const demanding =
+    (prompt ?? '').split(' ').some((word) => word === 'login' || word === 'select_account') ||
+    max_age !== undefined ||
+    id_token_hint !== undefined;
   return demanding && req.session.authenticated_at.getTime() < pending.at;
 }
 

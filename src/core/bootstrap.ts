@@ -33,17 +33,45 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
   await transaction(ctx, async (tx) => {
     const { id, times } = stamp(tx);
     const identifier = tx.environment.management_audience;
-    let [resource] = await table<{ id: string; identifier: string; is_system: boolean }>(tx.scope, 'api_resources').where({ is_system: true } as never);
-    if (!resource) resource = await insertApiResource(tx.scope, { id: id(), identifier, name: 'Management API', token_format: 'jwt', access_token_lifetime: 3600, is_system: true, ...times });
+    let [resource] = await table<{ id: string; identifier: string; is_system: boolean }>(tx.scope, 'api_resources').where({
+      is_system: true,
+    } as never);
+    if (!resource)
+      resource = await insertApiResource(tx.scope, {
+        id: id(),
+        identifier,
+        name: 'Management API',
+        token_format: 'jwt',
+        access_token_lifetime: 3600,
+        is_system: true,
+        ...times,
+      });
     // BASE_URL may have changed since: the resource follows it.
-    else if (resource.identifier !== identifier) await table(tx.scope, 'api_resources').where({ id: resource.id } as never).update({ identifier } as never);
+    else if (resource.identifier !== identifier)
+      await table(tx.scope, 'api_resources')
+        .where({ id: resource.id } as never)
+        .update({ identifier } as never);
     const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
     for (const name of managementPermissions) {
-      if (!known.has(name)) await insertPermission(tx.scope, { id: id(), api_resource_id: resource.id, name, description: describe(name), is_system: true, ...times });
+      if (!known.has(name))
+        await insertPermission(tx.scope, {
+          id: id(),
+          api_resource_id: resource.id,
+          name,
+          description: describe(name),
+          is_system: true,
+          ...times,
+        });
     }
     const role =
       (await findRoleByName(tx.scope, administratorRole)) ??
-      (await insertRole(tx.scope, { id: id(), name: administratorRole, description: 'Holds every permission of the Management API.', is_system: true, ...times }));
+      (await insertRole(tx.scope, {
+        id: id(),
+        name: administratorRole,
+        description: 'Holds every permission of the Management API.',
+        is_system: true,
+        ...times,
+      }));
     const permissions = await listPermissionsOfResource(tx.scope, resource.id);
     await addRolePermissions(tx.scope, role.id, permissions.map((permission) => permission.id)); // prettier-ignore
   });
@@ -100,13 +128,19 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
         ...times,
       });
     } else if (!existing.secret_digest || !equalDigests(existing.secret_digest, secret_digest) || existing.status !== 'enabled') {
-      await updateClient(tx.scope, existing.id, { secret_digest, secret_hint: wanted.client_secret.slice(-4), status: 'enabled', updated_at: times.updated_at });
+      await updateClient(tx.scope, existing.id, {
+        secret_digest,
+        secret_hint: wanted.client_secret.slice(-4),
+        status: 'enabled',
+        updated_at: times.updated_at,
+      });
     }
     const [resource] = await table<{ id: string; is_system: boolean }>(tx.scope, 'api_resources').where({ is_system: true } as never);
     if (!resource) throw new Error('the Management API resource is missing');
     const scopes = [...managementPermissions];
     const grant = await findClientGrant(tx.scope, wanted.client_id, resource.id);
-    if (!grant) await insertClientGrant(tx.scope, { id: id(), client_id: wanted.client_id, api_resource_id: resource.id, scopes, ...times });
+    if (!grant)
+      await insertClientGrant(tx.scope, { id: id(), client_id: wanted.client_id, api_resource_id: resource.id, scopes, ...times });
     else if (grant.scopes.join() !== scopes.join()) await updateClientGrant(tx.scope, grant.id, { scopes, updated_at: times.updated_at });
   });
 }

@@ -36,7 +36,9 @@ export async function apiResourceOf(ctx: Context, identifier: string): Promise<A
 
 /** What the client may have of the resource for itself, remembered until the grant changes. */
 export async function clientGrantOf(ctx: Context, client_id: string, resource: ApiResource): Promise<ClientGrantRow | null> {
-  return ctx.cache.get(ctx.environment.id, 'client_grants', `${client_id} ${resource.id}`, () => findClientGrant(ctx.scope, client_id, resource.id));
+  return ctx.cache.get(ctx.environment.id, 'client_grants', `${client_id} ${resource.id}`, () =>
+    findClientGrant(ctx.scope, client_id, resource.id),
+  );
 }
 
 const nothing = digest('');

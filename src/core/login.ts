@@ -3,7 +3,8 @@ import { normalizeEmail } from '../lib/email-address.js';
 import type { Context } from './context.js';
 
 /** What proving a password came to. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
-export type PasswordVerdict = { readonly outcome: 'ok'; readonly user: UserRow } | { readonly outcome: 'invalid' } | { readonly outcome: 'blocked' };
+export type PasswordVerdict =
+  { readonly outcome: 'ok'; readonly user: UserRow } | { readonly outcome: 'invalid' } | { readonly outcome: 'blocked' };
 
 /**
  * Checks an address and a password. Every refusal costs one hash, real or decoy, and one statement that writes or could have. Wrong

@@ -1,4 +1,11 @@
-import { findSessionByToken, insertSession, revokeSessions, touchSession, type SessionRow, type SessionWithUser } from '../db/tables/sessions.js';
+import {
+  findSessionByToken,
+  insertSession,
+  revokeSessions,
+  touchSession,
+  type SessionRow,
+  type SessionWithUser,
+} from '../db/tables/sessions.js';
 import { revokeGrants } from '../db/tables/revocations.js';
 import { digest } from '../lib/digest.js';
 import { randomToken, uuidv7 } from '../lib/random.js';
@@ -9,7 +16,10 @@ import type { Context } from './context.js';
 export type BrowserSession = SessionWithUser;
 
 /** When a session ends by itself: its own expiry, the environment's lifetimes if they became shorter, idleness. */
-export function sessionEnd(ctx: Pick<Context, 'environment'>, session: Pick<SessionRow, 'created_at' | 'expires_at' | 'last_activity_at'>): Date {
+export function sessionEnd(
+  ctx: Pick<Context, 'environment'>,
+  session: Pick<SessionRow, 'created_at' | 'expires_at' | 'last_activity_at'>,
+): Date {
   const { session_lifetime, session_idle_lifetime } = ctx.environment;
   const ends = [session.expires_at.getTime(), session.created_at.getTime() + session_lifetime * 1000];
   if (session_idle_lifetime !== null) ends.push(session.last_activity_at.getTime() + session_idle_lifetime * 1000);

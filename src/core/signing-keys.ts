@@ -21,7 +21,9 @@ export type KeyRing = {
 const generate = promisify(generateKeyPair);
 
 /** A new RSA 2048 pair, made on the thread pool; `kid` is its RFC 7638 thumbprint. The private part comes sealed. */
-export async function generateSigningKey(ctx: Pick<Context, 'sealer'>): Promise<Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>> {
+export async function generateSigningKey(
+  ctx: Pick<Context, 'sealer'>,
+): Promise<Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>> {
   const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048 });
   const { kty, n, e } = publicKey.export({ format: 'jwk' }) as JWK;
   const kid = await calculateJwkThumbprint({ kty, n, e } as JWK);
@@ -62,7 +64,14 @@ export async function ensureSigningKey(ctx: Context): Promise<void> {
   const now = ctx.clock.now();
   try {
     await transaction(ctx, async (tx) => {
-      const row = await insertSigningKey(tx.scope, { ...key, algorithm: 'RS256', status: 'primary', activated_at: now, created_at: now, updated_at: now });
+      const row = await insertSigningKey(tx.scope, {
+        ...key,
+        algorithm: 'RS256',
+        status: 'primary',
+        activated_at: now,
+        created_at: now,
+        updated_at: now,
+      });
       await emit(tx, 'signing_key.generated', signingKeyData(row));
     });
   } catch (error) {

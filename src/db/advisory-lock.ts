@@ -10,7 +10,9 @@ const pauseMs = 100;
  */
 export async function tryAdvisoryLock(knex: Knex, name: string, work: () => Promise<void>): Promise<boolean> {
   return knex.transaction(async (trx) => {
-    const result = await trx.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked', [name]);
+    const result = await trx.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked', [
+      name,
+    ]);
     if (!result.rows[0]?.locked) return false;
     await work();
     return true;

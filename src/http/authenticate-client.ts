@@ -5,9 +5,7 @@ import { parseBasicCredentials } from '../lib/basic-credentials.js';
 
 /** What the client presents as itself; exactly one method, or none. */
 type Credentials =
-  | { method: 'secret'; client_id: string; client_secret: string }
-  | { method: 'none'; client_id: string }
-  | { method: 'absent' };
+  { method: 'secret'; client_id: string; client_secret: string } | { method: 'none'; client_id: string } | { method: 'absent' };
 
 /** Reads the credentials; two methods in one request are refused (RFC 6749 2.3). Needs `form` before. */
 function credentialsOf(req: Request): Credentials {
@@ -18,7 +16,8 @@ function credentialsOf(req: Request): Credentials {
     const basic = parseBasicCredentials(authorization);
     if (!basic) throw OAuthError.invalid_client('the Authorization header must be Basic with client_id and client_secret');
     if (client_secret !== undefined) throw OAuthError.invalid_request('the client must use one authentication method, not two');
-    if (client_id !== undefined && client_id !== basic.client_id) throw OAuthError.invalid_request('client_id differs from the Authorization header');
+    if (client_id !== undefined && client_id !== basic.client_id)
+      throw OAuthError.invalid_request('client_id differs from the Authorization header');
     return { method: 'secret', ...basic };
   }
   if (client_id === undefined) return { method: 'absent' };

@@ -24,15 +24,19 @@ export function csrfToken(req: Request, res: Response): string {
   return tokenFor(req, secret).toString('base64url');
 }
 
-/** Whether the browser says that the request comes from a page of this very host; null when it says nothing (not a browser). */
+/**
+ * Whether the browser says that the request comes from a page of this very host; null when it says nothing (not a browser). Our pages
+ * ask for no referrer, which makes browsers send `Origin: null` with their own forms too: then `Sec-Fetch-Site` decides.
+ */
 function sameOrigin(req: Request): boolean | null {
   const { origin } = req.headers;
   const site = req.headers['sec-fetch-site'];
-  if (origin !== undefined) {
+  if (origin !== undefined && origin !== 'null') {
     if (!URL.canParse(origin)) return false;
     return new URL(origin).host === req.headers.host || req.ctx.environment.issuers.includes(origin);
   }
-  return typeof site === 'string' ? site === 'same-origin' || site === 'none' : null;
+  if (typeof site === 'string') return site === 'same-origin' || (site === 'none' && origin === undefined);
+  return origin === undefined ? null : false;
 }
 
 async function isAllowedOrigin(req: Request): Promise<boolean> {
@@ -46,7 +50,11 @@ async function isAllowedOrigin(req: Request): Promise<boolean> {
  * (which no form can send) our own or a client's allowed origin. Needs `browserSession` and a parsed body before.
  */
 export async function csrf(req: Request, _res: Response, next: NextFunction): Promise<void> {
-  const refusal = new PageError(403, 'csrf_failed', 'This form is no longer valid, or it was sent from another site. Go back, reload the page and try again.');
+  const refusal = new PageError(
+    403,
+    'csrf_failed',
+    'This form is no longer valid, or it was sent from another site. Go back, reload the page and try again.',
+  );
   const own = sameOrigin(req);
   if (req.is('application/json') === 'application/json') {
     if (own === false && !(await isAllowedOrigin(req))) throw refusal;

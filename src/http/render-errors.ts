@@ -25,35 +25,69 @@ const unavailableCodes = new Set([
 function isUnavailable(error: unknown): boolean {
   const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
   if (typeof code === 'string' && unavailableCodes.has(code)) return true;
-  return name === 'KnexTimeoutError' || (typeof message === 'string' && /^(Connection terminated|Query read timeout|timeout e)/i.test(message));
+  return (
+    name === 'KnexTimeoutError' || (typeof message === 'string' && /^(Connection terminated|Query read timeout|timeout e)/i.test(message))
+  );
 }
 
 const retryHeaders = (seconds: number) => ({ 'Retry-After': String(seconds) });
 
 function refusalOf(error: unknown): Refusal {
   const plain = { headers: {}, extra: {} };
-  if (error instanceof OAuthError) return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
+  if (error instanceof OAuthError)
+    return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
   if (error instanceof PageError) return { status: error.status, code: error.code, text: error.text, headers: {}, extra: error.extra };
   if (error instanceof MethodNotAllowedError) {
-    return { status: 405, code: 'method_not_allowed', text: `this address takes ${error.allow}`, headers: { Allow: error.allow }, extra: {} };
+    return {
+      status: 405,
+      code: 'method_not_allowed',
+      text: `this address takes ${error.allow}`,
+      headers: { Allow: error.allow },
+      extra: {},
+    };
   }
-  if (error instanceof BodyError) return { status: error.status, code: error.status === 413 ? 'payload_too_large' : 'invalid_request', text: error.message, ...plain };
+  if (error instanceof BodyError)
+    return { status: error.status, code: error.status === 413 ? 'payload_too_large' : 'invalid_request', text: error.message, ...plain };
   if (error instanceof RateLimitedError) {
-    return { status: 429, code: 'rate_limited', text: `too many requests; try again in ${error.retry_after} s`, headers: retryHeaders(error.retry_after), extra: {} };
+    return {
+      status: 429,
+      code: 'rate_limited',
+      text: `too many requests; try again in ${error.retry_after} s`,
+      headers: retryHeaders(error.retry_after),
+      extra: {},
+    };
   }
   if (error instanceof UnavailableError || error instanceof OverloadedError) {
-    return { status: 503, code: 'temporarily_unavailable', text: 'the service is busy; try again shortly', headers: retryHeaders(error.retry_after), extra: {} };
+    return {
+      status: 503,
+      code: 'temporarily_unavailable',
+      text: 'the service is busy; try again shortly',
+      headers: retryHeaders(error.retry_after),
+      extra: {},
+    };
   }
   if (isUnavailable(error)) {
-    return { status: 503, code: 'temporarily_unavailable', text: 'the database can not be reached; try again shortly', headers: retryHeaders(5), extra: {} };
+    return {
+      status: 503,
+      code: 'temporarily_unavailable',
+      text: 'the database can not be reached; try again shortly',
+      headers: retryHeaders(5),
+      extra: {},
+    };
   }
   const { code } = error as { code?: unknown };
   // 22021 and 22P05: text that Postgres can't hold, such as a NUL that slipped through.
-  if (code === '22021' || code === '22P05') return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
+  if (code === '22021' || code === '22P05')
+    return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
   const { status, type } = error as { status?: unknown; type?: unknown };
   if (typeof type === 'string' && typeof status === 'number' && status >= 400 && status < 500) {
     const texts: Record<number, string> = { 413: 'the body is too large', 415: 'the body must not be compressed, and be UTF-8' };
-    return { status, code: status === 413 ? 'payload_too_large' : 'invalid_request', text: texts[status] ?? 'the body can not be read', ...plain };
+    return {
+      status,
+      code: status === 413 ? 'payload_too_large' : 'invalid_request',
+      text: texts[status] ?? 'the body can not be read',
+      ...plain,
+    };
   }
   if (error instanceof URIError) return { status: 400, code: 'invalid_request', text: 'the address can not be decoded', ...plain };
   return { status: 500, code: 'server_error', text: 'something went wrong; the log has the cause under this request id', ...plain };
@@ -71,7 +105,10 @@ function surfaceOf(path: string): Surface {
 
 /** One JSON:API error object; `id` is the request id (decisions 13). */
 export function apiErrorDocument(req: Pick<Request, 'request_id'>, errors: readonly ApiErrorObject[]): string {
-  return JSON.stringify({ jsonapi: { version: '1.1' }, errors: errors.map((error) => ({ id: req.request_id, ...error, status: String(error.status) })) });
+  return JSON.stringify({
+    jsonapi: { version: '1.1' },
+    errors: errors.map((error) => ({ id: req.request_id, ...error, status: String(error.status) })),
+  });
 }
 
 const titles: Record<number, string> = {
@@ -133,7 +170,10 @@ export function renderErrors(web: Web): ErrorRequestHandler {
     const refusal = refusalOf(error);
     if (refusal.status >= 500) {
       const cause = (error as { cause?: unknown }).cause ?? error;
-      web.deps.logger.error({ request_id: req.request_id, path: req.path, err: cause }, refusal.status === 503 ? 'request.unavailable' : 'request.failed');
+      web.deps.logger.error(
+        { request_id: req.request_id, path: req.path, err: cause },
+        refusal.status === 503 ? 'request.unavailable' : 'request.failed',
+      );
     }
     res.set(refusal.headers);
     if (error instanceof ApiError || surfaceOf(req.path) === 'api') return renderApi(req, res, error, refusal);

@@ -29,7 +29,14 @@ export function requestId(deps: { logger: Logger; clock: Clock; metrics: Metrics
         const url = req.originalUrl;
         const query = url.indexOf('?');
         logger[level](
-          { request_id: id, method: req.method, path: query < 0 ? url : url.slice(0, query), status, ms: Math.round(ms * 10) / 10, ip: req.ip },
+          {
+            request_id: id,
+            method: req.method,
+            path: query < 0 ? url : url.slice(0, query),
+            status,
+            ms: Math.round(ms * 10) / 10,
+            ip: req.ip,
+          },
           res.writableFinished ? 'request' : 'request.aborted',
         );
       }

@@ -13,7 +13,8 @@ export function limitedClientAuthentication(web: Web) {
     const client = client_id === '' ? null : await clientOf(req.ctx, client_id);
     const caller: TokenCaller = {
       environment_id: req.ctx.environment.id,
-      client_id,
+      // Made-up ids share one window: each must not get its own.
+      client_id: client?.id ?? null,
       ip: req.ip,
       token_rate_limit: client?.token_rate_limit ?? null,
     };

@@ -1,10 +1,23 @@
 /** Schemes that a browser would run or show instead of handing the answer to an application. */
-const forbiddenSchemes = new Set(['javascript:', 'data:', 'blob:', 'vbscript:', 'file:', 'about:', 'ws:', 'wss:', 'ftp:', 'mailto:', 'filesystem:']);
+const forbiddenSchemes = new Set([
+  'javascript:',
+  'data:',
+  'blob:',
+  'vbscript:',
+  'file:',
+  'about:',
+  'ws:',
+  'wss:',
+  'ftp:',
+  'mailto:',
+  'filesystem:',
+]);
 
 /** Parameters that the authorization response adds itself; registered in the URI they would be answered twice. */
 const responseParameters = ['code', 'state', 'error', 'iss', 'id_token', 'access_token'];
 
-const isLoopbackHost = (host: string) => host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+const isLoopbackHost = (host: string) =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** Why the text can't be registered as a redirect URI (RFC 6749 3.1.2, RFC 9700 2.6, RFC 8252 7), or null. */
 export function redirectUriProblem(text: string): string | null {
@@ -19,7 +32,8 @@ export function redirectUriProblem(text: string): string | null {
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?]*@/.test(text)) return 'must not hold a user name or password';
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) return 'must use https (http is for loopback addresses only)';
   if (/^https?:$/.test(url.protocol) ? !/^https?:\/\//i.test(text) : !/^[a-z][a-z0-9+.-]*:/i.test(text)) return 'must be an absolute URI';
-  if (responseParameters.some((name) => url.searchParams.has(name))) return 'must not hold a parameter of the answer, such as code or state';
+  if (responseParameters.some((name) => url.searchParams.has(name)))
+    return 'must not hold a parameter of the answer, such as code or state';
   return null;
 }
 

@@ -45,7 +45,11 @@ export const claimNames = Object.keys(everyClaim);
  * The claims of a user that the scopes and the `claims` request (OIDC Core 5.5, its userinfo part) ask for. What a user doesn't
  * have is left out rather than sent as null.
  */
-export function claimsOf(user: UserWithRoles, scopes: readonly string[], requested: Record<string, unknown> | null): Record<string, unknown> {
+export function claimsOf(
+  user: UserWithRoles,
+  scopes: readonly string[],
+  requested: Record<string, unknown> | null,
+): Record<string, unknown> {
   const names = new Set<string>();
   for (const scope of scopes) for (const name of Object.keys(claimsByScope[scope] ?? {})) names.add(name);
   for (const name of Object.keys(requested ?? {})) if (Object.hasOwn(everyClaim, name)) names.add(name);

@@ -42,7 +42,10 @@ test('a code used twice: 400 invalid_grant, and what the first use issued is dea
   expect([second.status, second.body.error]).toEqual([400, 'invalid_grant']);
   const introspection = await oauthPost(service.url, '/oauth/introspect', client, { token: first.body.access_token });
   expect(introspection.body).toEqual({ active: false });
-  const refresh = await tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token: first.body.refresh_token as string });
+  const refresh = await tokenRequest(service.url, client, {
+    grant_type: 'refresh_token',
+    refresh_token: first.body.refresh_token as string,
+  });
   expect([refresh.status, refresh.body.error]).toEqual([400, 'invalid_grant']);
 });
 
@@ -57,7 +60,9 @@ test('twenty parallel refreshes of a public client: one successor', async () => 
   const spa = await addClient(await service.context(), { token_endpoint_auth_method: 'none', application_type: 'spa' });
   const first = await redeem(service.url, spa, await authorizeCode(browser, spa));
   const answers = await Promise.all(
-    Array.from({ length: 20 }, () => tokenRequest(service.url, spa, { grant_type: 'refresh_token', refresh_token: first.body.refresh_token as string })),
+    Array.from({ length: 20 }, () =>
+      tokenRequest(service.url, spa, { grant_type: 'refresh_token', refresh_token: first.body.refresh_token as string }),
+    ),
   );
   expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 20 }, () => 200));
   expect(new Set(answers.map((answer) => answer.body.refresh_token)).size).toBe(1);

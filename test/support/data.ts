@@ -20,7 +20,16 @@ export const password = 'correct horse battery staple';
 export async function addUser(ctx: Context, row: Partial<UserRow> = {}): Promise<UserRow> {
   const email = row.email ?? `user-${randomToken('').slice(0, 8).toLowerCase()}@example.com`;
   const password_hash = await ctx.passwords.hash(password);
-  return insertUser(ctx.scope, { ...stamp(ctx), email, email_key: email.toLowerCase(), email_verified: true, first_name: 'Ada', last_name: 'Lovelace', password_hash, ...row });
+  return insertUser(ctx.scope, {
+    ...stamp(ctx),
+    email,
+    email_key: email.toLowerCase(),
+    email_verified: true,
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+    password_hash,
+    ...row,
+  });
 }
 
 export type TestClient = ClientRow & { client_secret: string };
@@ -43,14 +52,30 @@ export async function addClient(ctx: Context, row: Partial<ClientRow> = {}): Pro
   return { ...client, client_secret };
 }
 
-export async function addResource(ctx: Context, row: Partial<ApiResourceRow> = {}, permissions: readonly string[] = ['read', 'write']): Promise<ApiResourceRow> {
-  const resource = await insertApiResource(ctx.scope, { ...stamp(ctx), identifier: 'https://api.example/notes', name: 'Notes', token_format: 'jwt', access_token_lifetime: 600, ...row });
+export async function addResource(
+  ctx: Context,
+  row: Partial<ApiResourceRow> = {},
+  permissions: readonly string[] = ['read', 'write'],
+): Promise<ApiResourceRow> {
+  const resource = await insertApiResource(ctx.scope, {
+    ...stamp(ctx),
+    identifier: 'https://api.example/notes',
+    name: 'Notes',
+    token_format: 'jwt',
+    access_token_lifetime: 600,
+    ...row,
+  });
   for (const name of permissions) await insertPermission(ctx.scope, { ...stamp(ctx), api_resource_id: resource.id, name });
   ctx.cache.invalidate(ctx.environment.id, 'api_resources');
   return resource;
 }
 
-export async function addGrant(ctx: Context, client: ClientRow, resource: ApiResourceRow, scopes: string[] = ['read', 'write']): Promise<void> {
+export async function addGrant(
+  ctx: Context,
+  client: ClientRow,
+  resource: ApiResourceRow,
+  scopes: string[] = ['read', 'write'],
+): Promise<void> {
   await insertClientGrant(ctx.scope, { ...stamp(ctx), client_id: client.id, api_resource_id: resource.id, scopes });
   ctx.cache.invalidate(ctx.environment.id, 'client_grants');
 }

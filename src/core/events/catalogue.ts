@@ -21,8 +21,23 @@ const user = {
   created_at: time,
   updated_at: time,
 };
-const passwordChange = { id: uuid, first_name: nullable, last_name: nullable, email: text, sessions_revoked: z.boolean(), changed_at: time };
-const role = { id: uuid, name: text, description: nullable, is_default: z.boolean(), permissions: z.array(text), created_at: time, updated_at: time };
+const passwordChange = {
+  id: uuid,
+  first_name: nullable,
+  last_name: nullable,
+  email: text,
+  sessions_revoked: z.boolean(),
+  changed_at: time,
+};
+const role = {
+  id: uuid,
+  name: text,
+  description: nullable,
+  is_default: z.boolean(),
+  permissions: z.array(text),
+  created_at: time,
+  updated_at: time,
+};
 const permission = {
   id: uuid,
   name: text,

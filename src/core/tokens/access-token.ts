@@ -87,7 +87,8 @@ export async function accessTokenValue(ctx: Context, content: AccessTokenContent
 
 type Found = { claims: Omit<ActiveToken, 'client'> & { client_id: string }; standing: TokenStanding; user: UserWithRoles | null };
 
-const isSeconds = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value < 1e11;
+const isSeconds = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value < 1e11;
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
@@ -172,7 +173,10 @@ export async function findActiveToken(ctx: Context, token: string): Promise<Acti
 }
 
 /** The same with the user's row and role names, still in one statement. */
-export async function findActiveTokenWithUser(ctx: Context, token: string): Promise<{ token: ActiveToken; user: UserWithRoles | null } | null> {
+export async function findActiveTokenWithUser(
+  ctx: Context,
+  token: string,
+): Promise<{ token: ActiveToken; user: UserWithRoles | null } | null> {
   const found = await find(ctx, token, true);
   const active = await activate(ctx, found);
   return active && { token: active, user: found?.user ?? null };

@@ -90,9 +90,9 @@ async function isYoung(session: pg.Client): Promise<boolean> {
   return rows[0]?.young === true;
 }
 
-/** Tries for two seconds: a killed owner's session is noticed at once, but not in the same instant. */
+/** Tries for a second: a killed owner's session is noticed at once, but not in the same instant. */
 async function lock(session: pg.Client): Promise<boolean> {
-  for (let attempt = 0; attempt < 20; attempt++) {
+  for (let attempt = 0; attempt < 10; attempt++) {
     const { rows } = await session.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [lockKey]);
     if (rows[0]?.locked) return true;
     await delay(100);

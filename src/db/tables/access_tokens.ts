@@ -50,7 +50,17 @@ export async function insertClientAccessToken(
                scope, audience, $8::integer, false)
              from access where cardinality($9::uuid[]) > 0`,
     },
-    [token.digest, token.jti, token.client_id, token.scope, token.audience, token.issued_at, token.lifetime, token.subscribers, token.event_id],
+    [
+      token.digest,
+      token.jti,
+      token.client_id,
+      token.scope,
+      token.audience,
+      token.issued_at,
+      token.lifetime,
+      token.subscribers,
+      token.event_id,
+    ],
   );
 }
 
@@ -76,7 +86,18 @@ export async function storeTokenIssued(
       name: 'events.store_token_issued',
       text: `select store_token_issued($1, $2::uuid, $3::timestamptz, $4::uuid[], $5::uuid, $6, $7, $8, null, null, $9, $10, $11::integer, false)`,
     },
-    [event.event_id, event.at, event.subscribers, event.jti, event.token_format, event.grant_type, event.client_id, event.scope, event.audience, event.lifetime],
+    [
+      event.event_id,
+      event.at,
+      event.subscribers,
+      event.jti,
+      event.token_format,
+      event.grant_type,
+      event.client_id,
+      event.scope,
+      event.audience,
+      event.lifetime,
+    ],
   );
 }
 
@@ -129,8 +150,13 @@ const roleNames = `array(
   where ur.environment_id = u.environment_id and ur.user_id = u.id order by ro.name) as role_names`;
 
 /** The opaque token of the digest together with its user's whole row, in one statement: what userinfo needs. */
-export async function findAccessTokenWithUser(scope: Scope, digest: Buffer): Promise<{ token: AccessTokenState; user: UserWithRoles | null } | null> {
-  const rows = await run<UserWithRoles & { token: AccessTokenState & { issued_at: string; expires_at: string; session_revoked_at: string | null } }>(
+export async function findAccessTokenWithUser(
+  scope: Scope,
+  digest: Buffer,
+): Promise<{ token: AccessTokenState; user: UserWithRoles | null } | null> {
+  const rows = await run<
+    UserWithRoles & { token: AccessTokenState & { issued_at: string; expires_at: string; session_revoked_at: string | null } }
+  >(
     scope,
     {
       name: 'access_tokens.find_with_user',

@@ -25,7 +25,10 @@ export type AuthorizationCodeRow = {
 };
 
 /** Stores a code. */
-export async function insertAuthorizationCode(scope: Scope, row: Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>): Promise<void> {
+export async function insertAuthorizationCode(
+  scope: Scope,
+  row: Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>,
+): Promise<void> {
   await run(
     scope,
     {

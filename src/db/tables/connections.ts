@@ -29,5 +29,7 @@ export type ConnectionRow = {
 
 /** The connections that people may use, by their display names. */
 export async function listEnabledConnections(scope: Scope): Promise<ConnectionRow[]> {
-  return table<ConnectionRow>(scope, 'connections').where({ status: 'enabled' } as never).orderBy('display_name');
+  return table<ConnectionRow>(scope, 'connections')
+    .where({ status: 'enabled' } as never)
+    .orderBy('display_name');
 }

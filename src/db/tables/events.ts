@@ -16,6 +16,9 @@ export async function storeEvent(
 
 /** Ids of the enabled webhooks that asked for the event type by name. */
 export async function listSubscribers(scope: Scope, type: string): Promise<string[]> {
-  const rows = await table<{ id: string }>(scope, 'webhooks').where({ status: 'enabled' } as never).whereRaw('? = any(events)', [type]).select('id');
+  const rows = await table<{ id: string }>(scope, 'webhooks')
+    .where({ status: 'enabled' } as never)
+    .whereRaw('? = any(events)', [type])
+    .select('id');
   return (rows as { id: string }[]).map((row) => row.id);
 }

@@ -52,7 +52,11 @@ export function resume(web: Web) {
     const handle = queryOf(req).get('request');
     const pending = handle === undefined ? null : openPending(req, handle);
     if (!pending) {
-      throw new PageError(400, 'invalid_request', 'This sign-in has expired or its link was changed. Go back to the application and start again.');
+      throw new PageError(
+        400,
+        'invalid_request',
+        'This sign-in has expired or its link was changed. Go back to the application and start again.',
+      );
     }
     const all = pending.parameters;
     await run(web, req, res, { all, repeated: new Set(), get: (name) => all[name] || undefined }, pending.at);

@@ -16,7 +16,12 @@ export function respond(web: Web, req: Request, res: Response, to: Addressee, an
     const fields = Object.fromEntries(Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined));
     const base = basePage(req.ctx.environment, { title: `Back to ${to.client.name}`, request_id: req.request_id });
     const client = { name: to.client.name, logo_uri: to.client.logo_uri };
-    web.renderPage(res, 'oauth/form-post', { ...base, action: to.redirect_uri, fields, client }, { formAction: [formActionSource(to.redirect_uri)] });
+    web.renderPage(
+      res,
+      'oauth/form-post',
+      { ...base, action: to.redirect_uri, fields, client },
+      { formAction: [formActionSource(to.redirect_uri)] },
+    );
     return;
   }
   res.redirect(303, withParameters(to.redirect_uri, parameters));

@@ -22,11 +22,15 @@ export async function findAddressee(ctx: Context, parameters: Parameters): Promi
   const client_id = parameters.get('client_id');
   if (client_id === undefined) throw refuse('invalid_request', "The application's link is wrong: client_id is missing.");
   const client = await enabledClient(ctx, client_id);
-  if (!client) throw refuse('invalid_client', 'The application that sent you here is not known. Go back and tell its support about this page.');
+  if (!client)
+    throw refuse('invalid_client', 'The application that sent you here is not known. Go back and tell its support about this page.');
   const redirect_uri = parameters.get('redirect_uri');
   if (redirect_uri === undefined) throw refuse('invalid_request', "The application's link is wrong: redirect_uri is missing.");
   if (!matchesRedirectUri(client.redirect_uris, redirect_uri, client.application_type === 'native')) {
-    throw refuse('invalid_redirect_uri', 'The application asked us to send you to an address that is not registered for it, so we did not.');
+    throw refuse(
+      'invalid_redirect_uri',
+      'The application asked us to send you to an address that is not registered for it, so we did not.',
+    );
   }
   const mode = parameters.get('response_mode');
   const known = !parameters.repeated.has('state');
@@ -75,7 +79,11 @@ const maxAge = (text: string | undefined): number | null | undefined =>
   text === undefined ? null : /^\d{1,10}$/.test(text) ? Number(text) : undefined;
 
 /** Parameters of requests that are wrapped or pushed, which this service refuses rather than ignores (OIDC Core 6.1, 6.2). */
-const unsupported = { request: 'request_not_supported', request_uri: 'request_uri_not_supported', registration: 'registration_not_supported' } as const;
+const unsupported = {
+  request: 'request_not_supported',
+  request_uri: 'request_uri_not_supported',
+  registration: 'registration_not_supported',
+} as const;
 
 /** Checks the rest of the request in a fixed order; the first failure wins. @throws {AuthorizationError} */
 export async function validate(ctx: Context, addressee: Addressee, parameters: Parameters): Promise<AuthorizationRequest> {
@@ -94,13 +102,15 @@ export async function validate(ctx: Context, addressee: Addressee, parameters: P
   if (get('response_mode') !== undefined && get('response_mode') !== addressee.response_mode) {
     throw fail('invalid_request', `response_mode must be one of ${responseModes.join(', ')}`);
   }
-  if (!client.grant_types.includes('authorization_code')) throw fail('unauthorized_client', 'the client may not use the authorization code flow');
+  if (!client.grant_types.includes('authorization_code'))
+    throw fail('unauthorized_client', 'the client may not use the authorization code flow');
 
   const code_challenge = get('code_challenge') ?? null;
   const method = get('code_challenge_method');
   if (code_challenge === null && method !== undefined) throw fail('invalid_request', 'code_challenge is missing');
   if (code_challenge !== null && method !== 'S256') throw fail('invalid_request', 'code_challenge_method must be S256');
-  if (code_challenge !== null && !isCodeChallenge(code_challenge)) throw fail('invalid_request', 'code_challenge must be 43 base64url characters');
+  if (code_challenge !== null && !isCodeChallenge(code_challenge))
+    throw fail('invalid_request', 'code_challenge must be 43 base64url characters');
   if (code_challenge === null && (client.require_pkce || client.token_endpoint_auth_method === 'none')) {
     throw fail('invalid_request', 'this client must use PKCE: code_challenge is missing');
   }

@@ -88,7 +88,9 @@ export const authorization_code: Grant = {
         amr: redeemed.amr,
         ...(redeemed.resource === null ? {} : { permissions: redeemed.permissions }),
       }),
-      redeemed.scope.split(' ').includes('openid') ? idTokenValue(ctx, { ...redeemed, client, sub: redeemed.user_id, issued_at: now }) : undefined,
+      redeemed.scope.split(' ').includes('openid')
+        ? idTokenValue(ctx, { ...redeemed, client, sub: redeemed.user_id, issued_at: now })
+        : undefined,
     ]);
     return {
       access_token,

@@ -31,7 +31,8 @@ export const client_credentials: Grant = {
     const format = resource.token_format;
     const common = { client_id: client.id, scope, audience: resource.identifier, lifetime, event_id, subscribers, jti: seed.jti };
     if (format === 'opaque') await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now });
-    else if (subscribers.length > 0) await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format, grant_type: 'client_credentials' });
+    else if (subscribers.length > 0)
+      await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format, grant_type: 'client_credentials' });
 
     const access_token = await accessTokenValue(ctx, {
       seed,

@@ -67,7 +67,8 @@ export const refresh_token: Grant = {
       throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
     }
     const asked = parameters.get('resource');
-    if (asked !== undefined && asked !== token.resource) throw OAuthError.invalid_target('the resource was not part of the authorization request');
+    if (asked !== undefined && asked !== token.resource)
+      throw OAuthError.invalid_target('the resource was not part of the authorization request');
     const scope = scopeOf(token, parameters);
     const resource = token.resource === null ? null : await apiResourceOf(ctx, token.resource);
     if (token.resource !== null && !resource) throw OAuthError.invalid_target('the resource no longer exists');
@@ -115,6 +116,13 @@ export const refresh_token: Grant = {
         ? idTokenValue(ctx, { ...token, client, sub: token.user_id, nonce: null, issued_at: now })
         : undefined,
     ]);
-    return { access_token, token_type: 'Bearer', expires_in: lifetime, scope, refresh_token: successor, ...(id_token === undefined ? {} : { id_token }) };
+    return {
+      access_token,
+      token_type: 'Bearer',
+      expires_in: lifetime,
+      scope,
+      refresh_token: successor,
+      ...(id_token === undefined ? {} : { id_token }),
+    };
   },
 };

@@ -18,7 +18,11 @@ function encodedHeader(kid: string, typ: JwtType): string {
 }
 
 /** Signs the claims as RS256 with the environment's primary key, on the thread pool. Undefined claims are left out. */
-export function signJwt(ring: Pick<KeyRing, 'kid' | 'privateKey'>, typ: JwtType, claims: Readonly<Record<string, unknown>>): Promise<string> {
+export function signJwt(
+  ring: Pick<KeyRing, 'kid' | 'privateKey'>,
+  typ: JwtType,
+  claims: Readonly<Record<string, unknown>>,
+): Promise<string> {
   const input = `${encodedHeader(ring.kid, typ)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
   return new Promise((resolve, reject) => {
     sign('sha256', Buffer.from(input), ring.privateKey, (error, signature) => {

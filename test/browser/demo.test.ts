@@ -1,0 +1,90 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ensureDemoData, type DemoData } from '../../src/demo-data.js';
+import { launchChromium } from '../support/chromium.js';
+import { freePort, startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let app: ChildProcess;
+let appUrl: string;
+let chromium: Browser;
+let data: DemoData;
+
+beforeAll(async () => {
+  service = await startTestService();
+  appUrl = `http://localhost:${await freePort()}`;
+  data = await ensureDemoData(await service.context(), appUrl);
+  app = spawn(process.execPath, ['examples/web-app/server.js'], {
+    env: {
+      PATH: process.env['PATH'],
+      ISSUER: service.url,
+      CLIENT_ID: data.web.client_id,
+      CLIENT_SECRET: data.web.client_secret,
+      APP_URL: appUrl,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(app.stdout as NodeJS.ReadableStream, 'data');
+  chromium = await launchChromium();
+});
+afterAll(async () => {
+  await chromium?.close();
+  app?.kill('SIGTERM');
+  await service?.stop();
+});
+
+/** Pictures for looking at: set SCREENSHOTS to a directory. */
+async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env['SCREENSHOTS'];
+  if (!directory) return;
+  mkdirSync(directory, { recursive: true });
+  await page.screenshot({ path: join(directory, `${name}.png`) });
+}
+
+const forms = [
+  { name: 'desktop-light', viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
+  { name: 'desktop-dark', viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
+  { name: 'phone-light', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  { name: 'phone-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+] as const;
+
+test.each(forms)('in Chromium ($name): sign in, see the claims, call the API, refresh, sign out', async ({ name, ...options }) => {
+  const context = await chromium.newContext(options);
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const violations: string[] = [];
+  page.on('console', (message) => {
+    if (/Content Security Policy/i.test(message.text())) violations.push(message.text());
+  });
+  await page.goto(appUrl);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.waitForURL(/\/login\?/);
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Demo notes');
+  await picture(page, `login-${name}`);
+
+  await page.getByLabel('Email').fill(data.user.email);
+  await page.getByLabel('Password', { exact: true }).fill('not the password');
+  await page.keyboard.press('Enter');
+  await page.getByText('The email address or the password is not right').first().waitFor();
+  await picture(page, `login-refused-${name}`);
+
+  await page.getByLabel('Password', { exact: true }).fill(data.user.password);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${appUrl}/`);
+  await page.getByText('Signed in as').waitFor();
+  expect(await page.textContent('pre')).toContain('demo@example.com');
+  await picture(page, `claims-${name}`);
+
+  await page.getByRole('button', { name: 'Call the API' }).click();
+  await page.getByText('Buy milk').waitFor();
+  await page.getByRole('button', { name: 'Refresh the tokens' }).click();
+  await page.getByText('Refreshed 1 time.').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are not signed in.').waitFor();
+  expect(violations).toEqual([]);
+  await context.close();
+});
