@@ -128,7 +128,7 @@ test('of services that start together on an empty directory one runs, the others
   const services = await Promise.all([startProcess(), startProcess(), startProcess()]);
   expect(services.filter((service) => service.url !== undefined)).toHaveLength(1);
   expect((await readdir(dataDir)).filter((name) => name.includes('.new-') || name.startsWith('postgres-secret.'))).toEqual([]);
-});
+}, 90_000);
 
 test('a lock file whose process id meanwhile belongs to another program is no obstacle', async () => {
   await (await start()).stop();

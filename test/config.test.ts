@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../src/config.js';
+
+const secret = Buffer.alloc(32, 7).toString('base64');
+
+function problems(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('.env.example lists every variable, each with an explanation', async () => {
+  const source = await readFile('src/config.ts', 'utf8');
+  const schema = source.slice(source.indexOf('const variables'), source.indexOf('const pairs'));
+  const known = [...schema.matchAll(/^ {2}([A-Z_]+): /gm)].map((match) => match[1]);
+  const lines = (await readFile('.env.example', 'utf8')).split('\n');
+  const listed = lines.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0]);
+  expect(listed).toEqual(known);
+  expect(lines.filter((line, index) => /^[A-Z_]+=/.test(line) && !lines[index - 1]?.startsWith('# '))).toEqual([]);
+});
+
+test('.env.example is a valid configuration that changes nothing', async () => {
+  const lines = (await readFile('.env.example', 'utf8')).split('\n').filter((line) => /^[A-Z_]+=/.test(line));
+  const example = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+  expect(readConfig(example)).toEqual(readConfig({}));
+});
+
+test('nothing set: a loopback service with its own database', () => {
+  expect(readConfig({})).toMatchObject({
+    port: 3000,
+    host: '127.0.0.1',
+    baseUrl: 'http://localhost:3000',
+    loopback: true,
+    secureCookies: false,
+    databaseUrl: null,
+    allowPrivateNetwork: true,
+    trustProxy: false,
+    webConcurrency: 1,
+    rateLimits: { enabled: true, login: { limit: 10, windowSeconds: 60 }, api: { limit: 100, windowSeconds: 60 }, store: 'postgres' },
+    webhook: { retryBaseMs: 5000, retryFactor: 8, timeoutMs: 10_000 },
+  });
+});
+
+test('an empty variable counts as absent', () => {
+  expect(readConfig({ PORT: '', DATABASE_URL: '', BASE_URL: '' })).toEqual(readConfig({}));
+});
+
+test('all problems are reported at once, and none shows a secret', () => {
+  const found = problems({
+    PORT: '70000',
+    BASE_URL: 'https://id.example.com/path',
+    DATABASE_URL: 'mysql://root:hunter2hunter2@db/x',
+    SECRET_KEY: 'c2hvcnQ=',
+    ADMIN_PASSWORD: 'short',
+    RATE_LIMIT_TOKEN: 'many',
+  });
+  expect(found.map((problem) => problem.split(' ')[0]).sort()).toEqual(
+    ['ADMIN_EMAIL', 'ADMIN_PASSWORD', 'BASE_URL', 'DATABASE_URL', 'PORT', 'RATE_LIMIT_TOKEN', 'SECRET_KEY'].sort(),
+  );
+  expect(found.join('\n')).not.toMatch(/hunter2|c2hvcnQ|short/);
+  expect(new ConfigError(found).message.split('\n')).toHaveLength(found.length + 1);
+});
+
+test.each([
+  ['PORT', '3000x', 'PORT must be a number'],
+  ['PORT', '3000.5', 'PORT must be a whole number'],
+  ['PORT', '-1', 'PORT'],
+  ['BASE_URL', 'id.example.com', 'BASE_URL must be an http or https origin'],
+  ['BASE_URL', 'ftp://id.example.com', 'BASE_URL must be an http or https origin'],
+  ['BASE_URL', 'https://id.example.com/auth', 'BASE_URL must be an http or https origin without a path'],
+  ['BASE_URL', 'https://id.example.com?x=1', 'BASE_URL must be an http or https origin'],
+  ['DATABASE_POOL_MAX', '1', 'DATABASE_POOL_MAX'],
+  ['SECRET_KEY', 'c2hvcnQ=', 'SECRET_KEY must be at least 32 random bytes in base64'],
+  ['SECRET_KEY_PREVIOUS', 'c2hvcnQ=', 'SECRET_KEY_PREVIOUS must be at least 32 random bytes in base64'],
+  ['SMTP_URL', 'mail.example.com', 'SMTP_URL must be an smtp:// or smtps:// address'],
+  ['RATE_LIMITS', 'yes', 'RATE_LIMITS must be on or off'],
+  ['RATE_LIMIT_LOGIN', '0/60', 'RATE_LIMIT_LOGIN must look like 10/60'],
+  ['RATE_LIMIT_STORE', 'files', 'RATE_LIMIT_STORE'],
+  ['RATE_LIMIT_STORE', 'redis', 'REDIS_URL is required with RATE_LIMIT_STORE=redis'],
+  ['REDIS_URL', 'http://cache', 'REDIS_URL must be a redis:// address'],
+  ['WEB_CONCURRENCY', '0', 'WEB_CONCURRENCY must be a number of processes or auto'],
+  ['ALLOW_PRIVATE_NETWORK', 'true', 'ALLOW_PRIVATE_NETWORK must be on or off'],
+  ['WEBHOOK_TIMEOUT_MS', '1', 'WEBHOOK_TIMEOUT_MS'],
+  ['LOG_LEVEL', 'loud', 'LOG_LEVEL'],
+  ['LOG_FORMAT', 'xml', 'LOG_FORMAT'],
+  ['METRICS_TOKEN', 'short', 'METRICS_TOKEN must have at least 16 characters'],
+  ['MANAGEMENT_CLIENT_ID', 'cli', 'MANAGEMENT_CLIENT_ID and MANAGEMENT_CLIENT_SECRET must be set together'],
+  ['ADMIN_EMAIL', 'ada@example.com', 'ADMIN_EMAIL and ADMIN_PASSWORD must be set together'],
+  ['DATABASE_URL', 'postgres://db/id', 'SECRET_KEY is required with DATABASE_URL'],
+])('%s=%s is refused', (name, value, problem) => {
+  const found = problems({ [name]: value });
+  expect(found).toHaveLength(1);
+  expect(found[0]).toContain(problem);
+});
+
+test('behind https: secure cookies, no private network', () => {
+  const config = readConfig({ BASE_URL: 'https://id.example.com/', DATABASE_URL: 'postgres://db/id', SECRET_KEY: secret });
+  expect(config).toMatchObject({ baseUrl: 'https://id.example.com', loopback: false, secureCookies: true, allowPrivateNetwork: false });
+  expect(config).toMatchObject({ databaseUrl: 'postgres://db/id', databaseDirectUrl: 'postgres://db/id', secretKey: secret });
+});
+
+test.each([
+  ['off', false],
+  ['on', true],
+  ['2', 2],
+  ['10.0.0.0/8, loopback', '10.0.0.0/8, loopback'],
+])('TRUST_PROXY=%s', (text, value) => {
+  expect(readConfig({ TRUST_PROXY: text }).trustProxy).toEqual(value);
+});
