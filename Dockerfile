@@ -1,0 +1,28 @@
+# The service without a database of its own: set DATABASE_URL and SECRET_KEY (see .env.example).
+
+FROM node:22-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build
+
+FROM node:22-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional \
+  && node -e 'require("argon2").hash("the build fails here when the native module is missing")' \
+  && npm cache clean --force \
+  && install -d -o node -g node /data
+COPY --from=build /app/dist ./dist
+COPY migrations ./migrations
+COPY views ./views
+COPY public ./public
+COPY data ./data
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "--enable-source-maps", "dist/main.js"]
