@@ -49,14 +49,18 @@ for (const input of document.querySelectorAll('input[autocomplete="one-time-code
   });
 }
 
-// Times in the reader's own zone and words; the attribute keeps the exact one.
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'long', timeStyle: 'short' });
-const timeOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+// Times in the reader's own zone and habits, in the page's language; the attribute keeps the exact one.
+const locale = /^en\b/.test(navigator.language) ? navigator.language : 'en-GB';
+const formats = {
+  date: new Intl.DateTimeFormat(locale, { dateStyle: 'long' }),
+  time: new Intl.DateTimeFormat(locale, { timeStyle: 'short' }),
+  both: new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short' }),
+};
 for (const time of document.querySelectorAll('time[datetime]')) {
   const at = new Date(time.dateTime);
-  if (Number.isNaN(at.getTime()) || time.dataset.format === 'date') continue;
+  if (Number.isNaN(at.getTime())) continue;
   time.title = time.textContent;
-  time.textContent = (time.dataset.format === 'time' ? timeOnly : dateTime).format(at);
+  time.textContent = formats[time.dataset.format ?? 'both'].format(at);
 }
 
 document.querySelector('#error-summary')?.focus();

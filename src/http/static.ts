@@ -69,10 +69,11 @@ export function accentPath(primaryColor: string | null | undefined): string {
 
 /**
  * The accent tokens for a colour of six hex digits. Fills keep the colour in light mode and are lightened in dark mode, text and
- * links are moved to 4.5:1 against every surface (WCAG 2.2, 1.4.3), and text on the fill is black or white by contrast.
+ * links are moved to at least 4.5:1 against every surface (WCAG 2.2, 1.4.3; in dark mode to 6:1, as hues look dimmer there), and text
+ * on the fill is black or white by contrast.
  */
 export function accentCss(hex: string): string {
-  const text = { light: readable(hex, surfaces.light, 4.5, 'black'), dark: readable(hex, surfaces.dark, 4.5, 'white') };
+  const text = { light: readable(hex, surfaces.light, 4.5, 'black'), dark: readable(hex, surfaces.dark, 6, 'white') };
   const fill = { light: hex, dark: text.dark };
   const on = { light: textOn(fill.light), dark: textOn(fill.dark) };
   const hover = { light: away(fill.light, on.light), dark: away(fill.dark, on.dark) };
@@ -80,12 +81,11 @@ export function accentCss(hex: string): string {
   return `@layer tokens{:root{${lines.map(([name, value]) => `--${name}:light-dark(#${value.light},#${value.dark})`).join(';')}}}\n`;
 }
 
-/** A step away from the text on it, so that the contrast only grows; a step towards it where there is no room left. */
+/** The nearest visible step away from the text on it, so that the contrast only grows; towards it where there is no room left. */
 function away(fill: string, on: string): string {
-  const stepped = shade(fill, on === 'ffffff' ? -0.06 : 0.06);
-  if (stepped !== fill) return stepped;
-  const back = shade(fill, on === 'ffffff' ? 0.06 : -0.06);
-  return contrast(back, on) >= 4.5 ? back : fill;
+  const direction = on === 'ffffff' ? -1 : 1;
+  const steps = [0.06, -0.06, -0.12, -0.18, -0.24].map((step) => shade(fill, step * direction));
+  return steps.find((step) => contrast(step, fill) >= 1.08 && contrast(step, on) >= 4.5) ?? fill;
 }
 
 function load(path: string): Asset {
