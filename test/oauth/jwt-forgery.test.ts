@@ -1,0 +1,179 @@
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { createServer } from 'node:net';
+import { SignJWT, type JWTPayload } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Context } from '../../src/core/context.js';
+import { keyRing } from '../../src/core/signing-keys.js';
+import type { UserRow } from '../../src/db/tables/users.js';
+import { uuidv7 } from '../../src/lib/random.js';
+import { Browser } from '../support/browser.js';
+import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { authorizeCode, oauthPost, redeem } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let ctx: Context;
+let client: TestClient;
+let user: UserRow;
+let good: string;
+let ring: Awaited<ReturnType<typeof keyRing>>;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ctx = await service.context();
+  client = await addClient(ctx, { access_token_format: 'jwt' });
+  user = await addUser(ctx);
+  const browser = new Browser(service.url);
+  await browser.login(user.email, password);
+  good = (await redeem(service.url, client, await authorizeCode(browser, client))).body.access_token;
+  ring = await keyRing(ctx);
+});
+afterAll(() => service?.stop());
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const now = () => Math.floor(service.clock.now().getTime() / 1000);
+const claims = (changes: Record<string, unknown> = {}): JWTPayload =>
+  ({
+    iss: service.url,
+    sub: user.id,
+    aud: service.url,
+    client_id: client.id,
+    scope: 'openid',
+    jti: uuidv7(Date.now()),
+    iat: now(),
+    nbf: now(),
+    exp: now() + 60,
+    ...changes,
+  }) as JWTPayload;
+const withKey = (header: Record<string, unknown>, payload: object, key = ring.privateKey) => {
+  const input = `${encode(header)}.${encode(payload)}`;
+  return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`;
+};
+const header = (changes: Record<string, unknown> = {}) => ({ alg: 'RS256', typ: 'at+jwt', kid: ring.kid, ...changes });
+
+/** Refused by userinfo with a Bearer challenge, and by introspection with exactly {"active":false}. */
+async function expectRefused(token: string): Promise<void> {
+  const userinfo = await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+  expect(userinfo.status).toBe(401);
+  expect(userinfo.headers.get('www-authenticate')).toMatch(/^Bearer /);
+  const introspection = await oauthPost(service.url, '/oauth/introspect', client, { token });
+  if (token.length < 60_000) expect(introspection.body).toEqual({ active: false });
+}
+
+test('the control: our own signature over the same claims is accepted by both', async () => {
+  for (const token of [good, withKey(header(), claims())]) {
+    expect((await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200);
+    expect((await oauthPost(service.url, '/oauth/introspect', client, { token })).body['active']).toBe(true);
+  }
+});
+
+describe('forgeries', () => {
+  test.each(['none', 'None', 'nOnE', 'HS256'])('security 1.8.97: alg %s, empty signature, signature stripped', async (alg) => {
+    await expectRefused(`${encode(header({ alg }))}.${encode(claims())}.`);
+    await expectRefused(`${encode(header({ alg }))}.${encode(claims())}`);
+    await expectRefused(good.split('.').slice(0, 2).join('.'));
+    const hmac = createHmac('sha256', ring.jwks)
+      .update(`${encode(header({ alg }))}.${encode(claims())}`)
+      .digest('base64url');
+    await expectRefused(`${encode(header({ alg }))}.${encode(claims())}.${hmac}`);
+  });
+
+  test("security 1.8.99: the attacker's key in jwk or x5c", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const jwk = publicKey.export({ format: 'jwk' });
+    await expectRefused(withKey(header({ jwk }), claims(), privateKey));
+    await expectRefused(withKey(header({ jwk, kid: 'mine' }), claims(), privateKey));
+    await expectRefused(withKey(header({ x5c: ['MIIB'] }), claims(), privateKey));
+    await expectRefused(withKey(header({ jwk }), claims()));
+  });
+
+  test('security 1.8.100: jku and x5u are refused and never fetched', async () => {
+    let hits = 0;
+    const canary = createServer(() => (hits += 1));
+    await new Promise<void>((resolve) => canary.listen(0, '127.0.0.1', resolve));
+    const { port } = canary.address() as { port: number };
+    for (const name of ['jku', 'x5u']) await expectRefused(withKey(header({ [name]: `http://127.0.0.1:${port}/keys` }), claims()));
+    canary.close();
+    expect(hits).toBe(0);
+  });
+
+  test('security 1.8.102: crit, b64, JSON serialization, JWE', async () => {
+    await expectRefused(withKey(header({ crit: ['unknown'], unknown: 1 }), claims()));
+    await expectRefused(withKey(header({ b64: false, crit: ['b64'] }), claims()));
+    const [protectedHeader, payload, signature] = good.split('.');
+    await expectRefused(
+      Buffer.from(JSON.stringify({ payload, signatures: [{ protected: protectedHeader, signature }] })).toString('base64'),
+    );
+    await expectRefused(`${encode({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`);
+  });
+
+  test.each([
+    ['exp a second past', () => ({ exp: now() - 1 })],
+    ['exp missing', () => ({ exp: undefined })],
+    ['exp a string', () => ({ exp: String(now() + 60) })],
+    ['exp a float', () => ({ exp: now() + 60.5 })],
+    ['exp 1e308', () => ({ exp: 1e308 })],
+    ['nbf in the future', () => ({ nbf: now() + 60 })],
+    ['iat in the future', () => ({ iat: now() + 60 })],
+  ])('security 1.8.103: %s', async (_name, changes) => {
+    await expectRefused(withKey(header(), claims(changes())));
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['of another resource server', 'https://api.example/other'],
+    ['an array without ours', ['https://a.example', 'https://b.example']],
+    ['in other case', 'HTTP://LOCALHOST'],
+    ['with a suffix', 'SUFFIX'],
+  ])('security 1.8.105: aud %s', async (_name, aud) => {
+    const token = withKey(header(), claims({ aud: aud === 'SUFFIX' ? `${service.url}/` : aud }));
+    const userinfo = await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+    expect(userinfo.status).toBe(401);
+  });
+
+  test.each([
+    ['id token', 'JWT'],
+    ['logout token', 'logout+jwt'],
+    ['none', undefined],
+    ['plain', 'jwt'],
+  ])('security 1.8.106: typ of %s', async (_name, typ) => {
+    await expectRefused(withKey(header({ typ }), claims()));
+  });
+
+  test('security 1.8.106: a real ID token is no access token', async () => {
+    const token = await new SignJWT(claims({ aud: client.id }))
+      .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: ring.kid })
+      .sign(ring.privateKey);
+    await expectRefused(token);
+  });
+
+  test('security 1.8.108: dots without end, huge headers, duplicate claims are refused quickly', async () => {
+    const started = performance.now();
+    const monsters = [
+      '.'.repeat(10_000),
+      `${encode({ ...header(), pad: 'x'.repeat(12_000) })}.e30.x`,
+      withKey(header({ zip: 'DEF' }), claims()),
+      withKey(header({ p2c: 1e9 }), claims()),
+    ];
+    for (const token of monsters) {
+      const response = await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+      expect(response.status).toBe(401);
+    }
+    const big = await oauthPost(service.url, '/oauth/introspect', client, { token: '.'.repeat(60_000) });
+    expect(big.body).toEqual({ active: false });
+    expect((await oauthPost(service.url, '/oauth/introspect', client, { token: '.'.repeat(1_000_000) })).status).toBe(413);
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  test('security 1.8.109: another spelling of the same bytes gets one verdict everywhere', async () => {
+    const [head = '', body = '', tail = ''] = good.split('.');
+    const last = tail.slice(-1);
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const twin = alphabet.charAt(alphabet.indexOf(last) ^ 1);
+    await expectRefused(`${head}.${body}.${tail.slice(0, -1)}${twin}`);
+    await expectRefused(`${head}.${body}.${tail}==`);
+    await expectRefused(`${head}=.${body}.${tail}`);
+    const spaced = await oauthPost(service.url, '/oauth/introspect', client, { token: ` ${good}` });
+    expect(spaced.body).toEqual({ active: false });
+  });
+});

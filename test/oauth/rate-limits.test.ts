@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Context } from '../../src/core/context.js';
+import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { Browser } from '../support/browser.js';
+import { addClient, addGrant, addResource, type TestClient } from '../support/data.js';
+import { oauthPost, tokenRequest } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let ctx: Context;
+let resource: ApiResourceRow;
+
+beforeAll(async () => {
+  service = await startTestService({ RATE_LIMITS: 'on' });
+  ctx = await service.context();
+  resource = await addResource(ctx);
+});
+afterAll(() => service?.stop());
+
+const machine = async (token_rate_limit: number | null = null): Promise<TestClient> => {
+  const client = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'], token_rate_limit });
+  await addGrant(ctx, client, resource);
+  return client;
+};
+const ask = (client: TestClient) => tokenRequest(service.url, client, { grant_type: 'client_credentials', resource: resource.identifier });
+
+test('the eleventh token request of a minute is 429 in OAuth JSON with Retry-After; another client is not concerned', async () => {
+  const client = await machine();
+  for (let i = 0; i < 10; i++) expect((await ask(client)).status).toBe(200);
+  const refused = await ask(client);
+  expect([refused.status, refused.body.error]).toEqual([429, 'rate_limited']);
+  const wait = Number(refused.headers.get('retry-after'));
+  expect(wait).toBeGreaterThan(0);
+  expect(wait).toBeLessThanOrEqual(60);
+  expect(refused.headers.get('ratelimit-limit')).toBe('10');
+  expect((await ask(await machine())).status).toBe(200);
+});
+
+test('a raised limit counts only what authenticates: guesses at the secret run into the ordinary limit', async () => {
+  const client = await machine(1000);
+  for (let i = 0; i < 30; i++) expect((await ask(client)).status).toBe(200);
+  const statuses: number[] = [];
+  for (let i = 0; i < 12; i++) statuses.push((await ask({ ...client, client_secret: 'cs_wrong' })).status);
+  expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(10);
+  expect(statuses.at(-1)).toBe(429);
+});
+
+test('made-up client ids share one window', async () => {
+  const statuses: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    const answer = await oauthPost(
+      service.url,
+      '/oauth/token',
+      { id: `nobody-${i}`, client_secret: 'x' },
+      { grant_type: 'client_credentials' },
+    );
+    statuses.push(answer.status);
+  }
+  expect(statuses.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 401));
+  expect(statuses.slice(10)).toEqual([429, 429]);
+});
+
+test('the eleventh sign-in of a minute is 429, as a page and as JSON, whatever address is forged', async () => {
+  const browser = new Browser(service.url);
+  for (let i = 0; i < 10; i++) {
+    const answer = await browser.postJson(
+      '/login',
+      { email: `a${i}@example.com`, password: 'wrong password' },
+      { 'x-forwarded-for': `10.0.0.${i}` },
+    );
+    expect(answer.status).toBe(401);
+  }
+  const json = await browser.postJson('/login', { email: 'b@example.com', password: 'wrong password' });
+  expect([json.status, ((await json.json()) as { error: string }).error]).toEqual([429, 'rate_limited']);
+  const page = await browser.post('/login', { email: 'b@example.com', password: 'wrong password' }, { accept: 'text/html' });
+  expect(page.status).toBe(429);
+  expect(page.headers.get('content-type')).toContain('text/html');
+  expect(Number(page.headers.get('retry-after'))).toBeGreaterThan(0);
+});
