@@ -33,3 +33,12 @@ export async function listEnabledConnections(scope: Scope): Promise<ConnectionRo
     .where({ status: 'enabled' } as never)
     .orderBy('display_name');
 }
+
+/** The connection of the id, whatever its status, or null. */
+export async function findConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
+  return (
+    (await table<ConnectionRow>(scope, 'connections')
+      .where({ id } as never)
+      .first()) ?? null
+  );
+}

@@ -56,6 +56,11 @@ export async function findUserByEmailKey(scope: Scope, email_key: string): Promi
   return (await table<UserRow>(scope, 'users').where({ email_key }).first()) ?? null;
 }
 
+/** The user of the id, held until the transaction ends; null when there is none. */
+export async function lockUser(scope: Scope, id: string): Promise<UserRow | null> {
+  return (await table<UserRow>(scope, 'users').where({ id }).forUpdate().first()) ?? null;
+}
+
 /** Stores a user. */
 export async function insertUser(scope: Scope, row: Partial<UserRow>): Promise<UserRow> {
   return insert<UserRow>(scope, 'users', row);

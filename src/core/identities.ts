@@ -1,0 +1,56 @@
+import {
+  insertIdentity,
+  listIdentitiesOfUser,
+  removeIdentity,
+  type IdentityRow,
+  type IdentityWithConnection,
+} from '../db/tables/identities.js';
+import { lockUser, type UserRow } from '../db/tables/users.js';
+import { uuidv7 } from '../lib/random.js';
+import { transaction, type Context } from './context.js';
+
+/** The accounts at providers that sign this user in, oldest first. */
+export async function listIdentities(ctx: Context, user_id: string): Promise<IdentityWithConnection[]> {
+  return listIdentitiesOfUser(ctx.scope, user_id);
+}
+
+/** `last_way_in`: the user has no password and no other usable identity, so nothing was changed. */
+export type UnlinkOutcome = 'unlinked' | 'not_found' | 'last_way_in';
+
+/** Whether the user could still sign in without this identity: by password, or through another enabled connection. */
+export function isLastWayIn(
+  user: Pick<UserRow, 'password_hash'>,
+  identities: readonly IdentityWithConnection[],
+  identity_id: string,
+): boolean {
+  if (user.password_hash !== null) return false;
+  return !identities.some((other) => other.id !== identity_id && other.connection_status === 'enabled');
+}
+
+/**
+ * Parts a user from an account at a provider; never from the last way in. The user's row is held meanwhile, so that two of them
+ * unlinked at the same moment don't leave the user outside.
+ */
+export async function unlinkIdentity(ctx: Context, input: { user_id: string; identity_id: string }): Promise<UnlinkOutcome> {
+  return transaction(ctx, async (tx): Promise<UnlinkOutcome> => {
+    const user = await lockUser(tx.scope, input.user_id);
+    const identities = user ? await listIdentitiesOfUser(tx.scope, user.id) : [];
+    if (!user || !identities.some(({ id }) => id === input.identity_id)) return 'not_found';
+    if (isLastWayIn(user, identities, input.identity_id)) return 'last_way_in';
+    return (await removeIdentity(tx.scope, user.id, input.identity_id)) ? 'unlinked' : 'not_found';
+  });
+}
+
+/** What a provider says of a person. */
+export type ProviderAccount = {
+  readonly connection_id: string;
+  readonly subject: string;
+  readonly email: string | null;
+  readonly claims: Readonly<Record<string, unknown>>;
+};
+
+/** Ties an account at a provider to a user. Another row of the same (connection, subject) makes this fail with 23505. */
+export async function linkIdentity(tx: Context, user_id: string, account: ProviderAccount): Promise<IdentityRow> {
+  const now = tx.clock.now();
+  return insertIdentity(tx.scope, { id: uuidv7(now.getTime()), user_id, ...account, last_login_at: now, created_at: now, updated_at: now });
+}

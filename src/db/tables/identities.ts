@@ -1,0 +1,61 @@
+import { insert, remove, table, update, type Scope } from '../scope.js';
+
+/** A row of `identities`: an account at a provider, known by (connection, subject) and never by its address. */
+export type IdentityRow = {
+  environment_id: string;
+  id: string;
+  connection_id: string;
+  subject: string;
+  user_id: string;
+  email: string | null;
+  claims: Record<string, unknown>;
+  last_login_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** An identity with what pages show of its connection. */
+export type IdentityWithConnection = IdentityRow & {
+  connection_display_name: string;
+  connection_strategy: string;
+  connection_status: 'enabled' | 'disabled';
+};
+
+/** The identity of the provider's subject, or null. */
+export async function findIdentity(scope: Scope, connection_id: string, subject: string): Promise<IdentityRow | null> {
+  return (
+    (await table<IdentityRow>(scope, 'identities')
+      .where({ connection_id, subject } as never)
+      .first()) ?? null
+  );
+}
+
+/** The user's identities with their connections, oldest first. */
+export async function listIdentitiesOfUser(scope: Scope, user_id: string): Promise<IdentityWithConnection[]> {
+  const rows: unknown = await table<IdentityRow>(scope, 'identities')
+    .where('identities.user_id', user_id)
+    .join('connections as c', (on) => on.on('c.environment_id', 'identities.environment_id').andOn('c.id', 'identities.connection_id'))
+    .orderBy(['identities.created_at', 'identities.id'])
+    .select(
+      'identities.*',
+      'c.display_name as connection_display_name',
+      'c.strategy as connection_strategy',
+      'c.status as connection_status',
+    );
+  return rows as IdentityWithConnection[];
+}
+
+/** Stores an identity; (connection, subject) is unique. */
+export async function insertIdentity(scope: Scope, row: Partial<IdentityRow>): Promise<IdentityRow> {
+  return insert<IdentityRow>(scope, 'identities', row);
+}
+
+/** Notes what the provider said at a login. */
+export async function updateIdentity(scope: Scope, id: string, changes: Partial<IdentityRow>): Promise<IdentityRow | null> {
+  return update<IdentityRow>(scope, 'identities', { id }, changes, false);
+}
+
+/** Deletes an identity of the user; false when the user has none of this id. */
+export async function removeIdentity(scope: Scope, user_id: string, id: string): Promise<boolean> {
+  return (await remove<IdentityRow>(scope, 'identities', { id, user_id })) > 0;
+}

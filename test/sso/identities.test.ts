@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listIdentities, linkIdentity, unlinkIdentity } from '../../src/core/identities.js';
+import type { Context } from '../../src/core/context.js';
+import { addConnection } from '../support/connections.js';
+import { addEnvironment, addUser } from '../support/data.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let ctx: Context;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ctx = await service.context();
+});
+afterAll(() => service?.stop());
+
+const account = (connection_id: string, subject: string) => ({ connection_id, subject, email: 'ada@corp.example', claims: {} });
+
+test('an identity is unlinked, but never the last way in', async () => {
+  const [one, other] = [await addConnection(ctx), await addConnection(ctx)];
+  const user = await addUser(ctx, { password_hash: null });
+  const first = await linkIdentity(ctx, user.id, account(one.id, 's'));
+  const second = await linkIdentity(ctx, user.id, account(other.id, 's'));
+  expect((await listIdentities(ctx, user.id)).map(({ id }) => id)).toEqual([first.id, second.id]);
+  expect(await unlinkIdentity(ctx, { user_id: user.id, identity_id: first.id })).toBe('unlinked');
+  expect(await unlinkIdentity(ctx, { user_id: user.id, identity_id: first.id })).toBe('not_found');
+  expect(await unlinkIdentity(ctx, { user_id: user.id, identity_id: second.id })).toBe('last_way_in');
+});
+
+test('two identities unlinked at the same moment: one stays', async () => {
+  const [one, other] = [await addConnection(ctx), await addConnection(ctx)];
+  const user = await addUser(ctx, { password_hash: null });
+  const ids = [(await linkIdentity(ctx, user.id, account(one.id, 't'))).id, (await linkIdentity(ctx, user.id, account(other.id, 't'))).id];
+  const outcomes = await Promise.all(ids.map((identity_id) => unlinkIdentity(ctx, { user_id: user.id, identity_id })));
+  expect(outcomes.toSorted()).toEqual(['last_way_in', 'unlinked']);
+});
+
+test('with a password the only identity can go; a disabled connection is no way in', async () => {
+  const [one, off] = [await addConnection(ctx), await addConnection(ctx, { status: 'disabled' })];
+  const withPassword = await addUser(ctx);
+  const only = await linkIdentity(ctx, withPassword.id, account(one.id, 'u'));
+  expect(await unlinkIdentity(ctx, { user_id: withPassword.id, identity_id: only.id })).toBe('unlinked');
+  const without = await addUser(ctx, { password_hash: null });
+  const usable = await linkIdentity(ctx, without.id, account(one.id, 'v'));
+  await linkIdentity(ctx, without.id, account(off.id, 'v'));
+  expect(await unlinkIdentity(ctx, { user_id: without.id, identity_id: usable.id })).toBe('last_way_in');
+});
+
+test("another user's and another environment's identity is not found", async () => {
+  const connection = await addConnection(ctx);
+  const [user, stranger] = [await addUser(ctx), await addUser(ctx)];
+  const identity = await linkIdentity(ctx, user.id, account(connection.id, 'w'));
+  expect(await unlinkIdentity(ctx, { user_id: stranger.id, identity_id: identity.id })).toBe('not_found');
+  const elsewhere = await addEnvironment(service.deps, 'other');
+  expect(await unlinkIdentity(elsewhere, { user_id: user.id, identity_id: identity.id })).toBe('not_found');
+  expect(await listIdentities(elsewhere, user.id)).toEqual([]);
+});
