@@ -136,7 +136,10 @@ describe('views', () => {
 
   test('no inline script, style or handler (Content-Security-Policy)', () => {
     const inline = /<script(?![^>]*\bsrc=)|<style\b|\sstyle="|\son(?:click|submit|load|change|error|input)=/g;
-    expect(places(views, inline), 'Put scripts and styles into files under public/.').toEqual([]);
+    expect(
+      places(views, inline, (path) => path.startsWith('views/mail/')),
+      'Put scripts and styles into files under public/ (mail, which has no policy and no files, is exempt).',
+    ).toEqual([]);
   });
 });
 
