@@ -14,7 +14,6 @@ run(async (config, logger, stops) => {
   const app = spawn(process.execPath, [join(packageRoot, 'examples', 'web-app', 'server.js')], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {
-      PATH: process.env['PATH'] ?? '',
       ISSUER: config.baseUrl,
       CLIENT_ID: data.web.client_id,
       CLIENT_SECRET: data.web.client_secret,

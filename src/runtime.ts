@@ -1,8 +1,8 @@
 import { rm, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
 import type { Config } from './config.js';
 import { startEmbeddedPostgres } from './db/embedded-postgres.js';
+import { answers } from './db/reachable.js';
 import type { Logger } from './platform/logger.js';
 import { loadSecretKey } from './secret-key.js';
 import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './service.js';
@@ -35,18 +35,6 @@ export async function openDatabase(config: Config, logger: Logger): Promise<Data
       await postgres.stop();
     },
   };
-}
-
-async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    await client.end();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The database of a service that runs already, else one opened for the while. For tools that work beside the service. */

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { createTemplates } from '../lib/templates.js';
 import type { BasePage, PageModels } from './page-models.js';
 import { accentPath, type Assets } from './static.js';
-import { viewHelpers } from './view-helpers.js';
+import { viewHelpers } from './view-functions.js';
 
 export type * from './page-models.js';
 

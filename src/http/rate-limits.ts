@@ -53,7 +53,8 @@ function adapt(limiter: Limiter, limit: RateLimit): Store {
       const seconds = allowed ? reset_seconds : retry_after;
       return {
         totalHits: allowed ? Math.max(1, limit.limit - remaining) : limit.limit + 1,
-        resetTime: new Date(Date.now() + seconds * 1000),
+        // Only `secondsUntil` below reads it: the time still to go, counted from the epoch, so that no clock is needed.
+        resetTime: new Date(seconds * 1000),
       };
     },
     decrement() {},
@@ -74,7 +75,7 @@ export function limitBy(
   { name, limit, key }: { readonly name: string; readonly limit: RateLimit; readonly key: (req: Request) => string | null },
 ): RequestHandler {
   if (!limiter.enabled) return (_req, _res, next) => next();
-  const secondsUntil = (time?: Date) => Math.max(1, Math.ceil(((time?.getTime() ?? 0) - Date.now()) / 1000));
+  const secondsUntil = (time?: Date) => Math.max(1, Math.ceil((time?.getTime() ?? 0) / 1000));
   const count = rateLimit({
     windowMs: limit.windowSeconds * 1000,
     limit: limit.limit,
