@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Context } from '../../src/core/context.js';
+import { listPublishedSigningKeys, findSigningKey } from '../../src/db/tables/signing_keys.js';
+import { findAccessToken, findAccessTokenWithUser, deleteAccessToken, findJwtStandingWithUser } from '../../src/db/tables/access_tokens.js';
+import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
+import { findGrantOfCode } from '../../src/db/tables/authorization_codes.js';
+import { findClientGrant } from '../../src/db/tables/client_grants.js';
+import { findClient, insertClient, listAllowedOrigins, updateClient } from '../../src/db/tables/clients.js';
+import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/db/tables/permissions.js';
+import { findRefreshToken } from '../../src/db/tables/refresh_tokens.js';
+import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
+import { findSession, findSessionByToken, revokeSessions, touchSession } from '../../src/db/tables/sessions.js';
+import { findUser, findUserByEmailKey, recordFailedLogin, recordLogin, updateUser } from '../../src/db/tables/users.js';
+import { digest } from '../../src/lib/digest.js';
+import { Browser } from '../support/browser.js';
+import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { authorizeCode, redeem } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let own: Context;
+let foreign: Context;
+
+beforeAll(async () => {
+  service = await startTestService();
+  own = await service.context();
+  foreign = await addEnvironment(service.deps, 'staging');
+});
+afterAll(() => service?.stop());
+
+test('every table function, called from a second environment, finds nothing and changes nothing', async () => {
+  const user = await addUser(own, { email: 'ada@example.com' });
+  const client: TestClient = await addClient(own, { allowed_origins: ['https://spa.example'] });
+  const resource = await addResource(own);
+  await addGrant(own, client, resource);
+  const role = await findRoleByName(own.scope, 'administrator');
+  await addUserRoles(own.scope, user.id, [role?.id ?? '']);
+  const browser = new Browser(service.url);
+  await browser.login(user.email, password);
+  const session_token = browser.cookies.get('session') ?? '';
+  const session = await findSessionByToken(own.scope, digest(session_token));
+  const grant = await authorizeCode(browser, client);
+  const { body } = await redeem(service.url, client, grant);
+  const [key] = await listPublishedSigningKeys(own.scope);
+
+  const { scope } = foreign;
+  const now = service.clock.now();
+  expect(await findUser(scope, user.id)).toBeNull();
+  expect(await findUserByEmailKey(scope, user.email_key)).toBeNull();
+  expect(await updateUser(scope, user.id, { first_name: 'Eve' })).toBeNull();
+  await recordLogin(scope, user.id, now);
+  await recordFailedLogin(scope, user.id, 1, now);
+  expect(await findClient(scope, client.id)).toBeNull();
+  expect(await updateClient(scope, client.id, { name: 'Eve' })).toBeNull();
+  expect(await listAllowedOrigins(scope)).toEqual([]);
+  expect(await findApiResourceByIdentifier(scope, resource.identifier)).toBeNull();
+  expect(await listPermissionsOfResource(scope, resource.id)).toEqual([]);
+  expect(await listPermissionNamesOfUser(scope, user.id, own.environment.management_audience)).toEqual([]);
+  expect(await listRoleNamesOfUser(scope, user.id)).toEqual([]);
+  expect(await findClientGrant(scope, client.id, resource.id)).toBeNull();
+  expect(await findSession(scope, session?.id ?? '')).toBeNull();
+  expect(await findSessionByToken(scope, digest(session_token))).toBeNull();
+  expect(await touchSession(scope, session?.id ?? '', now)).toBeNull();
+  expect(await revokeSessions(scope, { user_id: user.id }, now, 'revoked')).toEqual([]);
+  expect(await findGrantOfCode(scope, digest(grant.code))).toBeNull();
+  expect(await findAccessToken(scope, digest(body.access_token))).toBeNull();
+  expect(await findAccessTokenWithUser(scope, digest(body.access_token))).toBeNull();
+  expect(await deleteAccessToken(scope, digest(body.access_token))).toBe(false);
+  expect((await findJwtStandingWithUser(scope, { ids: [], user_id: user.id, session_id: session?.id ?? null })).user).toBeNull();
+  expect(await findRefreshToken(scope, digest(body.refresh_token as string))).toBeNull();
+  expect(await findSigningKey(scope, key?.kid ?? '')).toBeNull();
+  expect((await findUser(own.scope, user.id))?.first_name).toBe('Ada');
+  expect((await findClient(own.scope, client.id))?.name).toBe('Acme Notes');
+});
+
+test('Postgres itself refuses a link across environments', async () => {
+  const client = await addClient(own);
+  const resource = await addResource(foreign, { identifier: 'https://api.example/foreign' });
+  await expect(addGrant(own, client, resource)).rejects.toMatchObject({ code: '23503' });
+});
+
+test('the same client id may exist in both, with its own secret', async () => {
+  const now = service.clock.now();
+  const row = {
+    id: 'shared-name',
+    application_type: 'machine',
+    token_endpoint_auth_method: 'client_secret_basic',
+    created_at: now,
+    updated_at: now,
+  } as const;
+  await insertClient(own.scope, { ...row, name: 'one' });
+  await insertClient(foreign.scope, { ...row, name: 'two' });
+  expect((await findClient(foreign.scope, 'shared-name'))?.name).toBe('two');
+});
