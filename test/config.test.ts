@@ -59,9 +59,8 @@ test('all problems are reported at once, and none shows a secret', () => {
     ADMIN_PASSWORD: 'short',
     RATE_LIMIT_TOKEN: 'many',
   });
-  expect(found.map((problem) => problem.split(' ')[0]).sort()).toEqual(
-    ['ADMIN_EMAIL', 'ADMIN_PASSWORD', 'BASE_URL', 'DATABASE_URL', 'PORT', 'RATE_LIMIT_TOKEN', 'SECRET_KEY'].sort(),
-  );
+  const names = ['ADMIN_EMAIL', 'ADMIN_PASSWORD', 'BASE_URL', 'DATABASE_URL', 'PORT', 'RATE_LIMIT_TOKEN', 'SECRET_KEY'];
+  expect(new Set(found.map((problem) => problem.split(' ')[0]))).toEqual(new Set(names));
   expect(found.join('\n')).not.toMatch(/hunter2|c2hvcnQ|short/);
   expect(new ConfigError(found).message.split('\n')).toHaveLength(found.length + 1);
 });

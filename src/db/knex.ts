@@ -25,8 +25,8 @@ const types = {
 type Callback = (error: Error | null, result?: unknown) => void;
 
 /**
- * A connection that hangs up when the server falls silent. `pg` reports "Query read timeout" and then goes on to use the
- * connection, which on a half-open socket would fail every later statement in the same slow way.
+ * A connection that hangs up when the server falls silent or ends the session. `pg` reports "Query read timeout" and then goes on to
+ * use the connection, which on a half-open socket would fail every later statement in the same slow way.
  */
 class DeadlineClient extends pg.Client {
   // oxlint-disable-next-line typescript/no-explicit-any -- pg overloads query() in nine ways; this passes each of them through
@@ -48,9 +48,12 @@ class DeadlineClient extends pg.Client {
   }
 
   #hangUpAfter(error: unknown): void {
-    if (error instanceof Error && error.message === 'Query read timeout') {
-      (this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
-    }
+    const { message = '', severity = '' } = (error ?? {}) as { message?: string; severity?: string };
+    if (message !== 'Query read timeout' && severity !== 'FATAL' && severity !== 'PANIC') return;
+    const client = this as unknown as { __knex__disposed?: unknown; connection: { stream: { destroy(): void } } };
+    // Knex hands the connection to nobody from here on; the socket's own events would say so a moment too late.
+    client.__knex__disposed = message;
+    client.connection.stream.destroy();
   }
 }
 

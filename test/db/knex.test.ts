@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import type { Knex } from 'knex';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createKnex } from '../../src/db/knex.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+const pools: Knex[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+
+afterAll(async () => {
+  await Promise.all(pools.map((knex) => knex.destroy()));
+  await database.drop();
+});
+
+function pool(options: { url?: string; poolMax?: number; unlimited?: boolean } = {}): Knex {
+  const knex = createKnex({ url: database.url, poolMax: 2, ...options });
+  pools.push(knex);
+  return knex;
+}
+
+async function failure(work: Promise<unknown>): Promise<{ message: string; code?: string; seconds: number }> {
+  const began = performance.now();
+  const error = await work.then(
+    () => new Error('it worked'),
+    (caught: Error & { code?: string }) => caught,
+  );
+  return { message: error.message, ...('code' in error && { code: String(error.code) }), seconds: (performance.now() - began) / 1000 };
+}
+
+/** A way to the database that can be made to swallow everything, as a broken network path does: no answer, no reset. */
+async function swallowingProxy(): Promise<{ url: string; swallow(): void; pass(): void; close(): void }> {
+  const target = new URL(database.url);
+  const { hostname, port } = target;
+  const sockets = new Set<Socket>();
+  let swallowing = false;
+  const server = createServer((inbound) => {
+    const outbound = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [inbound, outbound],
+      [outbound, inbound],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (chunk) => void (swallowing || to.write(chunk)));
+      from.on('error', () => undefined);
+      from.on('close', () => to.destroy());
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  target.port = String((server.address() as { port: number }).port);
+  target.hostname = '127.0.0.1';
+  const close = () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { url: target.href, swallow: () => void (swallowing = true), pass: () => void (swallowing = false), close };
+}
+
+test('values arrive in the types the rows declare', async () => {
+  const { rows } = await pool().raw<{ rows: Record<string, unknown>[] }>(
+    `select 9007199254740991::int8 as int8, count(*) as count, date '2000-02-29' as date, timestamptz '2000-02-29T12:00Z' as time,
+       '{"a": [1]}'::jsonb as json, '00000000-0000-7000-8000-000000000000'::uuid as uuid, array['a', 'b'] as list, null as nothing`,
+  );
+  expect(rows).toEqual([
+    {
+      int8: 9007199254740991,
+      count: 1,
+      date: '2000-02-29',
+      time: new Date('2000-02-29T12:00:00Z'),
+      json: { a: [1] },
+      uuid: '00000000-0000-7000-8000-000000000000',
+      list: ['a', 'b'],
+      nothing: null,
+    },
+  ]);
+});
+
+test('the server knows who is connected, and for how long a transaction may idle', async () => {
+  const { rows } = await pool().raw<{ rows: Record<string, unknown>[] }>(
+    `select current_setting('application_name') as name, current_setting('idle_in_transaction_session_timeout') as idle, current_setting('statement_timeout') as statement`,
+  );
+  expect(rows).toEqual([{ name: 'identity-provider', idle: '30s', statement: '5s' }]);
+});
+
+test('a connection that the server ended is replaced', async () => {
+  const knex = pool({ poolMax: 1 });
+  const pid = async () => (await knex.raw<{ rows: { pid: number }[] }>('select pg_backend_pid() as pid')).rows[0]?.pid ?? 0;
+  const first = await pid();
+  await pool().raw('select pg_terminate_backend(?)', [first]);
+  const second = await pid().catch(() => pid());
+  expect(second).not.toBe(first);
+});
+
+test('a server that can not be reached is an error at once, and found again when it is back', async () => {
+  const proxy = await swallowingProxy();
+  proxy.close();
+  const { code, seconds } = await failure(Promise.resolve(pool({ url: proxy.url }).raw('select 1')));
+  expect(code).toBe('ECONNREFUSED');
+  expect(seconds).toBeLessThan(3);
+});
+
+describe.concurrent('nothing waits longer than about five seconds', () => {
+  test('not for a slow statement: the server ends it', async () => {
+    const { code, seconds } = await failure(Promise.resolve(pool().raw('select pg_sleep(20)')));
+    expect(code).toBe('57014');
+    expect(seconds).toBeLessThan(7);
+  });
+
+  test('not for a connection while the pool is busy', async () => {
+    const knex = pool({ poolMax: 1 });
+    const busy = await knex.transaction();
+    const { message, seconds } = await failure(Promise.resolve(knex.raw('select 1')));
+    await busy.rollback();
+    expect(message).toContain('Timeout acquiring a connection');
+    expect(seconds).toBeLessThan(7);
+    expect((await knex.raw<{ rows: unknown[] }>('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  test('not for a silent server: the connection is dropped and a new one opened', async () => {
+    const proxy = await swallowingProxy();
+    const knex = pool({ url: proxy.url, poolMax: 1 });
+    await knex.raw('select 1');
+    proxy.swallow();
+    const { message, seconds } = await failure(Promise.resolve(knex.raw('select 2')));
+    expect(message).toContain('Query read timeout');
+    expect(seconds).toBeLessThan(8);
+    proxy.pass();
+    expect((await knex.raw<{ rows: unknown[] }>('select 3 as three')).rows).toEqual([{ three: 3 }]);
+    proxy.close();
+  });
+
+  test('not for a silent server on a connection taken by hand, with a named statement', async () => {
+    const proxy = await swallowingProxy();
+    const knex = pool({ url: proxy.url, poolMax: 1 });
+    const client = knex.client as { acquireConnection(): Promise<NamedQuery>; releaseConnection(connection: NamedQuery): Promise<void> };
+    const connection = await client.acquireConnection();
+    const statement = { name: 'one', text: 'select $1::int as value', values: [1] };
+    expect((await connection.query(statement)).rows).toEqual([{ value: 1 }]);
+    proxy.swallow();
+    expect((await failure(connection.query(statement))).seconds).toBeLessThan(8);
+    await client.releaseConnection(connection);
+    proxy.pass();
+    const next = await client.acquireConnection();
+    expect(next).not.toBe(connection);
+    expect((await next.query(statement)).rows).toEqual([{ value: 1 }]);
+    await client.releaseConnection(next);
+    proxy.close();
+  });
+
+  test('except a migration', async () => {
+    const { rows } = await pool({ unlimited: true }).raw<{ rows: unknown[] }>('select pg_sleep(6) is null as slept');
+    expect(rows).toHaveLength(1);
+  });
+});
+
+type NamedQuery = { query(statement: object): Promise<{ rows: unknown[] }> };
