@@ -1,6 +1,7 @@
 import express, { type Express } from 'express';
 import { accountRouter } from './account/router.js';
 import type { Deps } from './core/context.js';
+import { dashboardRouter } from './dashboard/router.js';
 import { PageError } from './errors.js';
 import { environment } from './http/environment.js';
 import { healthz, metrics, readyz, type Lifecycle } from './http/health.js';
@@ -45,6 +46,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(metadataRouter());
   app.use(oauthRouter(web));
   app.use(accountRouter(web));
+  app.use(dashboardRouter(web));
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   app.use(renderErrors(web));

@@ -1,6 +1,8 @@
 import { rm, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.js';
+import { defaultContext } from './core/bootstrap.js';
+import { needsSetup, setupUrl } from './core/setup.js';
 import { startEmbeddedPostgres } from './db/embedded-postgres.js';
 import { answers } from './db/reachable.js';
 import type { Logger } from './platform/logger.js';
@@ -69,6 +71,8 @@ export async function startAll(config: Config, logger: Logger, stops: Stops): Pr
   await prepareDatabase(deps, database.directUrl);
   const service = await startService(deps, database.directUrl);
   stops.add(() => service.stop());
+  const ctx = await defaultContext(deps);
+  if (await needsSetup(ctx)) logger.warn(`there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`);
   logger.info({ base_url: config.baseUrl, port: service.port }, `ready at ${config.baseUrl}`);
   return service;
 }

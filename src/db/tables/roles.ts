@@ -13,9 +13,18 @@ export type RoleRow = {
   updated_at: Date;
 };
 
-/** The role of the name, or null. */
-export async function findRoleByName(scope: Scope, name: string): Promise<RoleRow | null> {
-  return (await table<RoleRow>(scope, 'roles').where({ name }).first()) ?? null;
+/** The role of the name, or null; `lock` holds its row until the end of the transaction. */
+export async function findRoleByName(scope: Scope, name: string, options: { lock?: boolean } = {}): Promise<RoleRow | null> {
+  const query = table<RoleRow>(scope, 'roles').where({ name }).first();
+  return (await (options.lock ? query.forUpdate() : query)) ?? null;
+}
+
+/** How many users have the role. */
+export async function countRoleMembers(scope: Scope, role_id: string): Promise<number> {
+  const rows = await table<{ role_id: string }>(scope, 'user_roles')
+    .where({ role_id } as never)
+    .count('* as count');
+  return Number((rows as unknown as { count: number }[])[0]?.count ?? 0);
 }
 
 /** Stores a role. */
