@@ -15,6 +15,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'sessions', column: 'expires_at', keepSeconds: 7 * day },
   { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day },
   { name: 'events', column: 'occurred_at', keepSeconds: 31 * day },
+  { name: 'passcodes', column: 'created_at', keepSeconds: 2 * day },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 
