@@ -14,6 +14,7 @@ import { requestId } from './http/request-id.js';
 import { createAssets } from './http/static.js';
 import type { Web } from './http/web.js';
 import { metadataRouter, oauthRouter } from './oauth/router.js';
+import { mailboxRouter } from './outbox/mailbox.js';
 
 /** The service as an Express app, and what must be closed after it. */
 export type Service = { readonly app: Express; readonly web: Web; close(): Promise<void> };
@@ -47,6 +48,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(oauthRouter(web));
   app.use(accountRouter(web));
   app.use(dashboardRouter(web));
+  app.use(mailboxRouter(web));
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   app.use(renderErrors(web));

@@ -14,6 +14,7 @@ import { listen } from './db/notifications.js';
 import type { Lifecycle } from './http/health.js';
 import { createServer } from './http/server.js';
 import { createSealer } from './lib/seal.js';
+import { startMailLoop } from './outbox/send-mail.js';
 import { systemClock } from './platform/clock.js';
 import { createGuardedFetch } from './platform/fetch.js';
 import type { Loop } from './platform/loop.js';
@@ -75,7 +76,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
   const cacheSync = startCacheSync(deps);
-  const loops: Record<string, Loop> = { janitor: startJanitor(deps) };
+  const loops: Record<string, Loop> = { janitor: startJanitor(deps), mail: startMailLoop(deps) };
   const notifications = listen({
     url: directUrl,
     channels: ['cache', 'outbox'],

@@ -24,3 +24,18 @@ export function limitAttempts(web: Web, name: string, limit: RateLimit, field: s
     }),
   ];
 }
+
+/** How much mail strangers may have sent to one address. */
+const mailLimit: RateLimit = { limit: 30, windowSeconds: 3600 };
+
+/** A limit over an hour per submitted address, because each request sends a mail. Needs a parsed body before. */
+export function limitMails(web: Web, name: string): RequestHandler {
+  return limitBy(web.limiter, {
+    name: `${name}_mail`,
+    limit: mailLimit,
+    key: (req) => {
+      const email_key = identifierOf(req, 'email');
+      return email_key === null ? null : `${req.ctx.environment.id} ${email_key}`;
+    },
+  });
+}

@@ -45,7 +45,9 @@ export async function insertMail(
 
 /** Mails of the environment that went, or are about to go, to somebody; newest first. */
 export async function listRecentMails(scope: Scope, filter: { recipient: string | null; limit: number }): Promise<MailRow[]> {
-  const rows = table<MailRow>(scope, 'mails').where({ discarded: false } as never).whereNot({ status: 'failed' } as never);
+  const rows = table<MailRow>(scope, 'mails')
+    .where({ discarded: false } as never)
+    .whereNot({ status: 'failed' } as never);
   if (filter.recipient !== null) rows.whereRaw('lower(recipient) = lower(?)', [filter.recipient]);
   return rows
     .orderBy([
@@ -81,7 +83,11 @@ export type MailOutcome =
   | { readonly status: 'pending'; readonly last_error: string; readonly retry_seconds: number };
 
 /** Writes the outcome down, unless the lease was lost meanwhile (then false). `forget` empties what was sent. */
-export async function settleMail(knex: Knex, mail: Pick<MailRow, 'environment_id' | 'id' | 'lease_id'>, outcome: MailOutcome): Promise<boolean> {
+export async function settleMail(
+  knex: Knex,
+  mail: Pick<MailRow, 'environment_id' | 'id' | 'lease_id'>,
+  outcome: MailOutcome,
+): Promise<boolean> {
   const rows = await runSystem<{ id: string }>(
     knex,
     {

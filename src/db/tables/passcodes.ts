@@ -29,7 +29,11 @@ export type PasscodeRow = {
 
 /** The passcode of the id, or null. */
 export async function findPasscode(scope: Scope, purpose: PasscodePurpose, id: string): Promise<PasscodeRow | null> {
-  return (await table<PasscodeRow>(scope, 'passcodes').where({ id, purpose } as never).first()) ?? null;
+  return (
+    (await table<PasscodeRow>(scope, 'passcodes')
+      .where({ id, purpose } as never)
+      .first()) ?? null
+  );
 }
 
 /** Stores a passcode. */

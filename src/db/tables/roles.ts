@@ -52,6 +52,11 @@ export async function addUserRoles(scope: Scope, user_id: string, role_ids: read
     .ignore();
 }
 
+/** The roles that new users get. */
+export async function listDefaultRoles(scope: Scope): Promise<RoleRow[]> {
+  return table<RoleRow>(scope, 'roles').where({ is_default: true } as never).orderBy('name') as unknown as Promise<RoleRow[]>;
+}
+
 /** Names of the user's roles. */
 export async function listRoleNamesOfUser(scope: Scope, user_id: string): Promise<string[]> {
   const rows = await table<{ name: string }>(scope, 'user_roles')

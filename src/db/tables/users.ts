@@ -66,6 +66,18 @@ export async function insertUser(scope: Scope, row: Partial<UserRow>): Promise<U
   return insert<UserRow>(scope, 'users', row);
 }
 
+/** Stores a user unless its address has one already (then null): the index decides, so that two at once make one account. */
+export async function insertUserIfNew(scope: Scope, row: Partial<UserRow>): Promise<UserRow | null> {
+  scope.touched.add('users');
+  const [stored] = await scope
+    .knex('users')
+    .insert({ ...row, environment_id: scope.environment_id })
+    .onConflict(['environment_id', 'email_key'])
+    .ignore()
+    .returning('*');
+  return (stored as UserRow | undefined) ?? null;
+}
+
 /** Changes a user and returns it, or null when there is no such user. */
 export async function updateUser(scope: Scope, id: string, changes: Partial<UserRow>): Promise<UserRow | null> {
   return update<UserRow>(scope, 'users', { id }, changes);

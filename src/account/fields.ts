@@ -1,0 +1,30 @@
+import type { Request } from 'express';
+import type { MailOrigin } from '../core/mail.js';
+import { safeReturnTo } from '../http/return-to.js';
+
+/** A text of the form or JSON body; anything else counts as empty. */
+export function bodyText(req: Request, name: string): string {
+  const value = (req.body as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** The path to go back to, if the body names one of ours. */
+export function bodyReturnTo(req: Request): string | null {
+  return safeReturnTo((req.body as Record<string, unknown> | undefined)?.['return_to']);
+}
+
+/** Where the request comes from, for the mail that it causes. */
+export function originOf(req: Request): MailOrigin {
+  return { ip_address: req.ip ?? null, user_agent: req.headers['user-agent'] ?? null };
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+const maxNameLength = 255;
+
+/** What is wrong with a name; `text` must be trimmed. */
+export function nameProblems(text: string): string[] {
+  if (text === '') return ['required'];
+  if ([...text].length > maxNameLength) return ['too_long'];
+  return control.test(text) ? ['invalid_value'] : [];
+}

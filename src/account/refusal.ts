@@ -1,0 +1,37 @@
+import type { Request } from 'express';
+import { PageError, RateLimitedError } from '../errors.js';
+import { errorText, fieldErrorTexts } from '../http/error-texts.js';
+
+/** Why a step can't be taken: a page shows it beside the fields, JSON as `{error, error_description, fields}` (decisions 4). */
+export type StepRefusal = {
+  readonly status: number;
+  readonly code: string;
+  /** Stable codes by field, as JSON shows them. */
+  readonly fields?: Readonly<Record<string, readonly string[]>>;
+  /** Further members of the JSON answer. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+  /** Instead of the sentence for the code. */
+  readonly text?: string;
+  /** Seconds; with status 429. */
+  readonly retry_after?: number;
+};
+
+/** The refusal as the error that is rendered as JSON. */
+export function refusalError(refusal: StepRefusal): Error {
+  if (refusal.retry_after !== undefined) return new RateLimitedError(refusal.retry_after);
+  const { status, code, fields, extra } = refusal;
+  return new PageError(status, code, refusal.text ?? errorText(code), { ...(fields && { fields }), ...extra });
+}
+
+/** The refusal as a page's `errors`: a sentence by field, or one under `form`. */
+export function pageErrors(req: Request, refusal: StepRefusal): Record<string, string> {
+  if (!refusal.fields) return { form: refusal.text ?? errorText(refusal.code) };
+  return fieldErrorTexts(refusal.fields, { password_min_length: req.ctx.environment.password_min_length });
+}
+
+/** 422 for fields with problems, or null when there are none; `error` is the first problem's code. */
+export function refuseFields(problems: Readonly<Record<string, readonly string[]>>): StepRefusal | null {
+  const fields = Object.fromEntries(Object.entries(problems).filter(([, codes]) => codes.length > 0));
+  const first = Object.values(fields)[0]?.[0];
+  return first === undefined ? null : { status: 422, code: first, fields };
+}

@@ -1,0 +1,88 @@
+import type { Request, Response } from 'express';
+import { findRegistration, registrationTokenLifetime, verifyRegistration } from '../core/registration.js';
+import type { PasscodeRow } from '../db/tables/passcodes.js';
+import { csrfToken } from '../http/csrf.js';
+import { queryOf, wantsJson } from '../http/form.js';
+import { basePage, type Notice } from '../http/pages.js';
+import { safeReturnTo } from '../http/return-to.js';
+import type { Web } from '../http/web.js';
+import { bodyReturnTo, bodyText } from './fields.js';
+import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { renderComplete } from './register-complete.js';
+
+/** Where the code of a registration is entered. */
+export function verifyPath(registration_id: string, return_to: string | null): string {
+  const query = new URLSearchParams({ registration_id, ...(return_to !== null && { return_to }) });
+  return `/register/verify?${query}`;
+}
+
+/** Why a code wasn't taken (decisions 4); the same words for registration and recovery. */
+export function codeRefusal(verdict: { outcome: 'wrong'; attempts_left: number } | { outcome: 'expired' }): StepRefusal {
+  if (verdict.outcome === 'expired') return { status: 410, code: 'code_expired' };
+  const { attempts_left } = verdict;
+  return { status: 422, code: 'invalid_code', fields: { code: ['invalid_code'] }, extra: { attempts_left } };
+}
+
+/** The page with the field for the code. */
+export function renderVerify(
+  web: Web,
+  req: Request,
+  res: Response,
+  state: { registration: PasscodeRow; return_to: string | null; refusal?: StepRefusal; notice?: Notice | null },
+): void {
+  const { registration, refusal } = state;
+  web.renderPage(
+    res,
+    'account/register-verify',
+    {
+      ...basePage(req.ctx.environment, { title: 'Enter the code', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      registration_id: registration.id,
+      email: registration.email,
+      expires_at: registration.expires_at.toISOString(),
+      return_to: state.return_to ?? '',
+      errors: refusal && pageErrors(req, refusal),
+      notice: state.notice,
+    },
+    { status: refusal?.status ?? 200 },
+  );
+}
+
+/** GET /register/verify: for a registration that still waits for its code; else from the start. */
+export function verifyPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const query = queryOf(req);
+    const return_to = safeReturnTo(query.get('return_to'));
+    const registration = await findRegistration(req.ctx, query.get('registration_id') ?? '');
+    if (!registration || registration.consumed_at) {
+      return res.redirect(303, return_to === null ? '/register' : `/register?${new URLSearchParams({ return_to })}`);
+    }
+    const notice: Notice | null =
+      query.get('sent') === 'again' ? { tone: 'good', text: 'A new code is on its way. The earlier one no longer works.' } : null;
+    renderVerify(web, req, res, { registration, return_to, notice });
+  };
+}
+
+/** POST /register/verify (decisions 4): a right code proves the address and gives a token for the last step. */
+export function verify(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const [registration_id, code] = [bodyText(req, 'registration_id'), bodyText(req, 'code').slice(0, 64)];
+    const return_to = bodyReturnTo(req);
+    const missing = refuseFields({
+      registration_id: registration_id === '' ? ['required'] : [],
+      code: code.trim() === '' ? ['required'] : [],
+    });
+    const verdict = missing ? null : await verifyRegistration(req.ctx, registration_id, code);
+    if (verdict?.outcome === 'right') {
+      const { token: registration_token, registration } = verdict;
+      if (wantsJson(req)) {
+        res.set('Cache-Control', 'no-store').json({ registration_token, expires_in: registrationTokenLifetime });
+        return;
+      }
+      return renderComplete(web, req, res, { registration, registration_token, return_to });
+    }
+    const refusal = missing ?? codeRefusal(verdict as Exclude<typeof verdict, null>);
+    const registration = wantsJson(req) ? null : await findRegistration(req.ctx, registration_id);
+    if (!registration || registration.consumed_at) throw refusalError(refusal);
+    renderVerify(web, req, res, { registration, return_to, refusal });
+  };
+}

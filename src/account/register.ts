@@ -1,0 +1,116 @@
+import type { NextFunction, Request, Response } from 'express';
+import { isEmailDomainAllowed } from '../core/email-domains.js';
+import { findRegistration, resendCode, resendPause, startRegistration } from '../core/registration.js';
+import type { PasscodeRow } from '../db/tables/passcodes.js';
+import { PageError } from '../errors.js';
+import { csrfToken } from '../http/csrf.js';
+import { errorTexts } from '../http/error-texts.js';
+import { queryOf, wantsJson } from '../http/form.js';
+import { basePage } from '../http/pages.js';
+import { safeReturnTo } from '../http/return-to.js';
+import type { Web } from '../http/web.js';
+import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
+import { bodyReturnTo, bodyText, originOf } from './fields.js';
+import { connectionButtons, pendingClient, pendingFormAction } from './login.js';
+import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { renderVerify, verifyPath } from './register-verify.js';
+
+/** Refuses every step, also of a registration that is half done, where registration is switched off (decisions 4). */
+export function registrationOpen(req: Request, _res: Response, next: NextFunction): void {
+  next(
+    req.ctx.environment.registration_enabled ? undefined : new PageError(403, 'registration_disabled', errorTexts.registration_disabled),
+  );
+}
+
+async function renderRegister(
+  web: Web,
+  req: Request,
+  res: Response,
+  state: { return_to: string | null; email: string; refusal?: StepRefusal },
+): Promise<void> {
+  const client = await pendingClient(req, state.return_to);
+  const title = client ? `Create an account for ${client.name}` : 'Create an account';
+  web.renderPage(
+    res,
+    'account/register',
+    {
+      ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      client: client && { name: client.name, logo_uri: client.logo_uri },
+      return_to: state.return_to ?? '',
+      connections: await connectionButtons(req),
+      values: { email: state.email },
+      errors: state.refusal && pageErrors(req, state.refusal),
+    },
+    { status: state.refusal?.status ?? 200, formAction: pendingFormAction(req, state.return_to) },
+  );
+}
+
+/** GET /register. */
+export function registerPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const query = queryOf(req);
+    const return_to = safeReturnTo(query.get('return_to'));
+    if (req.session && return_to === null) return res.redirect(303, '/account');
+    await renderRegister(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 254) ?? '' });
+  };
+}
+
+/** The address, or why it can't be registered here; the same for a known and an unknown one. */
+function readAddress(req: Request): EmailAddress | StepRefusal {
+  const typed = bodyText(req, 'email');
+  const address = normalizeEmail(typed);
+  if (!address) return { status: 422, code: 'invalid_email', fields: { email: [typed.trim() === '' ? 'required' : 'invalid_email'] } };
+  if (!isEmailDomainAllowed(req.ctx.environment, address.email_key)) {
+    return { status: 422, code: 'domain_not_allowed', fields: { email: ['domain_not_allowed'] } };
+  }
+  return address;
+}
+
+/** What JSON answers once a code is on its way. */
+function started(req: Request, res: Response, registration: PasscodeRow): void {
+  const expires_in = Math.round((registration.expires_at.getTime() - req.ctx.clock.now().getTime()) / 1000);
+  res.status(202).set('Cache-Control', 'no-store').json({ registration_id: registration.id, expires_in, resend_after: resendPause });
+}
+
+/** POST /register (decisions 4): a code is on its way, whether or not the address has an account already. */
+export function register(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const return_to = bodyReturnTo(req);
+    const address = readAddress(req);
+    if ('status' in address) {
+      if (wantsJson(req)) throw refusalError(address);
+      return renderRegister(web, req, res, { return_to, email: bodyText(req, 'email').slice(0, 254), refusal: address });
+    }
+    const registration = await startRegistration(req.ctx, address, originOf(req));
+    if (wantsJson(req)) return started(req, res, registration);
+    res.redirect(303, verifyPath(registration.id, return_to));
+  };
+}
+
+/** POST /register/resend: another code, once a minute and five times in an hour; the earlier one dies. */
+export function resend(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const registration_id = bodyText(req, 'registration_id');
+    const return_to = bodyReturnTo(req);
+    const missing = refuseFields({ registration_id: registration_id === '' ? ['required'] : [] });
+    if (missing) throw refusalError(missing);
+    const verdict = await resendCode(req.ctx, registration_id, originOf(req));
+    if (verdict.outcome === 'sent') {
+      if (wantsJson(req)) return started(req, res, verdict.registration);
+      return res.redirect(303, `${verifyPath(registration_id, return_to)}&sent=again`);
+    }
+    const refusal: StepRefusal =
+      verdict.outcome === 'expired'
+        ? { status: 410, code: 'code_expired', text: 'This registration has expired. Enter your address again.' }
+        : { status: 429, code: 'rate_limited', text: waitText(verdict.retry_after), retry_after: verdict.retry_after };
+    const registration = await findRegistration(req.ctx, registration_id);
+    if (wantsJson(req) || !registration || registration.consumed_at) throw refusalError(refusal);
+    if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
+    renderVerify(web, req, res, { registration, return_to, refusal });
+  };
+}
+
+function waitText(seconds: number): string {
+  const [count, unit] = seconds > 90 ? [Math.ceil(seconds / 60), 'minutes'] : [seconds, seconds === 1 ? 'second' : 'seconds'];
+  return `A code was sent a moment ago. You can ask for another one in ${count} ${unit}.`;
+}
