@@ -39,6 +39,13 @@ export function createMetrics() {
       labelNames: ['queue', 'outcome'],
       registers,
     }),
+    claimSeconds: new Histogram({
+      name: 'outbox_claim_duration_seconds',
+      help: 'Duration of claiming a batch of due deliveries.',
+      labelNames: ['queue'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+      registers,
+    }),
     poolInUse: new Gauge({ name: 'database_connections_in_use', help: 'Connections of the pool that are taken.', registers }),
   };
 }

@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto';
+import type { Sealer } from '../lib/seal.js';
+
+/** Where in the sealer's terms a webhook's secret belongs: sealed for one webhook, it doesn't open for another. */
+export const secretPlace = (webhook_id: string): string => `webhooks/${webhook_id}`;
+
+/** How long the secret before a rotation still signs the Standard Webhooks header, in milliseconds. */
+export const previousSecretLifetimeMs = 24 * 3_600_000;
+
+/** A new signing secret in plain (`whsec_` and standard base64 of 32 random bytes) and as its row keeps it. */
+export function mintSigningSecret(
+  sealer: Sealer,
+  webhook_id: string,
+): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
+  const signing_secret = `whsec_${randomBytes(32).toString('base64')}`;
+  return { signing_secret, secret_sealed: sealer.seal(signing_secret, secretPlace(webhook_id)), secret_hint: signing_secret.slice(-4) };
+}

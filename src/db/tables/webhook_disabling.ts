@@ -1,0 +1,52 @@
+import type { Knex } from 'knex';
+import { runSystem } from '../system.js';
+import type { DisabledReason } from './webhooks.js';
+
+/** Disables an enabled webhook on the service's own account. Returns whether it was enabled. */
+export async function disableWebhook(
+  knex: Knex,
+  which: { environment_id: string; webhook_id: string },
+  disabled_reason: DisabledReason,
+  at: Date,
+): Promise<boolean> {
+  const rows = await runSystem<{ id: string }>(
+    knex,
+    {
+      name: 'webhooks.disable',
+      text: `update webhooks set status = 'disabled', disabled_reason = $3, updated_at = $4, version = version + 1
+             where environment_id = $1 and id = $2 and status = 'enabled' returning id`,
+    },
+    [which.environment_id, which.webhook_id, disabled_reason, at],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Ends deliveries of a disabled webhook that an event caused (decisions 7), up to `limit`; what was sent by hand stays. A delivery leased to
+ * somebody else ends with its attempt.
+ * @param lease_id of the caller's own claim
+ */
+export async function failEventDeliveries(
+  knex: Knex,
+  which: { environment_id: string; webhook_id: string; lease_id: string | null },
+  at: Date,
+  limit: number,
+): Promise<number> {
+  const rows = await runSystem<{ id: string }>(
+    knex,
+    {
+      name: 'webhook_deliveries.fail_events',
+      text: `update webhook_deliveries d
+             set status = 'failed', failure_reason = 'webhook_disabled', next_attempt_at = null, lease_id = null, leased_until = null,
+                 completed_at = $4, updated_at = $4, version = version + 1
+             where d.environment_id = $1 and d.id = any (array(
+               select p.id from webhook_deliveries p
+               where p.environment_id = $1 and p.webhook_id = $2 and p.next_attempt_at is not null and p.trigger = 'event'
+                 and (p.leased_until is null or p.leased_until <= now() or p.lease_id = $3)
+               limit $5 for update skip locked))
+             returning d.id`,
+    },
+    [which.environment_id, which.webhook_id, which.lease_id, at, limit],
+  );
+  return rows.length;
+}

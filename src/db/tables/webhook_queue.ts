@@ -1,0 +1,251 @@
+import type { Knex } from 'knex';
+import { runSystem } from '../system.js';
+import type { WebhookRow } from './webhooks.js';
+import type { FailureReason, WebhookDeliveryRow } from './webhook_deliveries.js';
+
+// The outbox works for all environments together, so these statements go through the unscoped door. Leases and due times follow the database's
+// clock: replicas whose clocks differ still agree on who holds what.
+
+/** A webhook that has something due, and since when. */
+export type DueWebhook = { readonly environment_id: string; readonly webhook_id: string; readonly due_at: Date };
+
+/** A claimed delivery with what sending it needs. The webhook's columns are null when the webhook is gone. */
+export type ClaimedDelivery = Pick<
+  WebhookDeliveryRow,
+  'environment_id' | 'id' | 'webhook_id' | 'event_id' | 'event_type' | 'payload' | 'trigger' | 'attempt_count'
+> & { readonly next_attempt_at: Date } & {
+  readonly [Column in 'url' | 'secret_sealed' | 'previous_secret_sealed' | 'previous_secret_expires_at']: WebhookRow[Column] | null;
+} & { readonly webhook_status: WebhookRow['status'] | null };
+
+/** How far back the quick look goes; what is older (backlogs, missed rows) is found by the thorough one. */
+const recentSeconds = 60;
+
+/**
+ * The quick look: webhooks with something that fell due in the last minute. Its cost doesn't depend on how many dead index entries a long
+ * transaction keeps alive. `full` says that there were `limit` rows: there may be more webhooks behind them.
+ */
+export async function findRecentlyDue(knex: Knex, limit: number): Promise<{ due: DueWebhook[]; full: boolean }> {
+  const rows = await runSystem<DueWebhook & { seen: number }>(
+    knex,
+    {
+      name: 'webhook_queue.recently_due',
+      text: `select environment_id, webhook_id, min(next_attempt_at) as due_at, (sum(count(*)) over ())::integer as seen
+             from (select environment_id, webhook_id, next_attempt_at from webhook_deliveries
+                   where next_attempt_at > now() - make_interval(secs => $2) and next_attempt_at <= now()
+                     and (leased_until is null or leased_until <= now())
+                   order by next_attempt_at limit $1) recent
+             group by environment_id, webhook_id`,
+    },
+    [limit, recentSeconds],
+  );
+  return { due: rows, full: (rows[0]?.seen ?? 0) >= limit };
+}
+
+/**
+ * The thorough look: jumps through the queue from webhook to webhook, one index probe each, starting behind `after`. Returns up to `limit`
+ * webhooks that wait for something, due or not yet.
+ */
+export async function findWaiting(
+  knex: Knex,
+  after: { environment_id: string; webhook_id: string },
+  limit: number,
+): Promise<(DueWebhook & { is_due: boolean })[]> {
+  return runSystem(
+    knex,
+    {
+      name: 'webhook_queue.waiting',
+      text: `with recursive waiting as (
+               (select environment_id, webhook_id, next_attempt_at from webhook_deliveries
+                where next_attempt_at is not null and (environment_id, webhook_id) > ($1::uuid, $2::uuid)
+                order by environment_id, webhook_id, next_attempt_at limit 1)
+               union all
+               select n.environment_id, n.webhook_id, n.next_attempt_at
+               from waiting w cross join lateral (
+                 select d.environment_id, d.webhook_id, d.next_attempt_at from webhook_deliveries d
+                 where d.next_attempt_at is not null and (d.environment_id, d.webhook_id) > (w.environment_id, w.webhook_id)
+                 order by d.environment_id, d.webhook_id, d.next_attempt_at limit 1) n)
+             select environment_id, webhook_id, next_attempt_at as due_at, next_attempt_at <= now() as is_due from waiting limit $3`,
+    },
+    [after.environment_id, after.webhook_id, limit],
+  );
+}
+
+/** Milliseconds until something falls due (never negative), or null when nothing waits. Claimed deliveries don't count. */
+export async function millisecondsToNextDue(knex: Knex): Promise<number | null> {
+  const [row] = await runSystem<{ ms: number }>(
+    knex,
+    {
+      name: 'webhook_queue.next_due',
+      text: `select extract(epoch from next_attempt_at - now())::float8 * 1000 as ms from webhook_deliveries
+             where next_attempt_at > now() order by next_attempt_at limit 1`,
+    },
+    [],
+  );
+  return row ? Math.max(0, row.ms) : null;
+}
+
+/** Seconds for which the oldest unclaimed due delivery has waited; 0 when none waits. */
+export async function oldestDueSeconds(knex: Knex): Promise<number> {
+  const [row] = await runSystem<{ seconds: number }>(
+    knex,
+    {
+      name: 'webhook_queue.oldest_due',
+      text: `select extract(epoch from now() - next_attempt_at)::float8 as seconds from webhook_deliveries
+             where next_attempt_at <= now() and (leased_until is null or leased_until <= now()) order by next_attempt_at limit 1`,
+    },
+    [],
+  );
+  return row?.seconds ?? 0;
+}
+
+/**
+ * Claims due deliveries, the oldest of each webhook first: `room` of them, from `due_at` on. The claim is a lease of `leaseMs` under `lease_id`
+ * (the fencing token); rows that another replica is claiming are skipped. The update touches no indexed column.
+ */
+export async function claimDeliveries(
+  knex: Knex,
+  wanted: readonly (DueWebhook & { room: number })[],
+  lease: { lease_id: string; leaseMs: number },
+): Promise<ClaimedDelivery[]> {
+  const rows = await runSystem<ClaimedDelivery>(
+    knex,
+    {
+      name: 'webhook_queue.claim',
+      text: `with wanted as (select * from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[]) as w (environment_id, webhook_id, due_at, room)),
+             picked as (
+               select d.* from wanted w cross join lateral (
+                 select d.environment_id, d.webhook_id, d.id from webhook_deliveries d
+                 where d.environment_id = w.environment_id and d.webhook_id = w.webhook_id
+                   and d.next_attempt_at >= w.due_at and d.next_attempt_at <= now() and (d.leased_until is null or d.leased_until <= now())
+                 order by d.next_attempt_at limit w.room for update skip locked) d)
+             update webhook_deliveries d
+             set lease_id = $5, leased_until = now() + make_interval(secs => $6::float8 / 1000)
+             from picked p left join webhooks w on w.environment_id = p.environment_id and w.id = p.webhook_id
+             where d.environment_id = p.environment_id and d.id = p.id
+             returning d.environment_id, d.id, d.webhook_id, d.event_id, d.event_type, d.payload, d.trigger, d.attempt_count, d.next_attempt_at,
+               w.url, w.secret_sealed, w.previous_secret_sealed, w.previous_secret_expires_at, w.status as webhook_status`,
+    },
+    [
+      wanted.map((one) => one.environment_id),
+      wanted.map((one) => one.webhook_id),
+      wanted.map((one) => one.due_at),
+      wanted.map((one) => one.room),
+      lease.lease_id,
+      lease.leaseMs,
+    ],
+  );
+  return rows.sort((one, other) => one.next_attempt_at.getTime() - other.next_attempt_at.getTime() || (one.id < other.id ? -1 : 1));
+}
+
+/** A claimed delivery as it is handed back: whose, and under which lease. */
+export type Held = { readonly environment_id: string; readonly id: string; readonly lease_id: string };
+
+/** Gives claimed deliveries back unsent and wakes the other replicas. */
+export async function releaseDeliveries(knex: Knex, held: readonly Held[]): Promise<void> {
+  await runSystem(
+    knex,
+    {
+      name: 'webhook_queue.release',
+      text: `with released as (
+               update webhook_deliveries d set lease_id = null, leased_until = null
+               from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as h (environment_id, id, lease_id)
+               where d.environment_id = h.environment_id and d.id = h.id and d.lease_id = h.lease_id
+               returning d.id)
+             select pg_notify('outbox', 'webhook') from (select count(*) from released) r (n) where n > 0`,
+    },
+    [held.map((one) => one.environment_id), held.map((one) => one.id), held.map((one) => one.lease_id)],
+  );
+}
+
+/** What came of one attempt. `retry_in_ms` null: there is no next one. */
+export type AttemptResult = Held & {
+  readonly webhook_id: string;
+  /** Whether an event caused the delivery, not a hand: such a one ends when its webhook is disabled meanwhile. */
+  readonly by_event: boolean;
+  readonly attempt_id: string;
+  readonly started_at: Date;
+  readonly ended_at: Date;
+  readonly duration_ms: number;
+  readonly response_status: number | null;
+  readonly response_body: string | null;
+  readonly response_truncated: boolean;
+  readonly failure_reason: FailureReason | null;
+  readonly retry_in_ms: number | null;
+};
+
+/** A webhook whose deliveries were recorded, and how many of its events in a row have failed for good since. */
+export type RecordedDelivery = {
+  readonly id: string;
+  readonly environment_id: string;
+  readonly webhook_id: string;
+  readonly failed_event_count: number | null;
+};
+
+/**
+ * Records attempts and moves their deliveries to the next state, in one statement. A delivery whose lease isn't ours any more is left alone
+ * and missing from the answer.
+ */
+export async function recordAttempts(knex: Knex, results: readonly AttemptResult[]): Promise<RecordedDelivery[]> {
+  const column = <Key extends keyof AttemptResult>(key: Key) => results.map((result) => result[key]);
+  return runSystem<RecordedDelivery>(knex, { name: 'webhook_queue.record', text: recordText }, [
+    column('environment_id'),
+    column('id'),
+    column('lease_id'),
+    column('attempt_id'),
+    column('started_at'),
+    column('ended_at'),
+    column('duration_ms'),
+    column('response_status'),
+    column('response_body'),
+    column('response_truncated'),
+    column('failure_reason'),
+    column('retry_in_ms'),
+    column('webhook_id'),
+    column('by_event'),
+  ]);
+}
+
+const recordText = `
+  with results as (
+    select r.*, w.status is distinct from 'enabled' and r.by_event as is_over
+    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::integer[], $8::integer[],
+      $9::text[], $10::boolean[], $11::text[], $12::float8[], $13::uuid[], $14::boolean[])
+      as r (environment_id, delivery_id, lease_id, id, started_at, ended_at, duration_ms, response_status, response_body, response_truncated,
+        failure_reason, retry_in_ms, webhook_id, by_event)
+      left join webhooks w on w.environment_id = r.environment_id and w.id = r.webhook_id),
+  recorded as (
+    update webhook_deliveries d
+    set attempt_count = d.attempt_count + 1,
+        status = case when r.failure_reason is null then 'succeeded' when r.retry_in_ms is null or r.is_over then 'failed' else 'retrying' end,
+        -- Its webhook was disabled while it was being sent: no attempt follows (decisions 7).
+        failure_reason = case when r.retry_in_ms is not null and r.is_over then 'webhook_disabled' else r.failure_reason end,
+        last_response_status = r.response_status,
+        next_attempt_at = case when not r.is_over then now() + make_interval(secs => r.retry_in_ms / 1000) end,
+        lease_id = null, leased_until = null,
+        completed_at = case when r.retry_in_ms is null or r.is_over then r.ended_at end, updated_at = r.ended_at, version = d.version + 1
+    from results r
+    where d.environment_id = r.environment_id and d.id = r.delivery_id and d.lease_id = r.lease_id
+    returning d.environment_id, d.id, d.webhook_id, d.attempt_count, d.status, d.trigger, d.updated_at),
+  attempts as (
+    insert into webhook_delivery_attempts (environment_id, id, delivery_id, attempt_number, started_at, duration_ms, response_status,
+      response_body, response_truncated, failure_reason)
+    select d.environment_id, r.id, d.id, d.attempt_count, r.started_at, r.duration_ms, r.response_status, r.response_body,
+      r.response_truncated, r.failure_reason
+    from recorded d join results r on r.environment_id = d.environment_id and r.delivery_id = d.id),
+  tallies as (
+    select environment_id, webhook_id, max(updated_at) as last_at, max(updated_at) filter (where status = 'succeeded') as success_at,
+      (count(*) filter (where status = 'failed' and trigger = 'event'))::integer as failed
+    from recorded group by environment_id, webhook_id),
+  -- Locked in one order, so that replicas never wait for each other in a circle.
+  locked as materialized (
+    select w.environment_id, w.id from webhooks w join tallies t on t.environment_id = w.environment_id and t.webhook_id = w.id
+    order by w.environment_id, w.id for no key update of w),
+  noted as (
+    update webhooks w
+    set last_delivery_at = greatest(w.last_delivery_at, t.last_at), last_success_at = greatest(w.last_success_at, t.success_at),
+        failed_event_count = case when t.success_at is null then w.failed_event_count + t.failed else 0 end
+    from tallies t join locked l on l.environment_id = t.environment_id and l.id = t.webhook_id
+    where w.environment_id = t.environment_id and w.id = t.webhook_id
+    returning w.environment_id, w.id, w.failed_event_count)
+  select d.id, d.environment_id, d.webhook_id, n.failed_event_count
+  from recorded d left join noted n on n.environment_id = d.environment_id and n.id = d.webhook_id`;

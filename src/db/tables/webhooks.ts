@@ -1,0 +1,79 @@
+import { insert, remove, table, update, type Scope } from '../scope.js';
+
+/** Why the service disabled a webhook by itself: the receiver answered 410, or 100 events in a row failed for good. */
+export const disabledReasons = ['receiver_gone', 'consecutive_failures'] as const;
+
+/** One of {@link disabledReasons}. */
+export type DisabledReason = (typeof disabledReasons)[number];
+
+/** A row of `webhooks`. Secrets are sealed; the previous one signs along until it expires (decisions 7). */
+export type WebhookRow = {
+  environment_id: string;
+  id: string;
+  name: string;
+  url: string;
+  description: string | null;
+  events: string[];
+  status: 'enabled' | 'disabled';
+  /** Null when a person disabled it. */
+  disabled_reason: DisabledReason | null;
+  secret_sealed: Buffer;
+  /** The last four characters of the secret. */
+  secret_hint: string;
+  secret_rotated_at: Date | null;
+  previous_secret_sealed: Buffer | null;
+  previous_secret_expires_at: Date | null;
+  /** How many events in a row have failed for good. */
+  failed_event_count: number;
+  last_delivery_at: Date | null;
+  last_success_at: Date | null;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The webhook of the id, or null. */
+export async function findWebhook(scope: Scope, id: string): Promise<WebhookRow | null> {
+  return (await table<WebhookRow>(scope, 'webhooks').where({ id }).first()) ?? null;
+}
+
+/** How many webhooks the environment has. */
+export async function countWebhooks(scope: Scope): Promise<number> {
+  const [row] = (await table<WebhookRow>(scope, 'webhooks').count('* as count')) as unknown as { count: number }[];
+  return row?.count ?? 0;
+}
+
+/** Stores a webhook. */
+export async function insertWebhook(scope: Scope, row: Partial<WebhookRow>): Promise<WebhookRow> {
+  return insert<WebhookRow>(scope, 'webhooks', row);
+}
+
+/** Changes a webhook and returns it as it is then; null when there is none. */
+export async function changeWebhook(scope: Scope, id: string, changes: Partial<WebhookRow>): Promise<WebhookRow | null> {
+  return update<WebhookRow>(scope, 'webhooks', { id }, changes);
+}
+
+/** Deletes a webhook; its deliveries follow in the background. Returns whether there was one. */
+export async function removeWebhook(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<WebhookRow>(scope, 'webhooks', { id })) > 0;
+}
+
+/** Puts the current secret into the place of the previous one; a conditional-free single UPDATE, so that parallel rotations each keep a valid pair. */
+export async function rotateWebhookSecret(
+  scope: Scope,
+  id: string,
+  next: { secret_sealed: Buffer; secret_hint: string; at: Date; previous_secret_expires_at: Date },
+): Promise<WebhookRow | null> {
+  const { at, ...secret } = next;
+  return update<WebhookRow>(
+    scope,
+    'webhooks',
+    { id },
+    {
+      ...secret,
+      previous_secret_sealed: scope.knex.raw('secret_sealed') as never,
+      secret_rotated_at: at,
+      updated_at: at,
+    },
+  );
+}

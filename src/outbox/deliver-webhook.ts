@@ -1,0 +1,115 @@
+import type { Deps } from '../core/context.js';
+import { secretPlace } from '../core/webhook-secrets.js';
+import type { ClaimedDelivery } from '../db/tables/webhook_queue.js';
+import type { FailureReason } from '../db/tables/webhook_deliveries.js';
+import { backoffMs, retryAfterMs } from '../lib/backoff.js';
+import { OutboundError, type OutboundReason, type OutboundResponse } from '../platform/fetch.js';
+import type { Exchange } from './queue.js';
+import { deliveryHeaders } from './sign.js';
+
+/** A delivery is tried this often in all: once, and up to five retries (interface.md "Flow"). */
+export const maxAttempts = 6;
+
+/** A receiver may ask for this much patience at most (decisions 7). */
+const maxRetryAfterMs = 3_600_000;
+const maxResponseBytes = 16 * 1024;
+/** The status line decides; the body of an answer gets this much longer. */
+const bodyTimeoutMs = 1000;
+
+/** What came of one POST. */
+export type Attempt = Exchange & {
+  readonly startedAt: Date;
+  readonly endedAt: Date;
+  readonly response_status: number | null;
+  readonly response_body: string | null;
+  readonly response_truncated: boolean;
+  readonly failure_reason: FailureReason | null;
+};
+
+type DeliveryDeps = Pick<Deps, 'clock' | 'config' | 'fetch' | 'logger' | 'sealer'>;
+
+/** The headers of a delivery sent at `now`, signed with the webhook's secrets. */
+function signed(deps: DeliveryDeps, delivery: ClaimedDelivery, now: Date): Record<string, string> {
+  const place = secretPlace(delivery.webhook_id);
+  const { secret_sealed, previous_secret_sealed, previous_secret_expires_at } = delivery;
+  const previousCounts = previous_secret_sealed !== null && previous_secret_expires_at !== null && previous_secret_expires_at > now;
+  const message = { id: delivery.event_id, timestamp: Math.floor(now.getTime() / 1000), body: delivery.payload };
+  const secret = deps.sealer.open(secret_sealed ?? Buffer.alloc(0), place);
+  return deliveryHeaders(secret, previousCounts ? deps.sealer.open(previous_secret_sealed, place) : null, delivery.event_type, message);
+}
+
+const reasons: Record<OutboundReason, FailureReason> = {
+  timeout: 'timeout',
+  dns: 'dns',
+  connect: 'connect',
+  tls: 'tls',
+  blocked_address: 'blocked_address',
+  // An answer that isn't HTTP, or whose headers have no end, is no answer.
+  protocol: 'connect',
+  too_large: 'connect',
+};
+
+/** Any 2xx is success; redirects aren't followed (decisions 7). */
+function failureOf(status: number): FailureReason | null {
+  if (status >= 200 && status <= 299) return null;
+  return status >= 300 && status <= 399 ? 'redirect' : 'non_2xx';
+}
+
+/** As text that PostgreSQL can store: invalid UTF-8 and NUL become the replacement character. A cut-off last character is left out. */
+function storable(body: Buffer, truncated: boolean): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(body, { stream: truncated }).replaceAll('\0', '\uFFFD');
+}
+
+/** When to try again after the given failed attempt (1 to 6): 5 s x 8^n, no sooner than the receiver asked; never after the sixth, or a 410. */
+export function retryDelay(
+  config: DeliveryDeps['config']['webhook'],
+  attempt_number: number,
+  answer: { status: number; retryAfter: string | undefined } | null,
+  now: Date,
+): number | null {
+  if (attempt_number >= maxAttempts || answer?.status === 410) return null;
+  const wait = backoffMs({ baseMs: config.retryBaseMs, factor: config.retryFactor }, attempt_number);
+  const asked = answer?.status === 429 || answer?.status === 503 ? retryAfterMs(answer.retryAfter, now) : null;
+  return Math.max(wait, Math.min(asked ?? 0, maxRetryAfterMs));
+}
+
+/**
+ * One POST of a delivery: the stored bytes, freshly signed. Whatever goes wrong is an attempt that failed.
+ * @throws the signal's reason, and nothing else, when the signal ends it
+ */
+export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelivery, signal: AbortSignal): Promise<Attempt> {
+  const startedAt = deps.clock.now();
+  const started = performance.now();
+  let answer: OutboundResponse | null = null;
+  let failure_reason: FailureReason | null;
+  try {
+    answer = await deps.fetch.request(delivery.url ?? '', {
+      method: 'POST',
+      headers: signed(deps, delivery, startedAt),
+      body: delivery.payload,
+      timeoutMs: deps.config.webhook.timeoutMs,
+      maxResponseBytes,
+      bodyTimeoutMs,
+      signal,
+    });
+    failure_reason = failureOf(answer.status);
+  } catch (error) {
+    signal.throwIfAborted();
+    failure_reason = error instanceof OutboundError ? reasons[error.reason] : 'internal_error';
+    if (failure_reason === 'internal_error') deps.logger.error({ err: error, delivery_id: delivery.id }, 'webhook.undeliverable');
+  }
+  const endedAt = deps.clock.now();
+  const header = answer?.headers['retry-after'];
+  const refusal = answer && { status: answer.status, retryAfter: Array.isArray(header) ? header[0] : header };
+  return {
+    ok: failure_reason === null,
+    startedAt,
+    endedAt,
+    durationMs: performance.now() - started,
+    response_status: answer?.status ?? null,
+    response_body: answer && storable(answer.body, answer.truncated),
+    response_truncated: answer?.truncated ?? false,
+    failure_reason,
+    retry_in_ms: failure_reason === null ? null : retryDelay(deps.config.webhook, delivery.attempt_count + 1, refusal, endedAt),
+  };
+}

@@ -1,0 +1,37 @@
+/** Where a job goes; jobs of one destination share its slots and its breaker. */
+export type Destination = { readonly environment_id: string; readonly id: string };
+
+/** A claimed piece of work: `lease_id` proves the claim, and `claimedAt` (monotonic milliseconds) says since when. */
+export type Job = { readonly destination: Destination; readonly due_at: Date; readonly lease_id: string; readonly claimedAt: number };
+
+/** A destination that has something due, and since when. */
+export type Due = Destination & { readonly due_at: Date };
+
+/** How an exchange went, for the lane of its destination. `retry_in_ms`: until the next attempt, or null when there is none. */
+export type Exchange = { readonly ok: boolean; readonly durationMs: number; readonly retry_in_ms: number | null };
+
+/**
+ * A durable queue that the dispatcher works off: rows that are claimed under a lease, worked on outside any transaction, and moved on
+ * together with the record of the attempt. Several processes share it.
+ */
+export type Queue<J extends Job, Result extends Exchange> = {
+  readonly name: string;
+  readonly leaseMs: number;
+  /** The longest that `attempt` takes. */
+  readonly timeoutMs: number;
+  /** What the breaker's waits derive from. */
+  readonly retryBaseMs: number;
+  /** What has fallen due lately; `full` when that may not be all. */
+  recent(): Promise<{ due: readonly Due[]; full: boolean }>;
+  /** What is due at all: called now and then, and when `recent` was full. Housekeeping goes along. */
+  thorough(): Promise<readonly Due[]>;
+  /** Milliseconds until something falls due, or null. */
+  nextDueIn(): Promise<number | null>;
+  claim(wanted: readonly (Due & { room: number })[]): Promise<J[]>;
+  /** Gives jobs back, unworked. */
+  release(jobs: readonly J[]): Promise<void>;
+  /** Does the work; never throws, except when the signal ends it. */
+  attempt(job: J, signal: AbortSignal): Promise<Result>;
+  /** Writes down results; those whose lease has been taken over are dropped. */
+  record(results: readonly { job: J; result: Result }[]): Promise<void>;
+};

@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Exchange, Job, Queue } from './queue.js';
+
+/** Writes results down in batches: what comes in while one batch is being written makes up the next. */
+export type Recorder<J, Result> = {
+  add(job: J, result: Result): void;
+  /** How many results aren't written yet. */
+  pending(): number;
+  /** Resolves when all that was added is written, or given up. */
+  flushed(): Promise<void>;
+};
+
+const batch = 200;
+const retryMs = 250;
+
+/**
+ * @param onWritten called after each batch with its results
+ * When the database can't be had, a batch is tried again as long as its leases last; after that another process takes the deliveries over.
+ * When a batch is refused, its results are written one by one, so that one of them doesn't hold up the others.
+ */
+export function createRecorder<J extends Job, Result extends Exchange>(
+  queue: Queue<J, Result>,
+  logger: Logger,
+  onWritten: (results: readonly Result[]) => void,
+): Recorder<J, Result> {
+  type Entry = { job: J; result: Result };
+  let entries: Entry[] = [];
+  let writing = 0;
+  let running: Promise<void> | null = null;
+
+  const leased = ({ job }: Entry) => performance.now() - job.claimedAt < queue.leaseMs;
+
+  async function write(list: Entry[]): Promise<void> {
+    for (let left = list; left.length > 0; left = left.filter(leased)) {
+      try {
+        return await queue.record(left);
+      } catch (error) {
+        logger.warn({ err: error, queue: queue.name, results: left.length }, 'outbox.not_recorded');
+        if (isRefusal(error) && left.length > 1) {
+          for (const one of left) await write([one]);
+          return;
+        }
+        if (isRefusal(error)) return;
+        await delay(retryMs);
+      }
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (entries.length > 0) {
+      const next = entries.slice(0, batch);
+      entries = entries.slice(batch);
+      writing = next.length;
+      await write(next);
+      writing = 0;
+      onWritten(next.map((entry) => entry.result));
+    }
+    running = null;
+  }
+
+  return {
+    add(job, result) {
+      entries.push({ job, result });
+      running ??= run();
+    },
+    pending: () => entries.length + writing,
+    async flushed() {
+      while (running) await running;
+    },
+  };
+}
+
+/** SQLSTATE classes that the same statement meets again: data exception, integrity violation. */
+function isRefusal(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && /^2[23]/.test(code);
+}
