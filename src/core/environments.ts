@@ -1,5 +1,5 @@
-import { findDefaultEnvironment, findEnvironment, findEnvironmentBySlug, type EnvironmentRow } from '../db/tables/environments.js';
-import { findEnvironmentIdByDomain, listVerifiedDomains } from '../db/tables/custom_domains.js';
+import { findEnvironment, listEnvironments, type EnvironmentRow } from '../db/tables/environments.js';
+import { listAllVerifiedDomains, listVerifiedDomains } from '../db/tables/custom_domains.js';
 import type { Config } from '../config.js';
 import type { Deps } from './context.js';
 
@@ -39,31 +39,31 @@ export async function findEnvironmentById(deps: Deps, id: string): Promise<Envir
   });
 }
 
-async function resolveHost(deps: Deps, host: string): Promise<string | null> {
-  const own = new URL(deps.config.baseUrl).host;
-  const name = host.toLowerCase();
-  if (name !== own) {
-    const byDomain = await findEnvironmentIdByDomain(deps.knex, name.replace(/:\d+$/, ''));
-    if (byDomain) return byDomain;
-    if (name.endsWith(`.${own}`)) {
-      const bySlug = await findEnvironmentBySlug(deps.knex, name.slice(0, -own.length - 1));
-      if (bySlug) return bySlug.id;
-    }
-  }
-  return (await findDefaultEnvironment(deps.knex))?.id ?? null;
+/** Which host leads where; small enough to be kept whole, so that a stream of made-up hosts costs nothing. */
+type Hosts = { readonly domains: ReadonlyMap<string, string>; readonly slugs: ReadonlyMap<string, string>; readonly default_id: string };
+
+async function loadHosts(deps: Deps): Promise<Hosts | null> {
+  const [environments, domains] = await Promise.all([listEnvironments(deps.knex), listAllVerifiedDomains(deps.knex)]);
+  const standard = environments.find((environment) => environment.is_default);
+  if (!standard) return null;
+  return {
+    domains: new Map(domains.map((row) => [row.domain, row.environment_id])),
+    slugs: new Map(environments.map((row) => [row.slug, row.id])),
+    default_id: standard.id,
+  };
 }
 
-const hostSyntax = /^[a-z0-9.\-:[\]]{1,260}$/i;
+function idOf(hosts: Hosts, own: string, host: string): string {
+  const name = host.toLowerCase();
+  if (name === own) return hosts.default_id;
+  const slug = name.endsWith(`.${own}`) ? name.slice(0, -own.length - 1) : '';
+  return hosts.domains.get(name.replace(/:\d+$/, '')) ?? hosts.slugs.get(slug) ?? hosts.default_id;
+}
 
-/**
- * The environment that answers on a host (decisions 3): a verified custom domain, `<slug>.<host of BASE_URL>`, else the
- * default one. Unknown hosts aren't remembered one by one, so that a stream of made-up names costs no memory.
- */
+/** The environment that answers on a host (decisions 3): a verified custom domain, `<slug>.<host of BASE_URL>`, else the default one. */
 export async function findEnvironmentForHost(deps: Deps, host: string): Promise<Environment> {
-  const own = new URL(deps.config.baseUrl).host;
-  const known = hostSyntax.test(host) && (host.toLowerCase() === own || host.length < 64) ? host.toLowerCase() : own;
-  const id = await deps.cache.get('*', 'hosts', known, () => resolveHost(deps, known));
-  const environment = id === null ? null : await findEnvironmentById(deps, id);
+  const hosts = await deps.cache.get('*', 'hosts', 'all', () => loadHosts(deps));
+  const environment = hosts && (await findEnvironmentById(deps, idOf(hosts, new URL(deps.config.baseUrl).host, host)));
   if (!environment) throw new Error('there is no default environment; was the database bootstrapped?');
   return environment;
 }

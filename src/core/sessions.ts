@@ -1,6 +1,7 @@
 import {
   findSessionByToken,
   insertSession,
+  renewSession,
   revokeSessions,
   touchSession,
   type SessionRow,
@@ -18,10 +19,10 @@ export type BrowserSession = SessionWithUser;
 /** When a session ends by itself: its own expiry, the environment's lifetimes if they became shorter, idleness. */
 export function sessionEnd(
   ctx: Pick<Context, 'environment'>,
-  session: Pick<SessionRow, 'created_at' | 'expires_at' | 'last_activity_at'>,
+  session: Pick<SessionRow, 'authenticated_at' | 'expires_at' | 'last_activity_at'>,
 ): Date {
   const { session_lifetime, session_idle_lifetime } = ctx.environment;
-  const ends = [session.expires_at.getTime(), session.created_at.getTime() + session_lifetime * 1000];
+  const ends = [session.expires_at.getTime(), session.authenticated_at.getTime() + session_lifetime * 1000];
   if (session_idle_lifetime !== null) ends.push(session.last_activity_at.getTime() + session_idle_lifetime * 1000);
   return new Date(Math.min(...ends));
 }
@@ -48,17 +49,13 @@ export async function noteActivity(ctx: Context, session: BrowserSession): Promi
   if (now.getTime() - session.last_activity_at.getTime() >= touchPauseMs) await touchSession(ctx.scope, session.id, now);
 }
 
-/** A new session of a user who has just proven who it is; the token is for the cookie and known to nobody else. */
-export async function startSession(
-  ctx: Context,
-  input: { user_id: string; amr: string[]; acr?: string | null; ip_address: string | null; user_agent: string | null },
-): Promise<{ session: SessionRow; token: string }> {
-  const token = randomToken('');
+/** What is known of a sign-in; `amr` are RFC 8176 values. */
+export type SignIn = { user_id: string; amr: string[]; acr?: string | null; ip_address: string | null; user_agent: string | null };
+
+function signInColumns(ctx: Context, input: SignIn, token: string): Partial<SessionRow> {
   const now = ctx.clock.now();
-  const session = await insertSession(ctx.scope, {
-    id: uuidv7(now.getTime()),
+  return {
     token_digest: digest(token),
-    user_id: input.user_id,
     ip_address: input.ip_address,
     user_agent: input.user_agent?.slice(0, 512) ?? null,
     amr: input.amr,
@@ -66,10 +63,31 @@ export async function startSession(
     authenticated_at: now,
     last_activity_at: now,
     expires_at: new Date(now.getTime() + ctx.environment.session_lifetime * 1000),
-    created_at: now,
     updated_at: now,
+  };
+}
+
+/** A new session of a user who has just proven who it is; the token is for the cookie and known to nobody else. */
+export async function startSession(ctx: Context, input: SignIn): Promise<{ session: SessionRow; token: string }> {
+  const token = randomToken('');
+  const now = ctx.clock.now();
+  const session = await insertSession(ctx.scope, {
+    ...signInColumns(ctx, input, token),
+    id: uuidv7(now.getTime()),
+    user_id: input.user_id,
+    created_at: now,
   });
   return { session, token };
+}
+
+/**
+ * Another sign-in of the user whom the session belongs to: the cookie gets a new token (session fixation) and the sign-in counts as
+ * fresh, but the session goes on, with all that was issued in it. Null when it ended meanwhile.
+ */
+export async function signInAgain(ctx: Context, session_id: string, input: SignIn): Promise<{ session: SessionRow; token: string } | null> {
+  const token = randomToken('');
+  const session = await renewSession(ctx.scope, session_id, signInColumns(ctx, input, token));
+  return session && { session, token };
 }
 
 /**

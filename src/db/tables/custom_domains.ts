@@ -16,10 +16,9 @@ export type CustomDomainRow = {
   updated_at: Date;
 };
 
-/** The environment that a verified domain leads to, or null. Domains are unique over all environments. */
-export async function findEnvironmentIdByDomain(knex: Knex, domain: string): Promise<string | null> {
-  const row = await knex<CustomDomainRow>('custom_domains').where({ domain, status: 'verified' }).first('environment_id');
-  return row?.environment_id ?? null;
+/** The verified domains of all environments; domains are unique over all of them. */
+export async function listAllVerifiedDomains(knex: Knex): Promise<Pick<CustomDomainRow, 'domain' | 'environment_id'>[]> {
+  return knex<CustomDomainRow>('custom_domains').where({ status: 'verified' }).select('domain', 'environment_id');
 }
 
 /** The verified domains of an environment, the primary one first. */

@@ -28,11 +28,6 @@ export type EnvironmentRow = {
   updated_at: Date;
 };
 
-/** The environment whose slug it is, or null. */
-export async function findEnvironmentBySlug(knex: Knex, slug: string): Promise<EnvironmentRow | null> {
-  return (await knex<EnvironmentRow>('environments').where({ slug }).first()) ?? null;
-}
-
 /** The environment of the id, or null. */
 export async function findEnvironment(knex: Knex, id: string): Promise<EnvironmentRow | null> {
   return (await knex<EnvironmentRow>('environments').where({ id }).first()) ?? null;

@@ -54,7 +54,9 @@ export async function addUserRoles(scope: Scope, user_id: string, role_ids: read
 
 /** The roles that new users get. */
 export async function listDefaultRoles(scope: Scope): Promise<RoleRow[]> {
-  return table<RoleRow>(scope, 'roles').where({ is_default: true } as never).orderBy('name') as unknown as Promise<RoleRow[]>;
+  return table<RoleRow>(scope, 'roles')
+    .where({ is_default: true } as never)
+    .orderBy('name') as unknown as Promise<RoleRow[]>;
 }
 
 /** Names of the user's roles. */

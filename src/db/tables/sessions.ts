@@ -53,6 +53,16 @@ export async function insertSession(scope: Scope, row: Partial<SessionRow>): Pro
   return insert<SessionRow>(scope, 'sessions', row);
 }
 
+/** Gives a live session a new token and a new sign-in; its id stays, so what was issued in it does too. Null when it ended meanwhile. */
+export async function renewSession(scope: Scope, id: string, changes: Partial<SessionRow>): Promise<SessionRow | null> {
+  const [row] = await table<SessionRow>(scope, 'sessions')
+    .where({ id })
+    .whereNull('revoked_at')
+    .update({ ...changes, version: scope.knex.raw('version + 1') as never })
+    .returning('*');
+  return (row as SessionRow | undefined) ?? null;
+}
+
 /** Moves the last activity of a session that is still live; never its expiry. Returns null when it isn't live. */
 export async function touchSession(scope: Scope, id: string, at: Date): Promise<SessionRow | null> {
   const [row] = await table<SessionRow>(scope, 'sessions')
