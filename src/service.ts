@@ -16,6 +16,7 @@ import { createServer } from './http/server.js';
 import { createSealer } from './lib/seal.js';
 import { startMailLoop } from './outbox/send-mail.js';
 import { startWebhookLoop } from './outbox/webhook-loop.js';
+import { startBackchannelLogout } from './oauth/logout/backchannel.js';
 import { systemClock } from './platform/clock.js';
 import { createGuardedFetch } from './platform/fetch.js';
 import type { Loop } from './platform/loop.js';
@@ -77,7 +78,12 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
   const cacheSync = startCacheSync(deps);
-  const loops: Record<string, Loop> = { janitor: startJanitor(deps), mail: startMailLoop(deps), webhook: startWebhookLoop(deps) };
+  const loops: Record<string, Loop> = {
+    janitor: startJanitor(deps),
+    mail: startMailLoop(deps),
+    webhook: startWebhookLoop(deps),
+    backchannel_logout: startBackchannelLogout(deps),
+  };
   const notifications = listen({
     url: directUrl,
     channels: ['cache', 'outbox'],

@@ -64,13 +64,7 @@ async function renderLogin(
 /** Whether the pending request wants a sign-in that happens now, so that an earlier session doesn't do. */
 function wantsFreshLogin(req: Request, return_to: string | null): boolean {
   const pending = pendingOf(req, return_to);
-  if (!pending || !req.session) return false;
-  const { prompt, max_age, id_token_hint } = pending.parameters;
-  const demanding =
-    (prompt ?? '').split(' ').some((word) => word === 'login' || word === 'select_account') ||
-    max_age !== undefined ||
-    id_token_hint !== undefined;
-  return demanding && req.session.authenticated_at.getTime() < pending.at;
+  return pending !== null && pending.fresh && req.session !== null && req.session.authenticated_at.getTime() < pending.at;
 }
 
 /** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */

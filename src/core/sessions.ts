@@ -1,3 +1,4 @@
+import { insertBackchannelLogouts } from '../db/tables/backchannel_logouts.js';
 import {
   findSessionByToken,
   insertSession,
@@ -91,7 +92,8 @@ export async function signInAgain(ctx: Context, session_id: string, input: SignI
 }
 
 /**
- * Ends sessions, and with each of them what was issued in it (unless `offline_access` was granted). Call it in a transaction.
+ * Ends sessions, and with each of them what was issued in it (unless `offline_access` was granted); their clients are told by
+ * back-channel logout. Call it in a transaction.
  * @returns the sessions that were live until now.
  */
 export async function endSessions(
@@ -103,5 +105,7 @@ export async function endSessions(
   for (const session of ended) {
     await revokeGrants(tx.scope, { user_id: session.user_id, session_id: session.id, keep_offline: true }, grantRevocationEnd(tx));
   }
+  const ids = ended.map((session) => session.id);
+  if (ids.length > 0) await insertBackchannelLogouts(tx.scope, ids, tx.environment.issuer, tx.clock.now());
   return ended;
 }

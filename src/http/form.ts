@@ -89,3 +89,13 @@ export function queryOf(req: Request): Parameters {
   if (!parsed) throw new BodyError(400, 'the query holds too many parameters, or a value that is not valid text');
   return parsed;
 }
+
+/**
+ * Whether the request is a form that a browser posts from another site, and that for this reason comes without our SameSite cookie.
+ * Needs `browserSession` before.
+ */
+export function isForeignPost(req: Request): boolean {
+  const { origin } = req.headers;
+  if (req.method !== 'POST' || req.session !== null) return false;
+  return req.headers['sec-fetch-site'] === 'cross-site' || (origin !== undefined && !req.ctx.environment.issuers.includes(origin));
+}

@@ -20,13 +20,22 @@ const lifetimeMs = 3_600_000;
 /** An authorization request that waits for the person: its parameters, and when it came. */
 export type PendingAuthorization = {
   readonly parameters: Readonly<Record<string, string>>;
+  /** A name that was sent twice, for the refusal that is due. */
+  readonly repeated: readonly string[];
   /** Milliseconds; a login after this moment satisfies `prompt=login`. */
   readonly at: number;
+  /** Whether only a login after that moment will do. */
+  readonly fresh: boolean;
 };
+
+/** The request as text that nobody can change on the way; for an address or a form. */
+export function sealPending(req: Request, pending: PendingAuthorization): string {
+  return req.ctx.sealer.sealText(JSON.stringify(pending), `${place} ${req.ctx.environment.id}`);
+}
 
 /** The path under which the request goes on; sealed, so that nobody can change it on the way. */
 export function pendingPath(req: Request, pending: PendingAuthorization): string {
-  return `${resumePath}?request=${req.ctx.sealer.sealText(JSON.stringify(pending), `${place} ${req.ctx.environment.id}`)}`;
+  return `${resumePath}?request=${sealPending(req, pending)}`;
 }
 
 /** The pending request behind a sealed handle, or null when it was changed or is older than an hour. */

@@ -41,6 +41,11 @@ const everyClaim: Readonly<Record<string, Claim>> = Object.assign({}, ...Object.
 /** The names of all claims that userinfo can answer. */
 export const claimNames = Object.keys(everyClaim);
 
+/** The scopes that hold the claims; names that nobody knows are left out. */
+export function scopesOfClaims(names: readonly string[]): string[] {
+  return Object.keys(claimsByScope).filter((scope) => names.some((name) => Object.hasOwn(claimsByScope[scope] ?? {}, name)));
+}
+
 /**
  * The claims of a user that the scopes and the `claims` request (OIDC Core 5.5, its userinfo part) ask for. What a user doesn't
  * have is left out rather than sent as null.

@@ -1,12 +1,15 @@
 import type { Request, Response } from 'express';
+import { acrValues } from '../core/authentication-context.js';
+import { clientSigningAlgorithms } from '../core/client-keys.js';
 import type { Environment } from '../core/environments.js';
 import { openidScopes } from '../core/tokens/scopes.js';
+import { clientAuthMethods } from '../http/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
 import { claimNames } from './claims.js';
 import { endpoints, jwksPath } from './endpoints.js';
 import { grants } from './grants/index.js';
 
-const secretMethods = ['client_secret_basic', 'client_secret_post'];
+const confidentialMethods = clientAuthMethods.filter((method) => method !== 'none');
 
 /** The metadata that both documents share (RFC 8414 2, OIDC Discovery 3), derived from what is mounted. */
 export function metadata(environment: Environment): Record<string, unknown> {
@@ -21,15 +24,23 @@ export function metadata(environment: Environment): Record<string, unknown> {
     grant_types_supported: Object.keys(grants),
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
-    token_endpoint_auth_methods_supported: [...secretMethods, 'none'],
-    introspection_endpoint_auth_methods_supported: secretMethods,
-    revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+    token_endpoint_auth_methods_supported: clientAuthMethods,
+    token_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
+    introspection_endpoint_auth_methods_supported: confidentialMethods,
+    introspection_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
+    revocation_endpoint_auth_methods_supported: clientAuthMethods,
+    revocation_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
     code_challenge_methods_supported: ['S256'],
     prompt_values_supported: prompts,
     claims_supported: ['sub', ...claimNames, 'auth_time', 'acr', 'amr', 'sid'],
+    claim_types_supported: ['normal'],
     claims_parameter_supported: true,
-    request_parameter_supported: false,
+    acr_values_supported: acrValues,
+    request_parameter_supported: true,
+    request_object_signing_alg_values_supported: clientSigningAlgorithms,
     request_uri_parameter_supported: false,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,
     resource_indicators_supported: true,
   };

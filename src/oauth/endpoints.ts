@@ -5,6 +5,7 @@ export const endpoints = {
   userinfo_endpoint: '/oauth/userinfo',
   introspection_endpoint: '/oauth/introspect',
   revocation_endpoint: '/oauth/revoke',
+  end_session_endpoint: '/oauth/logout',
 } as const;
 
 /** Where the keys are published. */

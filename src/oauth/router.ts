@@ -2,16 +2,20 @@ import { Router } from 'express';
 import { authenticateClient, confidentialOnly } from '../http/authenticate-client.js';
 import { browserSession } from '../http/browser-session.js';
 import { cors, preflight } from '../http/cors.js';
+import { csrf } from '../http/csrf.js';
 import { form } from '../http/form.js';
 import { route } from '../http/method-not-allowed.js';
 import { resumePath } from '../http/return-to.js';
 import { limitedClientAuthentication } from '../http/token-limit.js';
 import type { Web } from '../http/web.js';
 import { authorize, resume } from './authorize/authorize.js';
+import { consent } from './authorize/consent.js';
+import { consentPath } from './authorize/consent-page.js';
 import { discovery } from './discovery.js';
 import { endpoints, jwksPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
+import { confirmLogout, csrfWhileSignedIn, logout, logoutConfirmPath } from './logout/logout.js';
 import { revoke } from './revoke.js';
 import { token } from './token.js';
 import { userinfo } from './userinfo.js';
@@ -25,6 +29,9 @@ export function oauthRouter(web: Web): Router {
   route(router, endpoints.userinfo_endpoint, { get: [cors, userinfo], post: [cors, form, userinfo], options: [cors, preflight] });
   route(router, endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
   route(router, resumePath, { get: [browserSession, resume(web)] });
+  route(router, consentPath, { post: [form, browserSession, csrf, consent(web)] });
+  route(router, endpoints.end_session_endpoint, { get: [browserSession, logout(web)], post: [form, browserSession, logout(web)] });
+  route(router, logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
   return router;
 }
 

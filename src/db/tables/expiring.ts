@@ -16,6 +16,8 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day },
   { name: 'events', column: 'occurred_at', keepSeconds: 31 * day },
   { name: 'passcodes', column: 'created_at', keepSeconds: 2 * day },
+  { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
+  { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 

@@ -1,64 +1,80 @@
 import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
-import { queryOf } from '../../http/form.js';
-import { openPending, pendingPath } from '../../http/return-to.js';
+import { isForeignPost, queryOf } from '../../http/form.js';
 import type { Web } from '../../http/web.js';
-import type { Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
+import { renderConsent } from './consent-page.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
+import { sendRound, sendToLogin, waitingOf, type Waiting } from './pending.js';
+import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
 import { findAddressee, validate } from './validate.js';
 
-/** Sends the person to the login page; the request waits, sealed, in the address to return to. */
-function sendToLogin(req: Request, res: Response, parameters: Parameters, since: number): void {
-  const path = pendingPath(req, { parameters: parameters.all, at: since });
-  const hint = parameters.get('login_hint');
-  const query = new URLSearchParams({ return_to: path, ...(hint !== undefined && hint.length <= 255 ? { login_hint: hint } : {}) });
-  res.setHeader('Cache-Control', 'no-store');
-  res.redirect(303, `/login?${query.toString()}`);
-}
-
-async function run(web: Web, req: Request, res: Response, parameters: Parameters, since: number): Promise<void> {
+/** Takes a request as far as it goes: to the login page, the consent page, or back to the client. */
+export async function proceed(web: Web, req: Request, res: Response, waiting: Waiting, allowed = false): Promise<void> {
   const { ctx, session } = req;
+  const { parameters } = waiting;
   const addressee = await findAddressee(ctx, parameters);
-  const silent = parameters.get('prompt') === 'none';
+  if (isForeignPost(req)) return sendRound(req, res, waiting);
   try {
     const request = await validate(ctx, addressee, parameters);
-    const interaction = await interactionFor(ctx, request, session, since);
-    if (interaction.kind === 'login') return sendToLogin(req, res, parameters, since);
-    if (interaction.kind === 'refuse') throw new AuthorizationError(addressee, interaction.error, interaction.description);
-    const code = await issueCode(ctx, request, interaction.session);
-    respond(web, req, res, addressee, { code });
+    const interaction = await interactionFor(ctx, request, session, waiting.since, allowed);
+    switch (interaction.kind) {
+      case 'login':
+        return sendToLogin(req, res, waiting, interaction.fresh);
+      case 'consent':
+        return await renderConsent(web, req, res, { waiting, request, ...interaction });
+      case 'refuse':
+        throw new AuthorizationError(addressee, interaction.error, interaction.description);
+      case 'none':
+        return respond(web, req, res, addressee, { code: await issueCode(ctx, request, interaction.session) });
+    }
   } catch (error) {
-    if (!(error instanceof AuthorizationError)) throw error;
-    // Whoever isn't signed in is not sent to a client's address by a broken link alone (RFC 9700 4.11.2).
-    if (session === null && !silent) return sendToLogin(req, res, parameters, since);
-    respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
+    refuse(web, req, res, waiting, error);
   }
+}
+
+/** Tells the client of a refusal; whoever isn't signed in is not sent to a client's address by a broken link alone (RFC 9700 4.11.2). */
+function refuse(web: Web, req: Request, res: Response, waiting: Waiting, error: unknown): void {
+  if (!(error instanceof AuthorizationError)) throw error;
+  if (req.session === null && waiting.parameters.get('prompt') !== 'none') return sendToLogin(req, res, waiting, false);
+  respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
+}
+
+/** Opens the request object, if there is one, and goes on. */
+async function enter(web: Web, req: Request, res: Response, sent: Waiting): Promise<void> {
+  let parameters;
+  try {
+    parameters = await unwrapRequestObject(req.ctx, sent.parameters);
+  } catch (error) {
+    return refuse(web, req, res, sent, error);
+  }
+  await proceed(web, req, res, { parameters, since: sent.since });
 }
 
 /** GET and POST /oauth/authorize (RFC 6749 4.1.1, OIDC Core 3.1.2.1). */
 export function authorize(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const parameters = req.method === 'POST' ? req.form : queryOf(req);
-    await run(web, req, res, parameters, req.ctx.clock.now().getTime());
+    await enter(web, req, res, { parameters, since: req.ctx.clock.now().getTime() });
   };
+}
+
+/** The request that waited; an old or altered handle leads nowhere. @throws {PageError} */
+export function requireWaiting(req: Request, handle: string | undefined): Waiting {
+  const waiting = waitingOf(req, handle);
+  if (!waiting) {
+    throw new PageError(
+      400,
+      'invalid_request',
+      'This sign-in has expired or its link was changed. Go back to the application and start again.',
+    );
+  }
+  return waiting;
 }
 
 /** GET /oauth/authorize/resume: the request that waited while the person signed in. */
 export function resume(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const handle = queryOf(req).get('request');
-    const pending = handle === undefined ? null : openPending(req, handle);
-    if (!pending) {
-      throw new PageError(
-        400,
-        'invalid_request',
-        'This sign-in has expired or its link was changed. Go back to the application and start again.',
-      );
-    }
-    const all = pending.parameters;
-    await run(web, req, res, { all, repeated: new Set(), get: (name) => all[name] || undefined }, pending.at);
-  };
+  return async (req: Request, res: Response): Promise<void> => enter(web, req, res, requireWaiting(req, queryOf(req).get('request')));
 }

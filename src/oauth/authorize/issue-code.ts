@@ -1,3 +1,4 @@
+import { acrOf } from '../../core/authentication-context.js';
 import type { Context } from '../../core/context.js';
 import type { BrowserSession } from '../../core/sessions.js';
 import { insertAuthorizationCode } from '../../db/tables/authorization_codes.js';
@@ -28,7 +29,7 @@ export async function issueCode(ctx: Context, request: AuthorizationRequest, ses
     claims: request.claims.userinfo,
     auth_time: session.authenticated_at,
     auth_time_requested: request.max_age !== null,
-    acr: session.acr,
+    acr: acrOf(session),
     amr: session.amr,
     expires_at: new Date(now.getTime() + codeLifetimeMs),
   });

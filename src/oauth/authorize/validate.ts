@@ -78,7 +78,7 @@ function grantedScopes(client: Client, asked: readonly string[], permissions: re
 const maxAge = (text: string | undefined): number | null | undefined =>
   text === undefined ? null : /^\d{1,10}$/.test(text) ? Number(text) : undefined;
 
-/** Parameters of requests that are wrapped or pushed, which this service refuses rather than ignores (OIDC Core 6.1, 6.2). */
+/** What is refused rather than ignored (OIDC Core 6.1, 6.2, 7.2.1). A request object by value was opened before. */
 const unsupported = {
   request: 'request_not_supported',
   request_uri: 'request_uri_not_supported',
@@ -94,7 +94,7 @@ export async function validate(ctx: Context, addressee: Addressee, parameters: P
   const [twice] = parameters.repeated;
   if (twice !== undefined) throw fail('invalid_request', `${/^[\w.-]{1,64}$/.test(twice) ? twice : 'a parameter'} was sent twice`);
   for (const [name, error] of Object.entries(unsupported)) if (get(name) !== undefined) throw fail(error, `${name} is not supported`);
-  if (Object.entries(parameters.all).some(([name, value]) => name !== 'claims' && value.length > maxParameterLength)) {
+  if (Object.values(parameters.all).some((value) => value.length > maxParameterLength)) {
     throw fail('invalid_request', `a parameter is longer than ${maxParameterLength} characters`);
   }
   if (get('response_type') === undefined) throw fail('invalid_request', 'response_type is required');

@@ -1,0 +1,50 @@
+import { addConsent, deleteConsent, findConsent } from '../db/tables/consents.js';
+import { revokeGrants } from '../db/tables/revocations.js';
+import { isWithin } from '../lib/scope-set.js';
+import type { Context } from './context.js';
+import { grantRevocationEnd } from './tokens/revoke.js';
+import { isOpenidScope } from './tokens/scopes.js';
+
+/** What an application asks a person for: scopes, and the API resource that those beyond OpenID Connect's belong to. */
+export type ConsentQuestion = {
+  readonly user_id: string;
+  readonly client_id: string;
+  readonly scopes: readonly string[];
+  readonly resource: string | null;
+};
+
+/** The scopes in two heaps: those that mean the same everywhere, and those of the resource. */
+function heaps({ scopes, resource }: ConsentQuestion): [string, string[]][] {
+  const own = resource === null ? [] : scopes.filter((scope) => !isOpenidScope(scope));
+  const general = scopes.filter((scope) => !own.includes(scope));
+  return resource === null ? [['', general]] : [['', general], [resource, own]]; // prettier-ignore
+}
+
+/** Whether the person allowed all of it before. A resource that was never allowed isn't, even without scopes of its own. */
+export async function isConsented(ctx: Context, question: ConsentQuestion): Promise<boolean> {
+  const consent = await findConsent(ctx.scope, question.user_id, question.client_id);
+  return (
+    consent !== null &&
+    heaps(question).every(
+      ([resource, scopes]) =>
+        isWithin(scopes, consent.resource_scopes[resource] ?? []) && (resource === '' || consent.resources.includes(resource)),
+    )
+  );
+}
+
+/** Remembers that the person allowed it. */
+export async function giveConsent(tx: Context, question: ConsentQuestion): Promise<void> {
+  const { user_id, client_id } = question;
+  for (const [resource, scopes] of heaps(question))
+    await addConsent(tx.scope, { user_id, client_id, resource, scopes, at: tx.clock.now() });
+}
+
+/**
+ * Takes back what the user allowed the client, and ends everything that the client holds of the user, `offline_access` or not
+ * (decisions 13). Call it in a transaction. @returns false when there was neither.
+ */
+export async function withdrawConsent(tx: Context, user_id: string, client_id: string): Promise<boolean> {
+  const known = await deleteConsent(tx.scope, user_id, client_id);
+  const ended = await revokeGrants(tx.scope, { user_id, client_id }, grantRevocationEnd(tx));
+  return known || ended > 0;
+}

@@ -1,0 +1,67 @@
+import { remove, run, table, type Scope } from '../scope.js';
+
+/** A row of `consents`: what a person allowed an application that isn't first-party. */
+export type ConsentRow = {
+  environment_id: string;
+  user_id: string;
+  client_id: string;
+  /** Every scope that was allowed, for showing. */
+  scopes: string[];
+  /** Identifiers of the API resources among it. */
+  resources: string[];
+  /** Scopes by API resource; under the empty name those without one. */
+  resource_scopes: Record<string, string[]>;
+  granted_at: Date;
+  updated_at: Date;
+};
+
+/** A consent with what pages show of its client. */
+export type ConsentWithClient = ConsentRow & { client_name: string; client_logo_uri: string | null };
+
+/** What the user allowed the client, or null. */
+export async function findConsent(scope: Scope, user_id: string, client_id: string): Promise<ConsentRow | null> {
+  const rows = await run<ConsentRow>(
+    scope,
+    { name: 'consents.find', text: 'select * from consents where environment_id = $1 and user_id = $2 and client_id = $3' },
+    [user_id, client_id],
+  );
+  return rows[0] ?? null;
+}
+
+/** Adds the scopes to what the user allowed the client; `resource` is empty for scopes without one. */
+export async function addConsent(
+  scope: Scope,
+  consent: { user_id: string; client_id: string; resource: string; scopes: readonly string[]; at: Date },
+): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'consents.add',
+      text: `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at)
+             values ($1, $2, $3, $4::text[], array_remove(array[$5::text], ''), jsonb_build_object($5::text, to_jsonb($4::text[])), $6, $6)
+             on conflict (environment_id, user_id, client_id) do update set
+               scopes = array(select distinct unnest(c.scopes || excluded.scopes)),
+               resources = array(select distinct unnest(c.resources || excluded.resources)),
+               resource_scopes = c.resource_scopes || jsonb_build_object($5::text, to_jsonb(array(
+                 select jsonb_array_elements_text(coalesce(c.resource_scopes -> $5::text, '[]')) union select unnest($4::text[])))),
+               updated_at = excluded.updated_at`,
+    },
+    [consent.user_id, consent.client_id, consent.scopes, consent.resource, consent.at],
+  );
+}
+
+/** Forgets what the user allowed the client; false when there was nothing. */
+export async function deleteConsent(scope: Scope, user_id: string, client_id: string): Promise<boolean> {
+  return (await remove<ConsentRow>(scope, 'consents', { user_id, client_id })) > 0;
+}
+
+/** The applications that the user let in, newest first. */
+export async function listConsentsOfUser(scope: Scope, user_id: string): Promise<ConsentWithClient[]> {
+  return table<ConsentRow>(scope, 'consents')
+    .join('clients', (join) => {
+      join.on('clients.environment_id', 'consents.environment_id').andOn('clients.id', 'consents.client_id');
+    })
+    .where('consents.user_id', user_id)
+    .orderBy('consents.granted_at', 'desc')
+    .select('consents.*', 'clients.name as client_name', 'clients.logo_uri as client_logo_uri') as unknown as Promise<ConsentWithClient[]>;
+}

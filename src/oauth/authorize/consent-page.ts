@@ -1,0 +1,57 @@
+import type { Request, Response } from 'express';
+import type { ConsentQuestion } from '../../core/consents.js';
+import type { Context } from '../../core/context.js';
+import type { BrowserSession } from '../../core/sessions.js';
+import { listPermissionsOfResource } from '../../db/tables/permissions.js';
+import { csrfToken } from '../../http/csrf.js';
+import { basePage, formActionSource, type ConsentPage } from '../../http/pages.js';
+import { sealPending } from '../../http/return-to.js';
+import { scopeText } from '../../http/scope-texts.js';
+import type { Web } from '../../http/web.js';
+import { pendingOf, type Waiting } from './pending.js';
+import type { AuthorizationRequest } from './request.js';
+
+/** Where the consent page posts to. */
+export const consentPath = '/oauth/consent';
+
+/** Scopes in words: the standard ones in ours, permissions in their description's. */
+async function scopeTexts(ctx: Context, request: AuthorizationRequest, question: ConsentQuestion): Promise<ConsentPage['scopes']> {
+  const { resource } = request;
+  const permissions = resource === null ? [] : await listPermissionsOfResource(ctx.scope, resource.id);
+  const described = new Map(permissions.map((permission) => [permission.name, permission.description]));
+  const texts = question.scopes.map((name) => ({ name, text: scopeText(name, described.get(name)) }));
+  return resource === null ? texts : [...texts, { name: resource.identifier, text: `Act for you at ${resource.name}` }];
+}
+
+/** The host, or for a private-use scheme (RFC 8252 7.1) the scheme, that the browser goes on to. */
+function hostOf(redirect_uri: string): string {
+  const { host, protocol } = new URL(redirect_uri);
+  return host || protocol;
+}
+
+/** Asks the person. The request waits, sealed, in the form; Chromium must be allowed to follow the answer to the client. */
+export async function renderConsent(
+  web: Web,
+  req: Request,
+  res: Response,
+  asked: { waiting: Waiting; request: AuthorizationRequest; session: BrowserSession; question: ConsentQuestion },
+): Promise<void> {
+  const { ctx } = req;
+  const { request, session, question } = asked;
+  const { client, redirect_uri } = request;
+  const title = `${client.name} asks for your permission`;
+  web.renderPage(
+    res,
+    'oauth/consent',
+    {
+      ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      client: { name: client.name, logo_uri: client.logo_uri, policy_uri: client.policy_uri, tos_uri: client.tos_uri },
+      redirect_host: hostOf(redirect_uri),
+      user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
+      scopes: await scopeTexts(ctx, request, question),
+      action: consentPath,
+      hidden: { request: sealPending(req, pendingOf(asked.waiting)) },
+    },
+    { formAction: [formActionSource(redirect_uri)] },
+  );
+}

@@ -1,0 +1,30 @@
+import type { Request, Response } from 'express';
+import { giveConsent } from '../../core/consents.js';
+import { transaction } from '../../core/context.js';
+import { PageError } from '../../errors.js';
+import type { Web } from '../../http/web.js';
+import { proceed, requireWaiting } from './authorize.js';
+import { AuthorizationError } from './authorization-error.js';
+import { consentQuestion } from './interaction.js';
+import { respond } from './respond.js';
+import { findAddressee, validate } from './validate.js';
+
+/** POST /oauth/consent: the person's answer. Yes is remembered and goes on with the request; no is `access_denied` (RFC 6749 4.1.2.1). */
+export function consent(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { ctx, session, form } = req;
+    const waiting = requireWaiting(req, form.get('request'));
+    const addressee = await findAddressee(ctx, waiting.parameters);
+    const decision = form.get('decision');
+    if (decision === 'deny')
+      return respond(web, req, res, addressee, { error: 'access_denied', error_description: 'the person did not allow it' });
+    if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
+    try {
+      const request = await validate(ctx, addressee, waiting.parameters);
+      if (session !== null) await transaction(ctx, (tx) => giveConsent(tx, consentQuestion(request, session.user_id)));
+    } catch (error) {
+      if (!(error instanceof AuthorizationError)) throw error;
+    }
+    await proceed(web, req, res, waiting, session !== null);
+  };
+}

@@ -1,0 +1,49 @@
+import type { Request, Response } from 'express';
+import { openPending, pendingPath, type PendingAuthorization } from '../../http/return-to.js';
+import type { Parameters } from '../../lib/parameters.js';
+
+/** An authorization request on its way through sign-in and consent. */
+export type Waiting = {
+  readonly parameters: Parameters;
+  /** When it first came, in milliseconds. */
+  readonly since: number;
+};
+
+/** What this service reads of an authorization request; nothing else is carried along. */
+const known = [
+  'response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'resource', 'code_challenge', 'code_challenge_method', 'response_mode', 'nonce',
+  'prompt', 'max_age', 'acr_values', 'login_hint', 'id_token_hint', 'claims', 'request', 'request_uri', 'registration',
+]; // prettier-ignore
+
+/** The request in the form in which it is sealed. */
+export function pendingOf(waiting: Waiting, fresh = false): PendingAuthorization {
+  const { all, repeated } = waiting.parameters;
+  const parameters = Object.fromEntries(known.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const])));
+  return { parameters, repeated: [...repeated].slice(0, 1), at: waiting.since, fresh };
+}
+
+/** The request behind a sealed handle, or null when it was changed or is too old. */
+export function waitingOf(req: Request, handle: string | undefined): Waiting | null {
+  const pending = handle === undefined ? null : openPending(req, handle);
+  if (!pending) return null;
+  const all = pending.parameters;
+  return { parameters: { all, repeated: new Set(pending.repeated), get: (name) => all[name] || undefined }, since: pending.at };
+}
+
+/** Sends the person to the login page; the request waits, sealed, in the address to return to. */
+export function sendToLogin(req: Request, res: Response, waiting: Waiting, fresh: boolean): void {
+  const path = pendingPath(req, pendingOf(waiting, fresh));
+  const hint = waiting.parameters.get('login_hint');
+  const query = new URLSearchParams({ return_to: path, ...(hint !== undefined && hint.length <= 255 ? { login_hint: hint } : {}) });
+  res.setHeader('Cache-Control', 'no-store');
+  res.redirect(303, `/login?${query.toString()}`);
+}
+
+/**
+ * Sends the browser round by a GET. A form that another site posts comes without our SameSite cookie, the GET that follows it comes
+ * with it, so that somebody who is signed in isn't asked again.
+ */
+export function sendRound(req: Request, res: Response, waiting: Waiting): void {
+  res.setHeader('Cache-Control', 'no-store');
+  res.redirect(303, pendingPath(req, pendingOf(waiting)));
+}

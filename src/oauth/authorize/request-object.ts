@@ -1,0 +1,77 @@
+import { clientClockSkewSeconds, verifyClientJwt } from '../../core/client-keys.js';
+import { enabledClient, type Client } from '../../core/clients.js';
+import type { Context } from '../../core/context.js';
+import type { Parameters } from '../../lib/parameters.js';
+import { AuthorizationError } from './authorization-error.js';
+import { findAddressee } from './validate.js';
+
+/** Claims of a request object that are about the object itself, not parameters (RFC 9101 4). */
+const envelope = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti', 'sub']);
+
+/** A claim as the text that it would be as a parameter; null when it can't be one. */
+function asText(value: unknown): string | null {
+  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? null : value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? JSON.stringify(value) : null;
+}
+
+const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+
+/** First thing wrong with a request object whose signature is right (OIDC Core 6.1, RFC 9101 4, 10.8), or null. */
+function problemOf(ctx: Context, client: Client, outer: Parameters, claims: Readonly<Record<string, unknown>>): string | null {
+  const now = Math.floor(ctx.clock.now().getTime() / 1000);
+  const audiences = [claims['aud']].flat();
+  const { exp, nbf, iss } = claims;
+  const list: [boolean, string][] = [
+    ['request' in claims || 'request_uri' in claims, 'a request object must not hold another'],
+    [iss !== undefined && iss !== client.id, 'iss of the request object must be the client_id'],
+    [claims['aud'] !== undefined && !audiences.some((value) => ctx.environment.issuers.includes(value as string)), 'aud of the request object must be the issuer'],
+    [claims['client_id'] !== undefined && claims['client_id'] !== client.id, 'client_id of the request object differs'],
+    [claims['response_type'] !== undefined && outer.get('response_type') !== undefined && claims['response_type'] !== outer.get('response_type'), 'response_type of the request object differs'],
+    // A client assertion has sub = client_id: it must not serve as a request object (RFC 9101 10.8).
+    [claims['sub'] === client.id, 'sub must not be in the request object'],
+    [exp !== undefined && !(isTime(exp) && exp > now - clientClockSkewSeconds), 'the request object has expired'],
+    [nbf !== undefined && !(isTime(nbf) && nbf <= now + clientClockSkewSeconds), 'the request object is not valid yet'],
+  ]; // prettier-ignore
+  return list.find(([applies]) => applies)?.[1] ?? null;
+}
+
+const isUnsigned = (jwt: string): boolean => {
+  try {
+    const header = JSON.parse(Buffer.from(jwt.split('.')[0] ?? '', 'base64url').toString('utf8')) as { alg?: unknown };
+    return typeof header.alg === 'string' && header.alg.toLowerCase() === 'none';
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * The parameters of a request whose `request` parameter holds a signed request object (OIDC Core 6.1): those of the object, and beside
+ * them those of the request that it doesn't name. A request object is taken or refused, never ignored; a refusal goes only to a
+ * redirect URI that stands, registered, in the request itself.
+ * @throws {AuthorizationError | PageError}
+ */
+export async function unwrapRequestObject(ctx: Context, sent: Parameters): Promise<Parameters> {
+  const jwt = sent.get('request');
+  const client_id = sent.get('client_id');
+  // Whatever is wrong with the rest of the request is found by the checks that every request goes through.
+  if (jwt === undefined || client_id === undefined || sent.repeated.size > 0 || sent.get('request_uri') !== undefined) return sent;
+  const client = await enabledClient(ctx, client_id);
+  if (!client) return sent;
+  const fail = async (error: string, description: string) => new AuthorizationError(await findAddressee(ctx, sent), error, description);
+  if (isUnsigned(jwt)) throw await fail('request_not_supported', 'unsigned request objects are not supported');
+  const verified = await verifyClientJwt(ctx, client, jwt);
+  if ('reason' in verified) throw await fail('invalid_request_object', verified.reason);
+  const problem = problemOf(ctx, client, sent, verified.payload);
+  if (problem !== null) throw await fail('invalid_request_object', problem);
+
+  const all: Record<string, string> = { ...sent.all };
+  delete all['request'];
+  for (const [name, value] of Object.entries(verified.payload)) {
+    if (envelope.has(name)) continue;
+    const text = asText(value);
+    if (text === null) throw await fail('invalid_request_object', 'a parameter in the request object is not text');
+    all[name] = text;
+  }
+  return { all, repeated: sent.repeated, get: (name) => all[name] || undefined };
+}

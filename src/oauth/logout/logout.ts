@@ -1,0 +1,113 @@
+import type { NextFunction, Request, Response } from 'express';
+import { clientOf, type Client } from '../../core/clients.js';
+import { transaction } from '../../core/context.js';
+import { endSessions, type BrowserSession } from '../../core/sessions.js';
+import { PageError } from '../../errors.js';
+import { clearSessionCookie } from '../../http/browser-session.js';
+import { csrf, csrfToken } from '../../http/csrf.js';
+import { isForeignPost, queryOf } from '../../http/form.js';
+import { basePage, formActionSource } from '../../http/pages.js';
+import type { Web } from '../../http/web.js';
+import { withParameters } from '../../lib/redirect-uri.js';
+import { endpoints } from '../endpoints.js';
+import { readLogoutRequest, type LogoutRequest } from './request.js';
+
+/** Where the confirmation page posts to. */
+export const logoutConfirmPath = '/oauth/logout/confirm';
+const place = 'logout-request';
+
+/** Where a logout leads; sealed into the confirmation page. */
+type Destination = { readonly client_id: string | null; readonly redirect_uri: string | null; readonly state: string | null };
+
+const destinationOf = ({ client, redirect_uri, state }: LogoutRequest): Destination => ({
+  client_id: client?.id ?? null,
+  redirect_uri,
+  state: state ?? null,
+});
+
+/** The end of every logout: back to the application with `state`, or a page that says so (RP-Initiated Logout 1.0 3). */
+async function leave(web: Web, req: Request, res: Response, { client_id, redirect_uri, state }: Destination): Promise<void> {
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('Referrer-Policy', 'no-referrer');
+  if (redirect_uri !== null) {
+    res.redirect(303, state === null ? redirect_uri : withParameters(redirect_uri, { state }));
+    return;
+  }
+  const client = client_id === null ? null : await clientOf(req.ctx, client_id);
+  const base = basePage(req.ctx.environment, { title: 'You are signed out', request_id: req.request_id });
+  web.renderPage(res, 'oauth/logged-out', {
+    ...base,
+    client: client && pageClient(client),
+    next: { href: '/login', label: 'Sign in again' },
+  });
+}
+
+const pageClient = (client: Client) => ({ name: client.name, logo_uri: client.logo_uri });
+
+async function endSession(req: Request, res: Response): Promise<void> {
+  const { session } = req;
+  if (session) await transaction(req.ctx, (tx) => endSessions(tx, { id: session.id }, 'logout'));
+  clearSessionCookie(req, res);
+}
+
+function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, session: BrowserSession): void {
+  const { environment, sealer } = req.ctx;
+  const { client, redirect_uri } = request;
+  const name = [session.user_first_name, session.user_last_name].filter(Boolean).join(' ');
+  const base = basePage(environment, { title: 'Sign out', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+  const sealed = sealer.sealText(JSON.stringify(destinationOf(request)), `${place} ${environment.id}`);
+  web.renderPage(
+    res,
+    'oauth/logout-confirm',
+    {
+      ...base,
+      client: client && pageClient(client),
+      user: { email: session.user_email, name },
+      action: logoutConfirmPath,
+      hidden: { request: sealed },
+    },
+    { formAction: redirect_uri === null ? [] : [formActionSource(redirect_uri)] },
+  );
+}
+
+/**
+ * GET and POST /oauth/logout (RP-Initiated Logout 1.0 2). An ID token of the person who is signed in ends the session at once; without
+ * one the person is asked, because a link alone must not sign anybody out. Nobody signed in: there is nothing to end.
+ */
+export function logout(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const parameters = req.method === 'POST' ? req.form : queryOf(req);
+    const request = await readLogoutRequest(req.ctx, parameters);
+    const { session } = req;
+    if (isForeignPost(req)) {
+      // Another site's form comes without our cookie; the GET that follows comes with it.
+      const again = withParameters(endpoints.end_session_endpoint, parameters.all);
+      if (again.length <= 8_192) return res.redirect(303, again);
+    }
+    if (session !== null && request.hint?.sub !== session.user_id) return confirm(web, req, res, request, session);
+    await endSession(req, res);
+    // Without an ID token nothing shows that the application's request is the person's own: no redirect (RP-Initiated Logout 1.0 2).
+    const destination = destinationOf(request);
+    await leave(web, req, res, request.hint === null ? { ...destination, redirect_uri: null } : destination);
+  };
+}
+
+/** CSRF is no danger to somebody who has already signed out, in another tab or by a second click. */
+export async function csrfWhileSignedIn(req: Request, res: Response, next: NextFunction): Promise<void> {
+  if (req.session === null) return next();
+  await csrf(req, res, next);
+}
+
+/** POST /oauth/logout/confirm: the person's answer. */
+export function confirmLogout(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { form, ctx } = req;
+    const decision = form.get('decision');
+    if (decision === 'stay') return res.redirect(303, '/account');
+    const text = ctx.sealer.openText(form.get('request') ?? '', `${place} ${ctx.environment.id}`);
+    if (decision !== 'logout' || text === null)
+      throw new PageError(400, 'invalid_request', 'This form was changed or is incomplete. Go back and try again.');
+    await endSession(req, res);
+    await leave(web, req, res, JSON.parse(text) as Destination);
+  };
+}

@@ -1,0 +1,40 @@
+import { enabledClient, type Client } from '../../core/clients.js';
+import type { Context } from '../../core/context.js';
+import { readIdTokenHint, type IdTokenHint } from '../../core/tokens/id-token.js';
+import { PageError } from '../../errors.js';
+import type { Parameters } from '../../lib/parameters.js';
+
+/** A logout request as far as it can be believed (RP-Initiated Logout 1.0 2). */
+export type LogoutRequest = {
+  /** The client that proved itself by an ID token, or named itself. */
+  readonly client: Client | null;
+  /** The ID token that came along, if it is one of ours. */
+  readonly hint: IdTokenHint | null;
+  /** Where to go afterwards: only an exactly registered address of that client. */
+  readonly redirect_uri: string | null;
+  readonly state: string | undefined;
+};
+
+const maxStateLength = 4096;
+
+const refuse = (text: string) => new PageError(400, 'invalid_request', text);
+
+/** Reads the request. A hint or an address that doesn't hold is left out; a contradiction is refused. @throws {PageError} */
+export async function readLogoutRequest(ctx: Context, parameters: Parameters): Promise<LogoutRequest> {
+  if (parameters.repeated.size > 0) throw refuse("The application's sign-out link is wrong: it holds a parameter twice.");
+  const presented = parameters.get('id_token_hint');
+  const hint = presented === undefined ? null : await readIdTokenHint(ctx, presented);
+  const client_id = parameters.get('client_id');
+  if (hint && client_id !== undefined && client_id !== hint.client_id) {
+    throw refuse("The application's sign-out link is wrong: its client_id and its id_token_hint belong to different applications.");
+  }
+  const state = parameters.get('state');
+  if (state !== undefined && state.length > maxStateLength)
+    throw refuse("The application's sign-out link is wrong: its state is too long.");
+  // A hint that isn't ours discredits the whole request: nothing it says leads anywhere.
+  const named = presented !== undefined && hint === null ? undefined : (hint?.client_id ?? client_id);
+  const client = named === undefined ? null : await enabledClient(ctx, named);
+  const uri = parameters.get('post_logout_redirect_uri');
+  const registered = uri !== undefined && client?.post_logout_redirect_uris.includes(uri) === true;
+  return { client, hint, redirect_uri: registered ? uri : null, state };
+}
