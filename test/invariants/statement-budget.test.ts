@@ -1,0 +1,157 @@
+// How many statements each hot endpoint sends to the database: the part of its speed that no machine's noise touches.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createApp, type Service } from '../../src/app.js';
+import { startSession } from '../../src/core/sessions.js';
+import { statementObserver } from '../../src/db/scope.js';
+import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { oauthPost, tokenRequest } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+/** The statements of the request that runs in this asynchronous context; background loops run in none. */
+const request = new AsyncLocalStorage<string[]>();
+
+let service: TestService;
+let app: Service;
+let server: Server;
+let origin: string;
+let statements: string[];
+let client: TestClient;
+let jwtApi: ApiResourceRow;
+let opaqueApi: ApiResourceRow;
+let cookie: string;
+
+const observe = (text: string) => void request.getStore()?.push(text);
+
+beforeAll(async () => {
+  service = await startTestService();
+  const ctx = await service.context();
+  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
+  jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
+  opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
+  for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
+  const user = await addUser(ctx);
+  cookie = `session=${(await startSession(ctx, { user_id: user.id, amr: ['pwd'], ip_address: null, user_agent: null })).token}`;
+
+  statementObserver.observe = observe;
+  service.deps.knex.on('query', ({ sql }: { sql: string }) => observe(sql));
+  app = createApp(service.deps);
+  server = createServer((req, res) => request.run(statements, () => app.app(req, res)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  statementObserver.observe = null;
+  server?.close();
+  await app?.close();
+  await service?.stop();
+});
+beforeEach(() => {
+  statements = [];
+});
+
+const machineToken = (resource: ApiResourceRow) =>
+  tokenRequest(origin, client, { grant_type: 'client_credentials', resource: resource.identifier });
+
+async function code(): Promise<{ grant: Record<string, string> }> {
+  const { verifier, challenge } = pkcePair();
+  const redirect_uri = client.redirect_uris[0] as string;
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri,
+    scope: 'openid profile email',
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+  });
+  const response = await fetch(`${origin}/oauth/authorize?${query.toString()}`, { redirect: 'manual', headers: { cookie } });
+  const value = locationParameters(response).get('code') as string;
+  return { grant: { grant_type: 'authorization_code', code: value, redirect_uri, code_verifier: verifier } };
+}
+
+const userTokens = async () => tokenRequest(origin, client, (await code()).grant);
+
+/** Each operation, and how many statements it may cost once the process remembers what rarely changes. */
+const budget: Record<string, { limit: number; prepare?: () => Promise<string>; run: (prepared: string) => Promise<number> }> = {
+  'client credentials, JWT': { limit: 0, run: async () => (await machineToken(jwtApi)).status },
+  'client credentials, opaque': { limit: 1, run: async () => (await machineToken(opaqueApi)).status },
+  'introspection, opaque': {
+    limit: 1,
+    prepare: async () => (await machineToken(opaqueApi)).body.access_token,
+    run: async (token) => (await oauthPost(origin, '/oauth/introspect', client, { token })).status,
+  },
+  'introspection, JWT': {
+    limit: 1,
+    prepare: async () => (await machineToken(jwtApi)).body.access_token,
+    run: async (token) => (await oauthPost(origin, '/oauth/introspect', client, { token })).status,
+  },
+  userinfo: {
+    limit: 1,
+    prepare: async () => (await userTokens()).body.access_token,
+    run: async (token) => (await fetch(`${origin}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })).status,
+  },
+  'authorization code flow with a live session': { limit: 3, run: async () => (await userTokens()).status },
+  refresh: {
+    limit: 2,
+    prepare: async () => (await userTokens()).body.refresh_token as string,
+    run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
+  },
+  JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
+  discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
+};
+
+/** Runs the operation until the process remembers what it needs, then once more. */
+async function statementsOf(name: string): Promise<string[]> {
+  const operation = budget[name];
+  if (!operation) throw new Error(name);
+  for (let i = 0; i < 2; i++) await operation.run((await operation.prepare?.()) ?? '');
+  const prepared = (await operation.prepare?.()) ?? '';
+  service.deps.cache.synced(service.clock.now());
+  statements = [];
+  expect(await operation.run(prepared)).toBe(200);
+  return statements;
+}
+
+describe('statements of an operation', () => {
+  test.each(Object.keys(budget))('%s', async (name) => {
+    expect((await statementsOf(name)).length).toBeLessThanOrEqual(budget[name]?.limit ?? 0);
+  });
+});
+
+describe('statements while a webhook wants token.issued', () => {
+  beforeAll(async () => {
+    const ctx = await service.context();
+    const now = ctx.clock.now();
+    await ctx.scope.knex('webhooks').insert({
+      environment_id: ctx.environment.id,
+      id: '01890000-0000-7000-8000-000000000001',
+      name: 'tokens',
+      url: 'http://127.0.0.1:9/never',
+      events: ['token.issued'],
+      secret_sealed: ctx.sealer.seal('whsec_AAAA', 'webhooks/01890000-0000-7000-8000-000000000001'),
+      secret_hint: 'AAAA',
+      created_at: now,
+      updated_at: now,
+    });
+    ctx.cache.invalidate(ctx.environment.id, 'webhooks');
+  });
+
+  test.each(Object.keys(budget).filter((name) => name !== 'client credentials, JWT'))('%s: not one more', async (name) => {
+    expect((await statementsOf(name)).length).toBeLessThanOrEqual(budget[name]?.limit ?? 0);
+  });
+
+  test('a JWT, which is stored nowhere, costs the one statement that stores its event', async () => {
+    expect(await statementsOf('client credentials, JWT')).toHaveLength(1);
+  });
+
+  test('and the events are there', async () => {
+    const ctx = await service.context();
+    const before = await ctx.scope.knex('events').where({ event_type: 'token.issued' });
+    await machineToken(opaqueApi);
+    expect(await ctx.scope.knex('events').where({ event_type: 'token.issued' })).toHaveLength(before.length + 1);
+  });
+});
