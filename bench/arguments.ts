@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+import type { Plan } from './measure.js';
+import { scenarios } from './scenarios.js';
+
+export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
+                   [--grown] [--concurrency N] [--profile DIR]
+
+scenarios: ${scenarios.map(({ name }) => name).join(', ')}
+           logins   signing while sixteen people sign in
+  --quick  shorter cells and fewer rounds
+  --only   of product, ceiling, oidc-provider, separated by commas; the first is compared with the others
+  --grown  lookup and insert at ten thousand and at a million rows, and the plans of the hot statements, instead
+  --concurrency  WEB_CONCURRENCY of the product; above 1 nothing is pinned
+  --profile      writes a processor profile of the product there
+BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
+
+const extras = ['logins'];
+
+/** What the command line asks for. @throws {Error} for what it can't mean */
+export function readArguments(argv: readonly string[]) {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      grown: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      connections: { type: 'string', default: '16' },
+      concurrency: { type: 'string', default: '1' },
+      json: { type: 'string' },
+      only: { type: 'string', default: 'product,ceiling,oidc-provider' },
+      profile: { type: 'string' },
+    },
+  });
+  const known = [...scenarios.map(({ name }) => name), ...extras];
+  const unknown = positionals.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new Error(`unknown scenario ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  const number = (text: string | undefined, fallback: number) => {
+    const value = text === undefined ? fallback : Number(text);
+    if (!(value > 0)) throw new Error(`not a positive number: ${text ?? ''}`);
+    return value;
+  };
+  const plan: Plan = {
+    connections: number(values.connections, 16),
+    seconds: number(values.seconds, values.quick ? 0.6 : 1.5),
+    warmUp: values.quick ? 1 : 2.5,
+    rounds: number(values.rounds, values.quick ? 3 : 5),
+  };
+  return {
+    plan,
+    help: values.help,
+    grown: values.grown,
+    concurrency: number(values.concurrency, 1),
+    json: values.json ?? null,
+    profile: values.profile ?? null,
+    only: values.only.split(','),
+    scenarios: positionals.length > 0 ? scenarios.filter(({ name }) => positionals.includes(name)) : scenarios,
+    logins: positionals.length === 0 || positionals.includes('logins'),
+  };
+}

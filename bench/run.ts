@@ -1,0 +1,108 @@
+// `npm run bench`: the service beside a bare handler and beside oidc-provider, on one PostgreSQL. docs/scaling.md says how to read it.
+import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readArguments, usage } from './arguments.js';
+import { openServer } from './database.js';
+import { measureGrowth } from './grown.js';
+import { measureLogins } from './logins.js';
+import { measureScenario, type ScenarioResult } from './measure.js';
+import { reportText } from './report.js';
+import { startCeiling } from './targets/ceiling.js';
+import { startOidcProvider } from './targets/oidc-provider.js';
+import { startProduct } from './targets/product.js';
+import { pin, type Target } from './targets/target.js';
+
+const results = fileURLToPath(new URL('./results/', import.meta.url));
+
+/** What one processor signs per second, one after the other: the machine's measure, to compare machines by. */
+function signaturesPerSecond(): number {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const data = Buffer.alloc(300);
+  let count = 0;
+  const started = performance.now();
+  for (; performance.now() - started < 500; count++) sign('sha256', data, privateKey);
+  return Math.round((count * 1000) / (performance.now() - started));
+}
+
+const git = (...args: string[]) => spawnSync('git', args, { encoding: 'utf8' }).stdout.trim();
+
+function machine(postgres: string) {
+  return {
+    processor: cpus()[0]?.model ?? 'unknown',
+    processors: cpus().length,
+    kernel: release(),
+    node: process.version,
+    postgres,
+    commit: git('rev-parse', '--short', 'HEAD'),
+    rsa_2048_signatures_per_second: signaturesPerSecond(),
+  };
+}
+
+/** Undoes what was started, last first, whatever happened in between. */
+const endings: (() => Promise<void>)[] = [];
+async function endAll(): Promise<void> {
+  for (let end = endings.pop(); end; end = endings.pop()) await end().catch((error: unknown) => console.error(error));
+}
+
+async function main(): Promise<void> {
+  const asked = readArguments(process.argv.slice(2));
+  if (asked.help) return console.log(usage);
+  mkdirSync(results, { recursive: true });
+  const log = openSync(join(results, 'targets.log'), 'w');
+  endings.push(async () => closeSync(log));
+  const server = await openServer(process.env['BENCH_DATABASE_URL'] ?? null);
+  endings.push(() => server.stop());
+  if (asked.grown) return console.log(await measureGrowth(server, asked.plan));
+
+  // The server under test has a processor of its own; the load and PostgreSQL share the others.
+  const shared = asked.concurrency > 1 || cpus().length < 2;
+  const rest = shared ? '' : `1-${cpus().length - 1}`;
+  const processors = shared ? '' : '0';
+  pin(process.pid, rest);
+  if (server.pid > 0) pin(server.pid, rest);
+  const env = { WEB_CONCURRENCY: String(asked.concurrency), RATE_LIMIT_LOGIN: '100000000/60' };
+  const nodeArguments = asked.profile === null ? undefined : ['--cpu-prof', `--cpu-prof-dir=${asked.profile}`, '--enable-source-maps'];
+  const starts: Record<string, () => Promise<Target>> = {
+    product: async () =>
+      startProduct({ databaseUrl: await server.create('bench_product'), processors, log, env, ...(nodeArguments && { nodeArguments }) }),
+    ceiling: async () => startCeiling({ databaseUrl: await server.create('bench_ceiling'), processors, log }),
+    'oidc-provider': async () => startOidcProvider({ databaseUrl: await server.create('bench_oidc_provider'), processors, log }),
+  };
+  const targets: Target[] = [];
+  for (const name of asked.only) {
+    const start = starts[name];
+    if (!start) throw new Error(`there is no target ${name}`);
+    const target = await start();
+    endings.push(() => target.stop());
+    targets.push(target);
+  }
+
+  const about = machine(server.version);
+  console.log(Object.entries(about).map(([name, value]) => `${name}: ${value}`).join('\n')); // prettier-ignore
+  const measured: ScenarioResult[] = [];
+  for (const scenario of asked.scenarios) {
+    console.error(`... ${scenario.title}`);
+    measured.push(await measureScenario(scenario, targets, asked.plan, server.pid));
+  }
+  console.log(`\n${reportText(measured)}`);
+  const product = targets.find((target) => target.name === 'product');
+  const logins = asked.logins && product ? await measureLogins(product, asked.plan) : null;
+  if (logins) console.log(logins.text);
+  const file = asked.json ?? join(results, 'latest.json');
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify({ machine: about, plan: asked.plan, scenarios: measured, logins }, null, 2)}\n`);
+  console.log(`written to ${file}`);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void endAll().then(() => process.exit(1)));
+main()
+  .catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  })
+  .finally(() => endAll())
+  .finally(() => process.exit());

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
+import { readConfig } from '../../src/config.js';
+import { defaultContext } from '../../src/core/bootstrap.js';
+import type { Context } from '../../src/core/context.js';
+import { startSession } from '../../src/core/sessions.js';
+import { insertApiResource } from '../../src/db/tables/api_resources.js';
+import { insertClientGrant } from '../../src/db/tables/client_grants.js';
+import { insertClient } from '../../src/db/tables/clients.js';
+import { insertPermission } from '../../src/db/tables/permissions.js';
+import { insertUser } from '../../src/db/tables/users.js';
+import { digest } from '../../src/lib/digest.js';
+import { uuidv7 } from '../../src/lib/random.js';
+import { createDeps, prepareDatabase } from '../../src/service.js';
+import { endProcess, fixtures, freePort, startProcess, type Started, type Target } from './target.js';
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+const stamp = (ctx: Context) => {
+  const now = ctx.clock.now();
+  return { id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+};
+
+/** The limit that an operator gives a busy client; high enough never to be met here, and counted all the same. */
+const token_rate_limit = 100_000_000;
+
+async function seed(ctx: Context): Promise<string> {
+  const base = { ...stamp(ctx), redirect_uris: [fixtures.redirect_uri], token_rate_limit };
+  await insertClient(ctx.scope, {
+    ...base,
+    id: fixtures.client.id,
+    name: 'Bench',
+    application_type: 'web',
+    grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
+    token_endpoint_auth_method: 'client_secret_basic',
+    secret_digest: digest(fixtures.client.secret),
+  });
+  await insertClient(ctx.scope, {
+    ...base,
+    id: fixtures.publicClient.id,
+    name: 'Bench in the browser',
+    application_type: 'spa',
+    grant_types: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_method: 'none',
+    require_pkce: true,
+  });
+  for (const token_format of ['jwt', 'opaque'] as const) {
+    const resource = await insertApiResource(ctx.scope, {
+      ...stamp(ctx),
+      identifier: fixtures.resources[token_format],
+      name: token_format,
+      token_format,
+      access_token_lifetime: 3600,
+    });
+    for (const name of ['read', 'write']) await insertPermission(ctx.scope, { ...stamp(ctx), api_resource_id: resource.id, name });
+    const grant = { client_id: fixtures.client.id, api_resource_id: resource.id, scopes: ['read', 'write'] };
+    await insertClientGrant(ctx.scope, { ...stamp(ctx), ...grant });
+  }
+  const email = 'bench@example.com';
+  const user = await insertUser(ctx.scope, {
+    ...stamp(ctx),
+    email,
+    email_key: email,
+    email_verified: true,
+    first_name: 'Grace',
+    last_name: 'Hopper',
+    password_hash: await ctx.passwords.hash('a password of the bench'),
+  });
+  return user.id;
+}
+
+/** The service itself, further open to the bench: its context, and how long it took to start. */
+export type Product = Target & { readonly ctx: Context; readonly started: Started };
+
+/** Starts the built service in its ordinary configuration: logging, limits, headers and validation on. */
+export async function startProduct(options: {
+  databaseUrl: string;
+  processors: string;
+  log: number;
+  env?: Record<string, string>;
+  nodeArguments?: readonly string[];
+}): Promise<Product> {
+  const port = await freePort();
+  const secretKey = randomBytes(32).toString('base64');
+  const env = { PORT: String(port), DATABASE_URL: options.databaseUrl, SECRET_KEY: secretKey, ...options.env };
+  const config = readConfig(env);
+  const deps = createDeps(config, pino({ level: 'warn' }), { url: options.databaseUrl, directUrl: options.databaseUrl, secretKey });
+  await prepareDatabase(deps, options.databaseUrl);
+  const ctx = await defaultContext(deps);
+  const user_id = await seed(ctx);
+  const readyUrl = `http://127.0.0.1:${port}/readyz`;
+  const started = await startProcess([process.execPath, ...(options.nodeArguments ?? ['--enable-source-maps']), main], {
+    processors: options.processors,
+    env,
+    readyUrl,
+    log: options.log,
+  });
+  return {
+    ...fixtures,
+    name: 'product',
+    pid: started.pid,
+    port,
+    ctx,
+    started,
+    paths: {
+      token: '/oauth/token',
+      introspect: '/oauth/introspect',
+      authorize: '/oauth/authorize',
+      userinfo: '/oauth/userinfo',
+      jwks: '/.well-known/jwks.json',
+      discovery: '/.well-known/openid-configuration',
+    },
+    async session() {
+      const { token } = await startSession(ctx, { user_id, amr: ['pwd'], ip_address: '127.0.0.1', user_agent: 'bench' });
+      return `session=${token}`;
+    },
+    async stop() {
+      await endProcess(started.process);
+      await deps.fetch.close();
+      await deps.knex.destroy();
+    },
+  };
+}
