@@ -54,7 +54,7 @@ const locale = /^en\b/.test(navigator.language) ? navigator.language : 'en-GB';
 const formats = {
   date: new Intl.DateTimeFormat(locale, { dateStyle: 'long' }),
   time: new Intl.DateTimeFormat(locale, { timeStyle: 'short' }),
-  both: new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short' }),
+  both: new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }),
 };
 for (const time of document.querySelectorAll('time[datetime]')) {
   const at = new Date(time.dateTime);
