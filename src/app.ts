@@ -13,6 +13,8 @@ import { renderErrors } from './http/render-errors.js';
 import { requestId } from './http/request-id.js';
 import { createAssets } from './http/static.js';
 import type { Web } from './http/web.js';
+import { registry } from './management/resources/index.js';
+import { managementRouter } from './management/router.js';
 import { metadataRouter, oauthRouter } from './oauth/router.js';
 import { mailboxRouter } from './outbox/mailbox.js';
 
@@ -49,6 +51,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(accountRouter(web));
   app.use(dashboardRouter(web));
   app.use(mailboxRouter(web));
+  app.use('/api', managementRouter(web, registry));
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   app.use(renderErrors(web));

@@ -70,6 +70,8 @@ export type ApiErrorObject = {
   readonly title: string;
   readonly detail: string;
   readonly source?: { readonly pointer: string } | { readonly parameter: string } | { readonly header: string };
+  /** `type` identifies the kind of problem beyond its code. */
+  readonly links?: { readonly type: string };
   readonly meta?: Readonly<Record<string, unknown>>;
 };
 

@@ -22,7 +22,8 @@ export function baseUrlOf(config: Pick<Config, 'baseUrl'>, row: Pick<Environment
   return `${url.protocol}//${row.slug}.${url.host}`;
 }
 
-async function complete(deps: Pick<Deps, 'config' | 'knex'>, row: EnvironmentRow): Promise<Environment> {
+/** The row with what follows from BASE_URL and the domains. */
+export async function completeEnvironment(deps: Pick<Deps, 'config' | 'knex'>, row: EnvironmentRow): Promise<Environment> {
   const domains = await listVerifiedDomains(deps.knex, row.id);
   const base_url = baseUrlOf(deps.config, row);
   const primary = domains.find((domain) => domain.is_primary);
@@ -35,7 +36,7 @@ async function complete(deps: Pick<Deps, 'config' | 'knex'>, row: EnvironmentRow
 export async function findEnvironmentById(deps: Deps, id: string): Promise<Environment | null> {
   return deps.cache.get(id, 'environments', id, async () => {
     const row = await findEnvironment(deps.knex, id);
-    return row && complete(deps, row);
+    return row && completeEnvironment(deps, row);
   });
 }
 

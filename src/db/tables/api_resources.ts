@@ -1,4 +1,4 @@
-import { insert, table, type Scope } from '../scope.js';
+import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `api_resources`; `identifier` is the `resource` parameter and the `aud` of its tokens (RFC 8707). */
 export type ApiResourceRow = {
@@ -22,4 +22,20 @@ export async function findApiResourceByIdentifier(scope: Scope, identifier: stri
 /** Stores a resource. */
 export async function insertApiResource(scope: Scope, row: Partial<ApiResourceRow>): Promise<ApiResourceRow> {
   return insert<ApiResourceRow>(scope, 'api_resources', row);
+}
+
+/** The resource of the id, or null. */
+export async function findApiResource(scope: Scope, id: string): Promise<ApiResourceRow | null> {
+  return (await table<ApiResourceRow>(scope, 'api_resources').where({ id }).first()) ?? null;
+}
+
+/** Changes a resource and returns it, or null when there is no such resource. */
+export async function updateApiResource(scope: Scope, id: string, changes: Partial<ApiResourceRow>): Promise<ApiResourceRow | null> {
+  return update<ApiResourceRow>(scope, 'api_resources', { id }, changes);
+}
+
+/** Deletes a resource with its permissions, grants and opaque tokens. */
+export async function deleteApiResource(scope: Scope, row: Pick<ApiResourceRow, 'id' | 'identifier'>): Promise<void> {
+  await remove<ApiResourceRow>(scope, 'api_resources', { id: row.id });
+  await remove<{ audience: string }>(scope, 'access_tokens', { audience: row.identifier });
 }

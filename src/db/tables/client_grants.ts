@@ -1,4 +1,4 @@
-import { insert, table, update, type Scope } from '../scope.js';
+import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `client_grants`: which scopes of a resource a client may have for itself. */
 export type ClientGrantRow = {
@@ -25,4 +25,21 @@ export async function insertClientGrant(scope: Scope, row: Partial<ClientGrantRo
 /** Changes a grant and returns it, or null when there is no such grant. */
 export async function updateClientGrant(scope: Scope, id: string, changes: Partial<ClientGrantRow>): Promise<ClientGrantRow | null> {
   return update<ClientGrantRow>(scope, 'client_grants', { id }, changes);
+}
+
+/** Deletes a grant. */
+export async function deleteClientGrant(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<ClientGrantRow>(scope, 'client_grants', { id })) > 0;
+}
+
+/** What the client was granted of the resource of an identifier. */
+export async function listGrantedScopes(scope: Scope, client_id: string, identifier: string): Promise<string[]> {
+  const rows = (await table(scope, 'client_grants')
+    .where('client_grants.client_id' as never, client_id)
+    .join('api_resources as r', (on) =>
+      on.on('r.environment_id', 'client_grants.environment_id').andOn('r.id', 'client_grants.api_resource_id'),
+    )
+    .where('r.identifier' as never, identifier)
+    .select('client_grants.scopes as scopes')) as unknown as { scopes: string[] }[];
+  return rows.flatMap((row) => row.scopes);
 }

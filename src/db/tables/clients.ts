@@ -1,5 +1,5 @@
 import type { JWK } from 'jose';
-import { insert, table, update, type Scope } from '../scope.js';
+import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
@@ -71,4 +71,9 @@ export async function listAllowedOrigins(scope: Scope): Promise<string[]> {
     .whereRaw('cardinality(allowed_origins) > 0')
     .select(scope.knex.raw('distinct unnest(allowed_origins) as origin'))) as { origin: string }[];
   return rows.map((row) => row.origin);
+}
+
+/** Deletes a client, its grants and consents. */
+export async function deleteClient(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<ClientRow>(scope, 'clients', { id })) > 0;
 }

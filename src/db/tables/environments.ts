@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Scope } from '../scope.js';
 
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
@@ -47,4 +48,32 @@ export async function listEnvironments(knex: Knex): Promise<EnvironmentRow[]> {
 export async function insertEnvironment(knex: Knex, row: Partial<EnvironmentRow>): Promise<EnvironmentRow> {
   const [stored] = await knex<EnvironmentRow>('environments').insert(row).returning('*');
   return stored as EnvironmentRow;
+}
+
+/** An environment with the domain that its issuer is made of. */
+export type ListedEnvironmentRow = EnvironmentRow & { primary_domain: string | null };
+
+/** The environments that a scope may see: its own, and from the default one all. */
+export function visibleEnvironments(scope: Scope): Knex.QueryBuilder {
+  const { knex, environment_id } = scope;
+  const rows = `(select e.*, (select d.domain from custom_domains d where d.environment_id = e.id and d.is_primary and d.status = 'verified') as primary_domain
+    from environments e where e.id = ? or exists (select 1 from environments o where o.id = ? and o.is_default)) as environments`;
+  return knex.from(knex.raw(rows, [environment_id, environment_id]) as unknown as string) as unknown as Knex.QueryBuilder;
+}
+
+/** Changes an environment and returns it, or null when there is no such environment. */
+export async function updateEnvironment(scope: Scope, id: string, changes: Partial<EnvironmentRow>): Promise<EnvironmentRow | null> {
+  scope.touched.add('environments');
+  const { knex } = scope;
+  const [row] = await knex('environments')
+    .where({ id })
+    .update({ ...changes, version: knex.raw('version + 1') })
+    .returning('*');
+  return (row as EnvironmentRow | undefined) ?? null;
+}
+
+/** Deletes an environment with everything in it. */
+export async function deleteEnvironment(scope: Scope, id: string): Promise<void> {
+  scope.touched.add('environments');
+  await scope.knex('environments').where({ id }).delete();
 }

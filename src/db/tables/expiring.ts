@@ -18,6 +18,8 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'passcodes', column: 'created_at', keepSeconds: 2 * day },
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
+  { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
+  { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 

@@ -1,4 +1,4 @@
-import { insert, table, type Scope } from '../scope.js';
+import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `permissions`; `name` is the scope of its API resource. */
 export type PermissionRow = {
@@ -36,4 +36,14 @@ export async function listPermissionNamesOfUser(scope: Scope, user_id: string, i
     .distinct('p.name')
     .orderBy('p.name');
   return (rows as { name: string }[]).map((row) => row.name);
+}
+
+/** Changes a permission and returns it, or null when there is no such permission. */
+export async function updatePermission(scope: Scope, id: string, changes: Partial<PermissionRow>): Promise<PermissionRow | null> {
+  return update<PermissionRow>(scope, 'permissions', { id }, changes);
+}
+
+/** Deletes a permission; roles lose it. */
+export async function deletePermission(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<PermissionRow>(scope, 'permissions', { id })) > 0;
 }

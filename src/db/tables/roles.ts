@@ -1,4 +1,4 @@
-import { insert, table, type Scope } from '../scope.js';
+import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `roles`. */
 export type RoleRow = {
@@ -67,4 +67,86 @@ export async function listRoleNamesOfUser(scope: Scope, user_id: string): Promis
     .orderBy('r.name')
     .select('r.name');
   return (rows as { name: string }[]).map((row) => row.name);
+}
+
+/** Changes a role and returns it, or null when there is no such role. */
+export async function updateRole(scope: Scope, id: string, changes: Partial<RoleRow>): Promise<RoleRow | null> {
+  return update<RoleRow>(scope, 'roles', { id }, changes);
+}
+
+/** Deletes a role. */
+export async function deleteRole(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<RoleRow>(scope, 'roles', { id })) > 0;
+}
+
+/** The role held until the transaction ends, so that two transactions can't both count its holders and then take one away. */
+export async function lockRole(scope: Scope, name: string): Promise<RoleRow | null> {
+  return (await table<RoleRow>(scope, 'roles').where({ name }).forUpdate().first()) ?? null;
+}
+
+/** Takes permissions from the role. */
+export async function removeRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
+  await table(scope, 'role_permissions')
+    .where({ role_id } as never)
+    .whereIn('permission_id' as never, [...permission_ids])
+    .delete();
+}
+
+/** Takes roles from the user. */
+export async function removeUserRoles(scope: Scope, user_id: string, role_ids: readonly string[]): Promise<void> {
+  await table(scope, 'user_roles')
+    .where({ user_id } as never)
+    .whereIn('role_id' as never, [...role_ids])
+    .delete();
+}
+
+/** Ids of the user's roles. */
+export async function listRoleIdsOfUser(scope: Scope, user_id: string): Promise<string[]> {
+  return (await table(scope, 'user_roles')
+    .where({ user_id } as never)
+    .pluck('role_id')) as string[];
+}
+
+/** Ids of the role's permissions. */
+export async function listPermissionIdsOfRole(scope: Scope, role_id: string): Promise<string[]> {
+  return (await table(scope, 'role_permissions')
+    .where({ role_id } as never)
+    .pluck('permission_id')) as string[];
+}
+
+/** Names of the roles' permissions, of all API resources or of the one given. */
+export async function listPermissionNamesOfRoles(scope: Scope, role_ids: readonly string[], identifier?: string): Promise<string[]> {
+  const query = table<{ name: string }>(scope, 'role_permissions')
+    .whereIn('role_permissions.role_id' as never, [...role_ids])
+    .join('permissions as p', (on) =>
+      on.on('p.environment_id', 'role_permissions.environment_id').andOn('p.id', 'role_permissions.permission_id'),
+    )
+    .join('api_resources as r', (on) => on.on('r.environment_id', 'p.environment_id').andOn('r.id', 'p.api_resource_id'));
+  if (identifier !== undefined) void query.where('r.identifier' as never, identifier);
+  return (await query.distinct('p.name').orderBy('p.name').pluck('p.name')) as string[];
+}
+
+/** How many users of the status hold the role, without the one given. */
+export async function countRoleHolders(
+  scope: Scope,
+  role_id: string,
+  options: { status?: 'active'; except?: string } = {},
+): Promise<number> {
+  const query = table(scope, 'user_roles')
+    .where('user_roles.role_id' as never, role_id)
+    .join('users as u', (on) => on.on('u.environment_id', 'user_roles.environment_id').andOn('u.id', 'user_roles.user_id'));
+  if (options.status) void query.where('u.status' as never, options.status);
+  if (options.except !== undefined) void query.whereNot('u.id' as never, options.except);
+  const rows = (await query.count('* as count')) as unknown as { count: string }[];
+  return Number(rows[0]?.count ?? 0);
+}
+
+/** Counts the version of a role or user up: what it links to has changed. */
+export async function touchRecord<Row extends { id: string; updated_at: Date }>(
+  scope: Scope,
+  name: 'roles' | 'users',
+  id: string,
+  at: Date,
+): Promise<Row | null> {
+  return update<Row>(scope, name, { id } as Partial<Row>, { updated_at: at } as Partial<Row>);
 }

@@ -1,4 +1,4 @@
-import { insert, run, table, update, type Scope } from '../scope.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
 
 /** The `address` claim (OIDC Core 5.1.1). */
 export type UserAddress = {
@@ -81,6 +81,11 @@ export async function insertUserIfNew(scope: Scope, row: Partial<UserRow>): Prom
 /** Changes a user and returns it, or null when there is no such user. */
 export async function updateUser(scope: Scope, id: string, changes: Partial<UserRow>): Promise<UserRow | null> {
   return update<UserRow>(scope, 'users', { id }, changes);
+}
+
+/** Deletes a user and everything that hangs on it. */
+export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<UserRow>(scope, 'users', { id })) > 0;
 }
 
 /** Notes a login: the count goes up, the lock ends. */

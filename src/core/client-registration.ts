@@ -1,0 +1,106 @@
+import { listGrantedScopes } from '../db/tables/client_grants.js';
+import { deleteClient, insertClient, updateClient, type ClientRow } from '../db/tables/clients.js';
+import { digest } from '../lib/digest.js';
+import { randomToken, uuidv7 } from '../lib/random.js';
+import { refuseEscalation, type Actor } from './actor.js';
+import { previousAttributes } from './changes.js';
+import { clientProblems, withDefaults, type ClientInput } from './client-rules.js';
+import type { Context } from './context.js';
+import { clientData } from './events/data.js';
+import { emit } from './events/emit.js';
+import { Refusal, refuseIfAny } from './refusal.js';
+
+const previousSecretLifetimeMs = 86_400_000;
+
+const isPublic = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) => client.token_endpoint_auth_method === 'none';
+
+const secretColumns = (secret: string, now: Date) => ({
+  secret_digest: digest(secret),
+  secret_hint: secret.slice(-4),
+  secret_rotated_at: now,
+});
+
+/** What a stored client has where neither input nor defaults say anything: only what the rules look at. */
+const blank = { redirect_uris: [], post_logout_redirect_uris: [], allowed_origins: [], require_pkce: false, backchannel_logout_uri: null };
+
+/**
+ * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
+ * @throws {Refusal} 422
+ */
+export async function registerClient(tx: Context, input: ClientInput): Promise<{ client: ClientRow; client_secret: string | null }> {
+  const wanted = withDefaults(input);
+  refuseIfAny(clientProblems({ ...blank, ...wanted } as ClientRow, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  const now = tx.clock.now();
+  const client_secret = wanted.token_endpoint_auth_method === 'none' ? null : randomToken('cs_');
+  const secret = client_secret === null ? {} : secretColumns(client_secret, now);
+  const client = await insertClient(tx.scope, { ...wanted, ...secret, id: uuidv7(now.getTime()), created_at: now, updated_at: now });
+  await emit(tx, 'client.registered', clientData(client));
+  return { client, client_secret };
+}
+
+async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Promise<void> {
+  const shown = ({
+    secret_digest: _1,
+    previous_secret_digest: _2,
+    registration_token_digest: _3,
+    version: _4,
+    last_used_at: _5,
+    ...rest
+  }: ClientRow) => ({ ...rest });
+  const previous_attributes = previousAttributes(shown(before), shown(after));
+  for (const [name, value] of Object.entries(previous_attributes))
+    if (value instanceof Date) previous_attributes[name] = value.toISOString();
+  if (Object.keys(previous_attributes).length > 0) await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
+}
+
+/** Changes a client; one that becomes public loses its secret. Emits `client.updated`. @throws {Refusal} 422 */
+export async function changeClient(tx: Context, client: ClientRow, input: ClientInput): Promise<ClientRow> {
+  const forced = (input.token_endpoint_auth_method ?? client.token_endpoint_auth_method) === 'none' && input.require_pkce === undefined;
+  const wanted: ClientInput = forced ? { ...input, require_pkce: true } : input;
+  const next = { ...client, ...wanted };
+  refuseIfAny(clientProblems(next, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  const secret = isPublic(next)
+    ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
+    : {};
+  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, updated_at: tx.clock.now() });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
+  await emitUpdated(tx, client, changed);
+  return changed;
+}
+
+/**
+ * Makes a new secret; the one until now works for another 24 hours, any older one no more. Whoever rotates a secret can act as the
+ * client, so it takes the Management permissions that the client holds.
+ * @throws {Refusal} 403 `scope_escalation`, 409 for a public client
+ */
+export async function rotateClientSecret(
+  tx: Context,
+  actor: Actor,
+  client: ClientRow,
+): Promise<{ client: ClientRow; client_secret: string }> {
+  if (isPublic(client)) throw new Refusal({ status: 409, code: 'public_client', detail: 'A public client has no secret.' });
+  refuseEscalation(actor, await listGrantedScopes(tx.scope, client.id, tx.environment.management_audience));
+  const now = tx.clock.now();
+  const client_secret = randomToken('cs_');
+  const changed = await updateClient(tx.scope, client.id, {
+    ...secretColumns(client_secret, now),
+    previous_secret_digest: client.secret_digest,
+    previous_secret_expires_at: client.secret_digest && new Date(now.getTime() + previousSecretLifetimeMs),
+    updated_at: now,
+  });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
+  const previous_attributes = { secret_rotated_at: client.secret_rotated_at?.toISOString() ?? null };
+  await emit(tx, 'client.updated', { ...clientData(changed), previous_attributes });
+  return { client: changed, client_secret };
+}
+
+/** Deletes a client with its grants and consents; its tokens stop working at once. @throws {Refusal} 409 for the configured one */
+export async function removeClient(tx: Context, client: ClientRow): Promise<void> {
+  if (client.is_system)
+    throw new Refusal({
+      status: 409,
+      code: 'system_record',
+      detail: 'This client comes with the service and can not be deleted; disable it instead.',
+    });
+  await deleteClient(tx.scope, client.id);
+}

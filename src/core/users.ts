@@ -1,0 +1,236 @@
+import {
+  addUserRoles,
+  listPermissionNamesOfRoles,
+  listRoleIdsOfUser,
+  listRoleNamesOfUser,
+  removeUserRoles,
+  touchRecord,
+  type RoleRow,
+} from '../db/tables/roles.js';
+import { deleteUser, insertUser, updateUser, type UserRow } from '../db/tables/users.js';
+import { normalizeEmail } from '../lib/email-address.js';
+import { uuidv7 } from '../lib/random.js';
+import { refuseEscalation, type Actor } from './actor.js';
+import { refuseLastAdministrator } from './administrators.js';
+import { previousAttributes } from './changes.js';
+import type { Context } from './context.js';
+import { giveDefaultRoles } from './default-roles.js';
+import { userData } from './events/data.js';
+import { emit } from './events/emit.js';
+import { acceptsPasswordHash, passwordProblems } from './passwords.js';
+import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from './refusal.js';
+import { endSessions } from './sessions.js';
+
+/** What an administrator may set on a user. `password` is plain and only ever hashed; `password_hash` comes from another system. */
+export type UserInput = Partial<
+  Pick<
+    UserRow,
+    | 'email' | 'email_verified' | 'first_name' | 'last_name' | 'middle_name' | 'nickname' | 'preferred_username' | 'profile' | 'picture' | 'website'
+    | 'gender' | 'birthdate' | 'zoneinfo' | 'locale' | 'phone_number' | 'phone_number_verified' | 'address' | 'external_id' | 'metadata'
+  >
+> & { password?: string; password_hash?: string }; // prettier-ignore
+
+const duplicates = {
+  users_email: { attribute: 'email', detail: 'There is a user with this address already.' },
+  users_external_id: { attribute: 'external_id', detail: 'There is a user with this external id already.' },
+};
+
+const passwordTexts: Readonly<Record<string, string>> = {
+  password_too_short: 'The password is too short.',
+  password_too_long: 'The password is longer than 128 characters.',
+  password_common: 'The password is among the most common ones.',
+  password_contains_email: 'The password is made of the email address.',
+  password_contains_name: 'The password is made of the name.',
+};
+
+/**
+ * The hash to store for a password that somebody else sets, or for one imported; undefined when the input has neither. Costs a hash: call it
+ * outside the transaction. @throws {Refusal} 422
+ */
+export async function hashOf(ctx: Context, input: UserInput, current: UserRow | null): Promise<string | undefined> {
+  const { password, password_hash } = input;
+  if (password !== undefined && password_hash !== undefined) {
+    throw new Refusal({
+      status: 422,
+      code: 'invalid_value',
+      detail: 'Give a password or a password_hash, not both.',
+      attribute: 'password_hash',
+    });
+  }
+  if (password_hash !== undefined) {
+    if (acceptsPasswordHash(password_hash)) return password_hash;
+    const detail = 'The hash must be argon2 in PHC form or bcrypt, at a cost that can be borne.';
+    throw new Refusal({ status: 422, code: 'unsupported_password_hash', detail, attribute: 'password_hash' });
+  }
+  if (password === undefined) return undefined;
+  const owner = { ...current, ...input };
+  const problems = passwordProblems(password, {
+    email: owner.email ?? null,
+    first_name: owner.first_name ?? null,
+    last_name: owner.last_name ?? null,
+    min_length: ctx.environment.password_min_length,
+  });
+  refuseIfAny(
+    problems.map((code): Problem => ({
+      status: 422,
+      code,
+      detail: passwordTexts[code] ?? 'The password can not be used.',
+      attribute: 'password',
+    })),
+  );
+  return ctx.passwords.hash(password);
+}
+
+/** The columns of the input; the address with its key. @throws {Refusal} 422 */
+function columnsOf(input: UserInput): Partial<UserRow> {
+  const { password: _password, password_hash: _hash, email, ...rest } = input;
+  if (email === undefined) return rest;
+  const address = normalizeEmail(email);
+  if (!address)
+    throw new Refusal({
+      status: 422,
+      code: 'invalid_email',
+      detail: 'This is not an email address that mail can be sent to.',
+      attribute: 'email',
+    });
+  return { ...rest, ...address };
+}
+
+/** Refuses to hand out roles whose Management permissions the actor doesn't hold. */
+async function refuseRoles(tx: Context, actor: Actor, roles: readonly RoleRow[]): Promise<void> {
+  const ids = roles.map((role) => role.id);
+  refuseEscalation(actor, await listPermissionNamesOfRoles(tx.scope, ids, tx.environment.management_audience), { relationship: 'roles' });
+}
+
+/** Refuses to take over an account that may do more than the actor. */
+async function refuseTakeover(tx: Context, actor: Actor, user: UserRow, attribute: string): Promise<void> {
+  const ids = await listRoleIdsOfUser(tx.scope, user.id);
+  refuseEscalation(actor, await listPermissionNamesOfRoles(tx.scope, ids, tx.environment.management_audience), { attribute });
+}
+
+const createdBy = ({ actor_kind, actor_id }: Actor) => ({ actor_kind, actor_id });
+
+/**
+ * Makes a user with the given roles and the default ones; emits `user.created`. `hash` comes from {@link hashOf}.
+ * @throws {Refusal} 403 `scope_escalation`, 409, 422
+ */
+export async function createUser(
+  tx: Context,
+  actor: Actor,
+  input: UserInput,
+  hash: string | undefined,
+  roles: readonly RoleRow[],
+): Promise<UserRow> {
+  const now = tx.clock.now();
+  await refuseRoles(tx, actor, roles);
+  const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now };
+  const user = await refuseDuplicates(duplicates, async () =>
+    insertUser(tx.scope, { ...columnsOf(input), ...password, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
+  );
+  await addUserRoles(tx.scope, user.id, roles.map((role) => role.id)); // prettier-ignore
+  await emit(tx, 'user.created', { ...userData(user, await giveDefaultRoles(tx, user.id)), created_by: createdBy(actor) });
+  return user;
+}
+
+/**
+ * Changes a user. A new password ends the sessions and is announced as `user.password_reset`; everything else as `user.updated`.
+ * @throws {Refusal} 403 `scope_escalation`, 409, 422
+ */
+export async function changeUser(tx: Context, actor: Actor, user: UserRow, input: UserInput, hash: string | undefined): Promise<UserRow> {
+  const columns = columnsOf(input);
+  if (hash !== undefined) await refuseTakeover(tx, actor, user, input.password === undefined ? 'password_hash' : 'password');
+  if (columns.email_key !== undefined && columns.email_key !== user.email_key) await refuseTakeover(tx, actor, user, 'email');
+  const now = tx.clock.now();
+  const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now, failed_login_count: 0, locked_until: null };
+  const changed = await refuseDuplicates(duplicates, async () =>
+    updateUser(tx.scope, user.id, { ...columns, ...password, updated_at: now }),
+  );
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such user.' });
+  if (hash !== undefined) {
+    const { id, first_name, last_name, email } = changed;
+    await endSessions(tx, { user_id: id }, 'password_reset');
+    const data = {
+      id,
+      first_name,
+      last_name,
+      email,
+      sessions_revoked: true,
+      changed_at: now.toISOString(),
+      initiated_by: 'admin' as const,
+    };
+    await emit(tx, 'user.password_reset', data);
+  }
+  await emitUpdated(tx, user, changed);
+  return changed;
+}
+
+/** Attributes that make `user.updated` worth sending beside those that the event itself shows. */
+const profile = [
+  'middle_name', 'nickname', 'preferred_username', 'profile', 'website', 'gender', 'birthdate', 'zoneinfo', 'phone_number', 'phone_number_verified', 'address',
+] as const; // prettier-ignore
+
+async function emitUpdated(tx: Context, before: UserRow, after: UserRow, rolesBefore?: readonly string[]): Promise<void> {
+  const roles = await listRoleNamesOfUser(tx.scope, after.id);
+  const shown = (user: UserRow, names: readonly string[]) => ({
+    ...Object.fromEntries(profile.map((name) => [name, user[name]])),
+    ...userData(user, names),
+  });
+  const previous_attributes = previousAttributes(shown(before, rolesBefore ?? roles), shown(after, roles));
+  if (Object.keys(previous_attributes).length > 0) await emit(tx, 'user.updated', { ...userData(after, roles), previous_attributes });
+}
+
+/** Deletes a user; nobody deletes themselves or the last administrator. @throws {Refusal} 409 */
+export async function removeUser(tx: Context, actor: Actor, user: UserRow): Promise<void> {
+  refuseSelf(actor, user, 'delete');
+  await refuseLastAdministrator(tx, user.id);
+  await endSessions(tx, { user_id: user.id }, 'revoked');
+  await deleteUser(tx.scope, user.id);
+}
+
+function refuseSelf(actor: Actor, user: UserRow, verb: string): void {
+  if (actor.actor_kind === 'user' && actor.actor_id === user.id) {
+    throw new Refusal({ status: 409, code: 'own_account', detail: `You can not ${verb} your own account.` });
+  }
+}
+
+/** Blocks a user and ends the sessions with all that was issued in them. @throws {Refusal} 409 */
+export async function blockUser(tx: Context, actor: Actor, user: UserRow): Promise<UserRow> {
+  if (user.status === 'blocked') throw invalidTransition('The user is blocked already.');
+  refuseSelf(actor, user, 'block');
+  await refuseLastAdministrator(tx, user.id);
+  await endSessions(tx, { user_id: user.id }, 'user_blocked');
+  return setStatus(tx, user, 'blocked');
+}
+
+/** Lets a blocked user in again. @throws {Refusal} 409 */
+export async function unblockUser(tx: Context, user: UserRow): Promise<UserRow> {
+  if (user.status === 'active') throw invalidTransition('The user is not blocked.');
+  return setStatus(tx, user, 'active');
+}
+
+async function setStatus(tx: Context, user: UserRow, status: UserRow['status']): Promise<UserRow> {
+  const changed = (await updateUser(tx.scope, user.id, { status, updated_at: tx.clock.now() })) ?? user;
+  await emitUpdated(tx, user, changed);
+  return changed;
+}
+
+/** Gives and takes roles; `user.updated` tells what they were. @throws {Refusal} 403 `scope_escalation`, 409 `last_administrator` */
+export async function changeUserRoles(
+  tx: Context,
+  actor: Actor,
+  user: UserRow,
+  change: { add: readonly RoleRow[]; remove: readonly RoleRow[] },
+): Promise<UserRow> {
+  const held = new Set(await listRoleIdsOfUser(tx.scope, user.id));
+  const added = change.add.filter((role) => !held.has(role.id));
+  const removed = change.remove.filter((role) => held.has(role.id));
+  if (added.length === 0 && removed.length === 0) return user;
+  const before = await listRoleNamesOfUser(tx.scope, user.id);
+  await refuseRoles(tx, actor, added);
+  if (removed.some((role) => role.is_system)) await refuseLastAdministrator(tx, user.id);
+  await addUserRoles(tx.scope, user.id, added.map((role) => role.id)); // prettier-ignore
+  await removeUserRoles(tx.scope, user.id, removed.map((role) => role.id)); // prettier-ignore
+  const changed = (await touchRecord<UserRow>(tx.scope, 'users', user.id, tx.clock.now())) ?? user;
+  await emitUpdated(tx, user, changed, before);
+  return changed;
+}

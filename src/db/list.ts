@@ -1,0 +1,136 @@
+import type { Knex } from 'knex';
+import { table, type Scope } from './scope.js';
+
+/** Rows of one table as a list endpoint sees them: which table, which column is the id, and of which type. */
+export type Source = {
+  readonly table: string;
+  readonly key: string;
+  readonly keyType: 'uuid' | 'text';
+  /** The rows that the scope may see; left out for tables with an environment_id. */
+  readonly visible?: (scope: Scope) => Knex.QueryBuilder;
+};
+
+/** One column of an order. `expression` never yields null, lest rows fall out of every page. */
+export type SortKey = { readonly expression: string; readonly type: 'timestamptz' | 'text' | 'integer'; readonly descending: boolean };
+
+/** Where a page ends: the sort values of its last row as text, and its id. */
+export type Position = { readonly values: readonly string[]; readonly id: string };
+
+/** A condition that narrows a list. */
+export type Condition = (query: Knex.QueryBuilder, source: Source) => void;
+
+export type ListRequest = {
+  readonly conditions: readonly Condition[];
+  readonly sort: readonly SortKey[];
+  readonly size: number;
+  readonly after: Position | null;
+  readonly before: Position | null;
+};
+
+export type ListedRow = Record<string, unknown>;
+
+export type ListPage = {
+  readonly rows: readonly { readonly row: ListedRow; readonly position: Position }[];
+  /** Whether rows follow in the direction that was read. */
+  readonly more: boolean;
+};
+
+/** The rows of the source that the scope may see. */
+export function rowsOf(scope: Scope, source: Source): Knex.QueryBuilder {
+  return source.visible ? source.visible(scope) : (table<ListedRow>(scope, source.table) as unknown as Knex.QueryBuilder);
+}
+
+const operator = (descending: boolean) => (descending ? '<' : '>');
+
+/**
+ * Rows beyond a position. In one direction a row comparison does it, which an index on the same columns answers; mixed directions
+ * are spelled out column by column.
+ */
+function beyond(query: Knex.QueryBuilder, keys: readonly (SortKey & { readonly cast: string })[], values: readonly string[]): void {
+  const same = keys.every((key) => key.descending === keys[0]?.descending);
+  const placeholder = (key: { cast: string }) => `?::${key.cast}`;
+  if (same) {
+    const left = keys.map((key) => key.expression).join(', ');
+    void query.whereRaw(`(${left}) ${operator(keys[0]?.descending ?? false)} (${keys.map(placeholder).join(', ')})`, [...values]);
+    return;
+  }
+  const bindings: string[] = [];
+  const alternatives = keys.map((key, index) => {
+    const equal = keys.slice(0, index).map((earlier, at) => {
+      bindings.push(values[at] as string);
+      return `${earlier.expression} = ${placeholder(earlier)}`;
+    });
+    bindings.push(values[index] as string);
+    return `(${[...equal, `${key.expression} ${operator(key.descending)} ${placeholder(key)}`].join(' and ')})`;
+  });
+  void query.whereRaw(`(${alternatives.join(' or ')})`, bindings);
+}
+
+/**
+ * One page by keyset: it costs the same wherever it lies, and rows inserted meanwhile shift nothing. With `before` the page
+ * is read backwards and turned around.
+ */
+export async function listRows(scope: Scope, source: Source, request: ListRequest): Promise<ListPage> {
+  const backwards = request.before !== null && request.after === null;
+  const last = request.sort.at(-1);
+  const id = {
+    expression: `${source.table}.${source.key}`,
+    type: 'text' as const,
+    descending: last?.descending ?? true,
+    cast: source.keyType,
+  };
+  const keys = [...request.sort.map((key) => ({ ...key, cast: key.type as string })), id];
+  const turned = keys.map((key) => ({ ...key, descending: !key.descending }));
+  const query = rowsOf(scope, source);
+  for (const condition of request.conditions) condition(query, source);
+  if (request.after) beyond(query, keys, [...request.after.values, request.after.id]);
+  if (request.before) beyond(query, turned, [...request.before.values, request.before.id]);
+  const order = backwards ? turned : keys;
+  void query
+    .select(`${source.table}.*`)
+    .select(scope.knex.raw(`array[${keys.map((key) => `(${key.expression})::text`).join(', ')}] as cursor_values`))
+    .orderByRaw(order.map((key) => `${key.expression} ${key.descending ? 'desc' : 'asc'}`).join(', '))
+    .limit(request.size + 1);
+  const found = (await query) as (ListedRow & { cursor_values: string[] })[];
+  const more = found.length > request.size;
+  const page = found.slice(0, request.size);
+  if (backwards) page.reverse();
+  return {
+    more,
+    rows: page.map(({ cursor_values, ...row }) => ({
+      row,
+      position: { values: cursor_values.slice(0, -1), id: cursor_values.at(-1) as string },
+    })),
+  };
+}
+
+/** The rows of the given keys, in no particular order. `lock` holds them until the transaction ends. */
+export async function findRows(
+  scope: Scope,
+  source: Source,
+  column: string,
+  values: readonly string[],
+  lock = false,
+): Promise<ListedRow[]> {
+  if (values.length === 0) return [];
+  const query = rowsOf(scope, source)
+    .whereIn(`${source.table}.${column}`, [...values])
+    .select(`${source.table}.*`);
+  if (lock) void query.forUpdate();
+  return (await query) as ListedRow[];
+}
+
+/** A link table between two resources. */
+export type LinkTable = { readonly table: string; readonly near: string; readonly far: string };
+
+/** Which of the far rows hang on which of the near ones, in the order of the far ids. */
+export async function findLinks(scope: Scope, link: LinkTable, near: readonly string[]): Promise<{ near: string; far: string }[]> {
+  if (near.length === 0) return [];
+  return (await table<ListedRow>(scope, link.table)
+    .whereIn(`${link.table}.${link.near}` as never, [...near])
+    .orderBy(`${link.table}.${link.far}`)
+    .select({ near: `${link.table}.${link.near}`, far: `${link.table}.${link.far}` } as never)) as unknown as {
+    near: string;
+    far: string;
+  }[];
+}

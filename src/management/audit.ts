@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Refusal } from '../core/refusal.js';
+import { insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
+import { ApiError } from '../errors.js';
+import { uuidv7 } from '../lib/random.js';
+import type { Call } from './call.js';
+import type { Resource } from './resource.js';
+
+export type Changes = AuditLogRow['changes'];
+
+/** What a write was aimed at, and what became of it. */
+export type AuditEntry = {
+  readonly action: string;
+  readonly resource: Resource;
+  readonly target_id: string | null;
+  readonly target_display?: string | null;
+  readonly changes?: Changes;
+};
+
+const redacted = '[redacted]';
+const quiet = new Set(['updated_at', 'created_at']);
+
+/**
+ * What changed between two states of a record. Attributes that were sent but aren't shown (passwords, provider secrets) appear
+ * without their values.
+ */
+export function changesBetween(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+  sent: Iterable<string> = [],
+): Changes {
+  const changes: Changes = {};
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [old, now] = [before[name] ?? null, after[name] ?? null];
+    if (!quiet.has(name) && !isDeepStrictEqual(old, now)) changes[name] = [old, now];
+  }
+  for (const name of sent) if (!(name in after)) changes[name] = [redacted, redacted];
+  return changes;
+}
+
+async function append(call: Call, entry: AuditEntry, outcome: 'success' | 'denied', reason: string | null): Promise<void> {
+  const occurred_at = call.ctx.clock.now();
+  await insertAuditLog(call.ctx.scope, {
+    id: uuidv7(occurred_at.getTime()),
+    occurred_at,
+    action: `${entry.resource.type}.${entry.action}`,
+    outcome,
+    reason,
+    actor_kind: call.actor.actor_kind,
+    actor_id: call.actor.actor_id,
+    actor_display: call.actor.display,
+    actor_permissions: [...call.actor.permissions].sort(),
+    target_type: entry.resource.type,
+    target_id: entry.target_id,
+    target_display: entry.target_display ?? null,
+    changes: entry.changes ?? {},
+    ip_address: call.ip_address,
+    user_agent: call.user_agent?.slice(0, 512) ?? null,
+    request_id: call.request_id,
+    idempotency_key_digest: call.idempotency_key_digest ?? null,
+  });
+}
+
+/** Appends the entry of a write; `call` is that of its transaction, so that both are kept or neither. */
+export const recordWrite = (call: Call, entry: AuditEntry): Promise<void> => append(call, entry, 'success', null);
+
+/** Refusals for want of permission, as against a request that is wrong in itself. */
+const deniedCodes = new Set(['insufficient_scope', 'scope_escalation', 'operators_only', 'system_record']);
+
+function deniedCode(error: unknown): string | null {
+  const codes =
+    error instanceof ApiError ? error.errors.map((one) => one.code) : error instanceof Refusal ? error.problems.map((one) => one.code) : [];
+  return codes.find((code) => deniedCodes.has(code)) ?? null;
+}
+
+/** Runs `work`; a refusal for want of permission leaves an entry of its own, after the transaction is gone. */
+export async function recordDenial<T>(call: Call, entry: AuditEntry, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = deniedCode(error);
+    if (code !== null) await append(call, entry, 'denied', code);
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Request } from 'express';
+import type { Actor } from '../core/actor.js';
+import { apiResourceOf, clientGrantOf } from '../core/clients.js';
+import type { Context } from '../core/context.js';
+import { findActiveTokenWithUser, type ActiveToken } from '../core/tokens/access-token.js';
+import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
+import { OAuthError } from '../errors.js';
+import { bearerTokenOf } from '../http/authenticate-bearer.js';
+
+/** What the user or client of the token holds right now, whatever the token says. */
+async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {
+  const { management_audience } = ctx.environment;
+  if (token.user_id !== null) return listPermissionNamesOfUser(ctx.scope, token.user_id, management_audience);
+  const resource = await apiResourceOf(ctx, management_audience);
+  const grant = resource && (await clientGrantOf(ctx, token.client.id, resource));
+  return grant?.scopes ?? [];
+}
+
+/**
+ * Who sent the request: the access token must be good, and meant for this environment's Management API (RFC 6750, RFC 8707). The
+ * permissions are those of the token that are still held, so that a withdrawn one is refused at once.
+ * @throws {OAuthError} 401
+ */
+export async function authenticate(req: Request): Promise<{ actor: Actor; subject: string }> {
+  const { ctx } = req;
+  const found = await findActiveTokenWithUser(ctx, bearerTokenOf(req));
+  if (!found || found.token.audience !== ctx.environment.management_audience) throw OAuthError.invalid_token();
+  const { token, user } = found;
+  const held = new Set(await heldPermissions(ctx, token));
+  const permissions = new Set(token.scope.split(' ').filter((scope) => held.has(scope)));
+  const actor: Actor =
+    token.user_id === null
+      ? { actor_kind: 'client', actor_id: token.client.id, display: token.client.name, permissions }
+      : { actor_kind: 'user', actor_id: token.user_id, display: user?.email ?? token.user_id, permissions };
+  return { actor, subject: token.sub };
+}

@@ -1,0 +1,37 @@
+import type { Request, Response } from 'express';
+import express from 'express';
+import { refuse } from './problems.js';
+
+const read = express.raw({ type: () => true, limit: '2mb', inflate: false });
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const maxDepth = 32;
+
+/** Whether everything in the value can be stored as text: no NUL, no lone surrogate, no number beyond what JSON can say, bounded depth. */
+function isStorable(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth >= maxDepth) return false;
+  if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1));
+  return Object.entries(value).every(([key, item]) => key !== '__proto__' && isStorable(key) && isStorable(item, depth + 1));
+}
+
+/** The bytes of the body. @throws what body-parser throws: 413 beyond 2 MB, 400 for a wrong length */
+export async function readBody(req: Request, res: Response): Promise<Buffer> {
+  await new Promise<void>((resolve, reject) => read(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve())));
+  return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+}
+
+/** The JSON object that the bytes say. @throws {ApiError} 400 */
+export function parseDocument(bytes: Buffer): Record<string, unknown> {
+  const malformed = (detail: string) => refuse(400, 'malformed_document', detail, { pointer: '' });
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(bytes));
+  } catch {
+    throw malformed(bytes.length === 0 ? 'The request needs a body.' : 'The body is not valid JSON in UTF-8.');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('The body must be a JSON object.');
+  if (!isStorable(value)) throw malformed('The body holds text or numbers that can not be stored, or is nested too deeply.');
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,18 @@
+import type { Actor } from '../core/actor.js';
+import type { Context } from '../core/context.js';
+import type { Registry } from './resource.js';
+
+/** One use of the Management operations, by a request under /api or by a page of the dashboard. */
+export type Call = {
+  readonly ctx: Context;
+  readonly actor: Actor;
+  readonly registry: Registry;
+  readonly request_id: string;
+  readonly ip_address: string | null;
+  readonly user_agent: string | null;
+  /** Digest of the Idempotency-Key, for the audit log. */
+  readonly idempotency_key_digest?: Buffer | null;
+};
+
+/** The root of every link: `{base_url}/api` of the environment, never taken from the request. */
+export const apiRoot = (call: Pick<Call, 'ctx'>): string => `${call.ctx.environment.base_url}/api`;

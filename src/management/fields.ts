@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo } from '../db/conditions.js';
+import type { LinkTable, SortKey } from '../db/list.js';
+import type { Filter } from './resource.js';
+
+/** A time as the API writes it: ISO 8601 UTC with milliseconds. */
+export const time = z.iso.datetime({ precision: 3 });
+/** An id of ours. */
+export const uuid = z.uuid();
+/** Attributes that nearly every resource ends with. */
+export const stamps = { created_at: time, updated_at: time };
+
+/** Text without control characters, trimmed of nothing. */
+export const text = (max: number, min = 1) =>
+  z
+    .string()
+    .min(min)
+    .max(max)
+    // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+    .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters');
+
+/** An absolute http(s) URL without user name and password. */
+export const webUrl = z
+  .string()
+  .max(2048)
+  .refine((value) => URL.canParse(value) && /^https?:\/\/[^/?#@\\]+/i.test(value) && new URL(value).username === '' && !/\s/.test(value), {
+    message: 'must be an absolute http or https URL without user name and password',
+    params: { code: 'invalid_url' },
+  });
+
+/** A lifetime in whole seconds. */
+export const lifetime = (min: number, max: number) => z.int().min(min).max(max);
+
+/** An array of unique texts. */
+export const uniqueTexts = (item: z.ZodType<string>, max: number) =>
+  z
+    .array(item)
+    .max(max)
+    .refine((values) => new Set(values).size === values.length, {
+      message: 'must not hold a value twice',
+      params: { code: 'duplicate_value' },
+    });
+
+/** `filter[name]=a,b`: the column holds one of them. */
+export const equalTo = (column: string, schema: z.ZodType, description: string): Filter => ({
+  description,
+  schema,
+  condition: (_ctx, values) => isOneOf(column, values),
+});
+
+/** `filter[name]=true`. */
+export const flag = (column: string, description: string): Filter => ({
+  description,
+  schema: z.enum(['true', 'false']),
+  condition: (_ctx, values) =>
+    isOneOf(
+      column,
+      values.map((value) => value === 'true'),
+    ),
+});
+
+/** `filter[name][gte]=...` and `[lt]`: an ISO 8601 time. */
+export const timeRange = (column: string, description: string): Filter => ({
+  description,
+  schema: z.iso.datetime({ offset: true }),
+  list: false,
+  comparisons: ['gte', 'gt', 'lt', 'lte'],
+  condition: (_ctx, values, comparison) => compares(column, comparison ?? 'gte', new Date(values[0] as string)),
+});
+
+/** `filter[search]=abc`: one of the expressions begins with it, whatever its case. */
+export const search = (expressions: readonly string[], description: string): Filter => ({
+  description,
+  schema: z.string().min(1).max(255),
+  list: false,
+  condition: (_ctx, values) => beginsWith(expressions, values[0] as string),
+});
+
+/** `filter[name]=id`: linked to one of them. */
+export const linked = (link: LinkTable, description: string): Filter => ({
+  description,
+  schema: z.uuid(),
+  condition: (_ctx, values) => linkedTo(link, values as string[]),
+});
+
+/** The array column holds one of them. */
+export const holding = (column: string, schema: z.ZodType<string>, description: string): Filter => ({
+  description,
+  schema,
+  condition: (_ctx, values) => holdsOneOf(column, values as string[]),
+});
+
+/** The orders that every stored resource has. */
+export const stampSorts = (table: string): Record<string, Omit<SortKey, 'descending'>> => ({
+  created_at: { expression: `${table}.created_at`, type: 'timestamptz' },
+  updated_at: { expression: `${table}.updated_at`, type: 'timestamptz' },
+});
+
+/** An order by a text column that is never null. */
+export const textSort = (expression: string): Omit<SortKey, 'descending'> => ({ expression, type: 'text' });

@@ -1,0 +1,262 @@
+import { transaction, type Context } from '../core/context.js';
+import { ApiError } from '../errors.js';
+import { Refusal } from '../core/refusal.js';
+import { changesBetween, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
+import type { Call } from './call.js';
+import { attributesOf } from './documents.js';
+import {
+  checkArity,
+  createAttributes,
+  missingRelationships,
+  resolveRelationships,
+  resolveTargets,
+  updateAttributes,
+  type Identifier,
+  type Input,
+} from './input.js';
+import { fromProblems, insufficientScope, notFound, problem, refuse } from './problems.js';
+import { findRecord } from './records.js';
+import { loadRelated } from './related.js';
+import {
+  idOf,
+  permissionFor,
+  targetOf,
+  versionOf,
+  type RelatedRows,
+  type Resource,
+  type Row,
+  type ToMany,
+  type Written,
+} from './resource.js';
+
+/** A write that was done: the record of the answer and its resource. */
+export type Outcome = Written<Row> & { readonly resource: Resource };
+
+export type WriteOptions = {
+  /** The versions that the caller saw (`If-Match`); null accepts any. */
+  readonly expected?: readonly number[] | null | undefined;
+  /** First thing inside the transaction. */
+  readonly begin?: ((call: Call) => Promise<void>) | undefined;
+  /** Last thing inside the transaction. */
+  readonly finish?: ((call: Call, outcome: Outcome | null) => Promise<void>) | undefined;
+};
+
+/** @throws {ApiError} 403 `insufficient_scope` */
+export function requirePermissions(call: Call, ...permissions: readonly string[]): void {
+  if (permissions.some((one) => !call.actor.permissions.has(one))) throw insufficientScope(permissions);
+}
+
+/** Turns what core and the database refuse into errors of this API, with pointers into the document. */
+async function translated<T>(document: Row | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal) throw fromProblems(error.problems, document);
+    const { code } = error as { code?: unknown };
+    if (code === '23505') throw refuse(409, 'already_exists', 'There is such a record already.');
+    if (code === '23503') throw refuse(409, 'conflict', 'A related resource went away meanwhile.');
+    throw error;
+  }
+}
+
+function checkVersion(row: Row, expected: WriteOptions['expected']): void {
+  if (!expected || expected.includes(versionOf(row))) return;
+  throw refuse(
+    412,
+    'version_mismatch',
+    'The resource has changed since; read it again.',
+    { header: 'If-Match' },
+    { version: versionOf(row) },
+  );
+}
+
+/** The record, which must be as the caller saw it. @throws {ApiError} 404, 412 */
+export async function requireRecord(ctx: Context, resource: Resource, id: string, options: WriteOptions = {}, lock = false): Promise<Row> {
+  const row = await findRecord(ctx, resource, id, lock);
+  if (!row) throw notFound();
+  checkVersion(row, options.expected);
+  return row;
+}
+
+const displayOf = (resource: Resource, row: Row) => resource.display?.(row) ?? null;
+
+/** Ids that a to-many relationship holds, for the audit log. */
+async function linkedIds(call: Call, resource: Resource, relationship: ToMany, row: Row): Promise<string[]> {
+  const target = targetOf(call.registry, relationship);
+  const related = await loadRelated(call.ctx, call.registry, resource, relationship, [row]);
+  return (related.get(idOf(resource, row)) ?? []).map((one) => idOf(target, one));
+}
+
+async function writtenLinks(call: Call, resource: Resource, related: RelatedRows, row: Row): Promise<Row> {
+  const links: Row = {};
+  for (const name of Object.keys(related)) {
+    const relationship = resource.relationships[name];
+    if (relationship?.kind === 'many') links[name] = await linkedIds(call, resource, relationship, row);
+  }
+  return links;
+}
+
+type Write = {
+  readonly entry: Omit<AuditEntry, 'changes'>;
+  readonly document?: Row;
+  /** Inside the transaction. */
+  readonly run: (inner: Call) => Promise<{ outcome: Outcome | null; changes: Changes; target_id?: string; target_display?: string | null }>;
+  readonly options: WriteOptions;
+};
+
+/** One transaction: the change, its events, its audit entry and what `finish` adds. */
+async function write(call: Call, { entry, document, run, options }: Write): Promise<Outcome | null> {
+  return translated(document, () =>
+    transaction(call.ctx, async (tx) => {
+      const inner = { ...call, ctx: tx };
+      await options.begin?.(inner);
+      const { outcome, changes, ...target } = await run(inner);
+      await recordWrite(inner, { ...entry, ...target, changes });
+      await options.finish?.(inner, outcome);
+      return outcome;
+    }),
+  );
+}
+
+/** Creates a record. @throws {ApiError} 403, 404, 409, 422 */
+export async function createRecord(call: Call, resource: Resource, input: Input, options: WriteOptions = {}): Promise<Outcome> {
+  const { create } = resource;
+  if (!create) throw new Error(`${resource.path} can not be created`);
+  const entry = { action: 'created', resource, target_id: null };
+  return recordDenial(call, entry, async () => {
+    requirePermissions(call, permissionFor(resource, 'write'));
+    return translated(input.document, async () => {
+      create.allow?.(call.ctx, call.actor);
+      const related = await resolveRelationships(call, resource, input, null);
+      const attributes = createAttributes(resource, input, missingRelationships(resource, related, input.document));
+      const prepared = await create.prepare?.(call.ctx, call.actor, attributes, related);
+      const outcome = await write(call, {
+        entry,
+        document: input.document,
+        options,
+        async run(inner) {
+          const written = await create.run(inner.ctx, inner.actor, attributes, related, prepared);
+          const after = { ...attributesOf(inner, resource, written.row), ...(await writtenLinks(inner, resource, related, written.row)) };
+          const target = { target_id: idOf(resource, written.row), target_display: displayOf(resource, written.row) };
+          return { outcome: { ...written, resource }, changes: changesBetween({}, after, Object.keys(attributes)), ...target };
+        },
+      });
+      return outcome as Outcome;
+    });
+  });
+}
+
+/** Changes a record. @throws {ApiError} 403, 404, 409, 412, 422 */
+export async function updateRecord(call: Call, resource: Resource, id: string, input: Input, options: WriteOptions = {}): Promise<Outcome> {
+  const { update } = resource;
+  if (!update) throw new Error(`${resource.path} can not be updated`);
+  const entry = { action: 'updated', resource, target_id: id };
+  return recordDenial(call, entry, async () => {
+    requirePermissions(call, permissionFor(resource, 'write'));
+    const seen = await requireRecord(call.ctx, resource, id, options);
+    return translated(input.document, async () => {
+      const related = await resolveRelationships(call, resource, input, seen);
+      const attributes = updateAttributes(call, resource, seen, input);
+      const prepared = await update.prepare?.(call.ctx, call.actor, seen, attributes, related);
+      const outcome = await write(call, {
+        entry: { ...entry, target_display: displayOf(resource, seen) },
+        document: input.document,
+        options,
+        async run(inner) {
+          const row = await requireRecord(inner.ctx, resource, id, options, true);
+          const before = { ...attributesOf(inner, resource, row), ...(await writtenLinks(inner, resource, related, row)) };
+          const written = await update.run(inner.ctx, inner.actor, row, attributes, related, prepared);
+          const after = { ...attributesOf(inner, resource, written.row), ...(await writtenLinks(inner, resource, related, written.row)) };
+          return { outcome: { ...written, resource }, changes: changesBetween(before, after, Object.keys(attributes)) };
+        },
+      });
+      return outcome as Outcome;
+    });
+  });
+}
+
+/** Deletes a record. @throws {ApiError} 403, 404, 409, 412 */
+export async function deleteRecord(call: Call, resource: Resource, id: string, options: WriteOptions = {}): Promise<void> {
+  const { remove } = resource;
+  if (!remove) throw new Error(`${resource.path} can not be deleted`);
+  const entry = { action: remove.audit ?? 'deleted', resource, target_id: id };
+  await recordDenial(call, entry, async () => {
+    requirePermissions(call, permissionFor(resource, 'write'));
+    await write(call, {
+      entry,
+      options,
+      async run(inner) {
+        const row = await requireRecord(inner.ctx, resource, id, options, true);
+        const before = attributesOf(inner, resource, row);
+        await remove.run(inner.ctx, inner.actor, row);
+        return { outcome: null, changes: changesBetween(before, {}), target_display: displayOf(resource, row) };
+      },
+    });
+  });
+}
+
+/** Runs an action on a record. @throws {ApiError} 403, 404, 409, 412 */
+export async function actOnRecord(call: Call, resource: Resource, id: string, verb: string, options: WriteOptions = {}): Promise<Outcome> {
+  const action = resource.actions?.[verb];
+  if (!action) throw new Error(`${resource.path} have no action ${verb}`);
+  const entry = { action: action.audit, resource, target_id: id };
+  return recordDenial(call, entry, async () => {
+    requirePermissions(call, permissionFor(resource, 'write'));
+    const seen = await requireRecord(call.ctx, resource, id, options);
+    const answers = action.answers === undefined ? resource : (call.registry.byType.get(action.answers) ?? resource);
+    return translated(undefined, async () => {
+      const prepared = await action.prepare?.(call.ctx, call.actor, seen);
+      const outcome = await write(call, {
+        entry: { ...entry, target_display: displayOf(resource, seen) },
+        options,
+        async run(inner) {
+          const row = await requireRecord(inner.ctx, resource, id, options, true);
+          const before = attributesOf(inner, resource, row);
+          const written = await action.run(inner.ctx, inner.actor, row, prepared);
+          const after = answers === resource ? attributesOf(inner, resource, written.row) : before;
+          return { outcome: { ...written, resource: answers }, changes: changesBetween(before, after, Object.keys(written.once ?? {})) };
+        },
+      });
+      return outcome as Outcome;
+    });
+  });
+}
+
+/** Adds to, removes from or replaces a to-many relationship. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
+export async function changeRelationship(
+  call: Call,
+  resource: Resource,
+  id: string,
+  name: string,
+  how: 'add' | 'remove' | 'replace',
+  linkage: Identifier | null | readonly Identifier[],
+  options: WriteOptions & { document?: Row } = {},
+): Promise<void> {
+  const relationship = resource.relationships[name];
+  const entry = { action: 'updated', resource, target_id: id };
+  await recordDenial(call, entry, async () => {
+    requirePermissions(
+      call,
+      permissionFor(resource, 'write'),
+      ...(relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : []),
+    );
+    await requireRecord(call.ctx, resource, id, options);
+    const operation = relationship?.kind === 'many' ? relationship.change?.[how] : undefined;
+    if (relationship?.kind !== 'many' || !operation) {
+      throw new ApiError(problem(403, 'relationship_read_only', 'This relationship does not support that.'));
+    }
+    checkArity(relationship, linkage, 'data');
+    const targets = await resolveTargets(call, targetOf(call.registry, relationship), linkage as readonly Identifier[], 'data');
+    await write(call, {
+      entry,
+      options,
+      async run(inner) {
+        const row = await requireRecord(inner.ctx, resource, id, options, true);
+        const before = await linkedIds(inner, resource, relationship, row);
+        await operation(inner.ctx, inner.actor, row, targets);
+        const after = await linkedIds(inner, resource, relationship, row);
+        return { outcome: null, changes: changesBetween({ [name]: before }, { [name]: after }), target_display: displayOf(resource, row) };
+      },
+    });
+  });
+}

@@ -1,0 +1,140 @@
+import { STATUS_CODES } from 'node:http';
+import type { z } from 'zod';
+import type { Problem } from '../core/refusal.js';
+import { ApiError, type ApiErrorObject } from '../errors.js';
+
+type Source = { readonly pointer: string } | { readonly parameter: string } | { readonly header: string };
+
+/** The title of a code: always the same one (JSON:API 1.1, "Error Objects"). */
+const titleOf = (code: string) => (code.charAt(0).toUpperCase() + code.slice(1)).replaceAll('_', ' ');
+
+/** One error object. */
+export function problem(
+  status: number,
+  code: string,
+  detail: string,
+  source?: Source,
+  meta?: Readonly<Record<string, unknown>>,
+): ApiErrorObject {
+  return { status, code, title: titleOf(code), detail, ...(source ? { source } : {}), ...(meta ? { meta } : {}) };
+}
+
+/** A refusal with one error object. */
+export function refuse(status: number, code: string, detail: string, source?: Source, meta?: Readonly<Record<string, unknown>>): ApiError {
+  return new ApiError(problem(status, code, detail, source, meta));
+}
+
+/** 400 for a query parameter. */
+export const badParameter = (parameter: string, code: string, detail: string, meta?: Readonly<Record<string, unknown>>) =>
+  refuse(400, code, detail, { parameter }, meta);
+
+/** 404 in the one wording for "isn't there" and "isn't yours". */
+export const notFound = (what = 'There is no such resource.') => refuse(404, 'not_found', what);
+
+/** 403 for a missing permission, with the challenge of RFC 6750 3.1. */
+export function insufficientScope(required: readonly string[], parameter?: string): ApiError {
+  const scope = required.join(' ');
+  return new ApiError(
+    problem(
+      403,
+      'insufficient_scope',
+      `This needs the permission ${required.join(' and ')}.`,
+      parameter === undefined ? undefined : { parameter },
+      { required },
+    ),
+    { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${scope}"` },
+  );
+}
+
+const escape = (part: string | number) => String(part).replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** A JSON Pointer (RFC 6901). */
+export const pointerTo = (...parts: readonly (string | number)[]): { pointer: string } => ({
+  pointer: parts.map((part) => `/${escape(part)}`).join(''),
+});
+
+const has = (value: unknown, key: string | number): boolean =>
+  typeof value === 'object' && value !== null && (Array.isArray(value) ? Number(key) < value.length : Object.hasOwn(value, key));
+
+/** The longest part of a path that exists in the value, and the first member that doesn't (JSON:API: the pointer must resolve). */
+function resolvable(value: unknown, path: readonly (string | number)[]): { path: (string | number)[]; missing: string | number | null } {
+  let current = value;
+  const found: (string | number)[] = [];
+  for (const part of path) {
+    if (!has(current, part)) return { path: found, missing: part };
+    found.push(part);
+    current = (current as Record<string | number, unknown>)[part];
+  }
+  return { path: found, missing: null };
+}
+
+const zodCodes: Record<string, string> = {
+  invalid_type: 'invalid_type',
+  too_big: 'too_long',
+  too_small: 'too_short',
+  invalid_format: 'invalid_format',
+  invalid_value: 'invalid_value',
+  invalid_union: 'invalid_value',
+  not_multiple_of: 'invalid_value',
+};
+
+function fromIssue(issue: z.core.$ZodIssue, attributes: unknown): ApiErrorObject[] {
+  const path = issue.path.filter((part) => typeof part !== 'symbol') as (string | number)[];
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) =>
+      problem(
+        422,
+        'unknown_attribute',
+        `"${key.slice(0, 100)}" is not an attribute that can be set here.`,
+        pointerTo('data', 'attributes', ...path, key),
+      ),
+    );
+  }
+  const place = resolvable(attributes, path);
+  if (place.missing !== null) {
+    return [
+      problem(422, 'required', `"${place.missing}" is required.`, pointerTo('data', 'attributes', ...place.path), {
+        field: String(place.missing),
+      }),
+    ];
+  }
+  const custom = issue.code === 'custom' ? (issue.params as { code?: unknown } | undefined)?.code : undefined;
+  const code = typeof custom === 'string' ? custom : (zodCodes[issue.code] ?? 'invalid_value');
+  return [problem(422, code, issue.message, pointerTo('data', 'attributes', ...place.path))];
+}
+
+const maxErrors = 20;
+
+/** All validation failures of the attributes at once, up to twenty. */
+export function invalidAttributes(issues: readonly z.core.$ZodIssue[], attributes: unknown): ApiError {
+  const errors = issues.flatMap((issue) => fromIssue(issue, attributes)).slice(0, maxErrors);
+  // Without an `attributes` member the pointers end above it.
+  if (attributes !== undefined) return new ApiError(errors);
+  return new ApiError(errors.map((error) => ({ ...error, source: { pointer: '/data' } })));
+}
+
+/** What core refused, with pointers into the document that was sent. */
+export function fromProblems(problems: readonly Problem[], document: unknown): ApiError {
+  const errors = problems.slice(0, maxErrors).map(({ status, code, detail, attribute, relationship, meta }) => {
+    const wanted =
+      attribute !== undefined
+        ? ['data', 'attributes', ...(typeof attribute === 'string' ? [attribute] : attribute)]
+        : relationship !== undefined
+          ? ['data', 'relationships', relationship]
+          : null;
+    if (wanted === null || document === undefined) return problem(status, code, detail, undefined, meta);
+    const place = resolvable(document, wanted);
+    const field = place.missing === null ? {} : { field: String(wanted.at(-1)) };
+    const allMeta = { ...field, ...meta };
+    return problem(status, code, detail, pointerTo(...place.path), Object.keys(allMeta).length > 0 ? allMeta : undefined);
+  });
+  const required = problems.flatMap(({ code, meta }) =>
+    code === 'scope_escalation' ? ((meta?.['required'] as string[] | undefined) ?? []) : [],
+  );
+  const challenge =
+    required.length > 0 ? { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${required.join(' ')}"` } : {};
+  return new ApiError(errors, challenge);
+}
+
+/** The reason phrase of a status. */
+export const reasonOf = (status: number): string => STATUS_CODES[status] ?? 'Error';

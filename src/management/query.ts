@@ -1,0 +1,193 @@
+import { ApiError } from '../errors.js';
+import type { Condition, Position, SortKey } from '../db/list.js';
+import { parseParameters } from '../lib/parameters.js';
+import type { Call } from './call.js';
+import { decodeCursor } from './cursor.js';
+import { cursorProfile } from './negotiation.js';
+import { badParameter, insufficientScope, problem, refuse } from './problems.js';
+import { permissionFor, targetOf, type Filter, type Resource } from './resource.js';
+
+/** What a request may ask of an endpoint beside its path. */
+export type QueryRules = {
+  /** The resource whose records the answer bears; null for answers without records. */
+  readonly resource: Resource | null;
+  /** A list can be paged, sorted and filtered. */
+  readonly list: boolean;
+  /** Linkage can be paged, but has no fields and no included records. */
+  readonly linkage?: boolean;
+};
+
+/** `include`, as a tree: relationship name to what is included below it. */
+export type IncludeTree = { readonly [relationship: string]: IncludeTree };
+
+export type Query = {
+  /** Null when `include` was not asked for: then the answer has no `included`. */
+  readonly include: IncludeTree | null;
+  /** Fields by type; types that aren't named show all. */
+  readonly fields: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly conditions: readonly Condition[];
+  readonly sort: readonly SortKey[];
+  /** The order as text, which cursors are bound to. */
+  readonly sortText: string;
+  readonly size: number;
+  readonly after: Position | null;
+  readonly before: Position | null;
+  /** Every parameter but the cursors, for the links of pages. */
+  readonly kept: readonly (readonly [string, string])[];
+};
+
+const defaultSize = 25;
+const maxSize = 100;
+const maxSorts = 4;
+const maxIncludePaths = 20;
+const maxFilterValues = 50;
+
+type Names = Readonly<Record<string, string>>;
+
+/** Flat names only: `a[b][c]` is one name (JSON:API 1.1, "Query Parameter Families"). */
+function readNames(rawQuery: string): Names {
+  const parsed = parseParameters(rawQuery);
+  if (!parsed)
+    throw refuse(400, 'invalid_query', 'The query holds too many parameters, or text that is not valid UTF-8.', { parameter: '' });
+  const [repeated] = parsed.repeated;
+  if (repeated !== undefined) throw badParameter(repeated.slice(0, 200), 'repeated_parameter', 'A parameter must not be sent twice.');
+  return parsed.all;
+}
+
+function readInclude(call: Call, resource: Resource, text: string): IncludeTree {
+  const paths = text.split(',').filter((path) => path !== '');
+  if (paths.length > maxIncludePaths) throw badParameter('include', 'invalid_include', `At most ${maxIncludePaths} paths can be included.`);
+  const tree: Record<string, IncludeTree> = {};
+  for (const path of paths) {
+    let at: Record<string, IncludeTree> = tree;
+    let current = resource;
+    for (const name of path.split('.')) {
+      const relationship = Object.hasOwn(current.relationships, name) ? current.relationships[name] : undefined;
+      if (!relationship?.include) {
+        throw badParameter('include', 'invalid_include', `"${path.slice(0, 100)}" can not be included with a ${resource.type}.`);
+      }
+      current = targetOf(call.registry, relationship);
+      const needed = permissionFor(current, 'read');
+      if (!call.actor.permissions.has(needed)) throw insufficientScope([needed], 'include');
+      at = (at[name] ??= {}) as Record<string, IncludeTree>;
+    }
+  }
+  return tree;
+}
+
+function readFields(call: Call, parameter: string, type: string, text: string): ReadonlySet<string> {
+  const target = call.registry.byType.get(type);
+  if (!target) throw badParameter(parameter, 'unknown_type', `There is no type "${type.slice(0, 100)}".`);
+  const names = text.split(',').filter((name) => name !== '');
+  for (const name of names) {
+    if (!(name in target.attributes.shape) && !Object.hasOwn(target.relationships, name)) {
+      throw badParameter(parameter, 'unknown_field', `A ${type} has no field "${name.slice(0, 100)}".`);
+    }
+  }
+  return new Set(names);
+}
+
+const unsupportedSort = (detail: string) =>
+  new ApiError({
+    ...problem(400, 'unsupported_sort', detail, { parameter: 'sort' }),
+    links: { type: `${cursorProfile}/unsupported-sort` },
+  });
+
+function readSort(resource: Resource, text: string): SortKey[] {
+  const names = text.split(',');
+  if (names.length > maxSorts) throw unsupportedSort(`At most ${maxSorts} fields can be sorted by.`);
+  const seen = new Set<string>();
+  return names.map((name) => {
+    const descending = name.startsWith('-');
+    const field = descending ? name.slice(1) : name;
+    const key = Object.hasOwn(resource.sorts, field) ? resource.sorts[field] : undefined;
+    if (!key || seen.has(field))
+      throw unsupportedSort(`A list of ${resource.path} can be sorted by ${Object.keys(resource.sorts).join(', ')}, each once.`);
+    seen.add(field);
+    return { ...key, descending };
+  });
+}
+
+function readSize(text: string): number {
+  const parameter = 'page[size]';
+  if (!/^[0-9]+$/.test(text) || /^0*$/.test(text))
+    throw badParameter(parameter, 'invalid_page_size', 'The page size must be a positive whole number.');
+  if (Number(text) > maxSize) {
+    const error = problem(400, 'page_too_large', `A page holds at most ${maxSize} records.`, { parameter }, { page: { maxSize } });
+    throw new ApiError({ ...error, links: { type: `${cursorProfile}/max-size-exceeded` } });
+  }
+  return Number(text);
+}
+
+function readCursor(call: Call, list: string, sortText: string, parameter: string, text: string | undefined): Position | null {
+  if (text === undefined) return null;
+  const position = decodeCursor(call.ctx, list, sortText, text);
+  if (!position)
+    throw badParameter(
+      parameter,
+      'invalid_cursor',
+      'This is not a cursor of this list in this order; take it from a link of an earlier page.',
+    );
+  return position;
+}
+
+const filterName = /^filter\[([a-z_]+)\](?:\[([a-z]+)\])?$/;
+
+function readFilter(call: Call, resource: Resource, parameter: string, text: string): Condition {
+  const [, name = '', comparison = null] = filterName.exec(parameter) ?? [];
+  const filter: Filter | undefined = Object.hasOwn(resource.filters, name) ? resource.filters[name] : undefined;
+  const wellFormed =
+    filter && (filter.comparisons ? comparison !== null && filter.comparisons.includes(comparison as 'gte') : comparison === null);
+  if (!wellFormed) throw badParameter(parameter.slice(0, 200), 'unknown_filter', `A list of ${resource.path} can not be filtered by this.`);
+  const values = filter.list === false ? [text] : text.split(',');
+  if (values.length > maxFilterValues) throw badParameter(parameter, 'invalid_filter', `At most ${maxFilterValues} values can be given.`);
+  const parsed = values.map((value) => filter.schema.safeParse(value));
+  const failed = parsed.find((result) => !result.success);
+  if (failed && !failed.success)
+    throw badParameter(parameter, 'invalid_filter', `The value does not fit this filter: ${failed.error.issues[0]?.message ?? 'invalid'}.`);
+  return filter.condition(
+    call.ctx,
+    parsed.map((result) => result.data),
+    comparison as 'gte' | null,
+  );
+}
+
+const cursors = new Set(['page[after]', 'page[before]']);
+
+/**
+ * Reads the query of a request strictly: what the endpoint doesn't understand is refused with 400 (JSON:API 1.1, "Query Parameters").
+ * @param list names the list that cursors belong to: the path of the collection
+ * @throws {ApiError} 400; 403 when something is to be included that the actor may not read
+ */
+export function readQuery(call: Call, rawQuery: string, rules: QueryRules, list: string): Query {
+  const names = readNames(rawQuery);
+  const { resource } = rules;
+  const known = { include: false, sort: false };
+  const fields = new Map<string, ReadonlySet<string>>();
+  const conditions: Condition[] = [];
+  for (const [name, value] of Object.entries(names)) {
+    const type = /^fields\[(.*)\]$/.exec(name)?.[1];
+    if (name === 'include' && resource && !rules.linkage) known.include = true;
+    else if (name === 'sort' && resource && rules.list && !rules.linkage) known.sort = true;
+    else if (type !== undefined && resource && !rules.linkage) fields.set(type, readFields(call, name.slice(0, 200), type, value));
+    else if (name.startsWith('filter[') && resource && rules.list && !rules.linkage)
+      conditions.push(readFilter(call, resource, name, value));
+    else if ((name === 'page[size]' || cursors.has(name)) && rules.list) continue;
+    else if (name === 'include') throw badParameter('include', 'invalid_include', 'This address does not support include.');
+    else if (name === 'sort') throw unsupportedSort('This address can not be sorted.');
+    else throw badParameter(name.slice(0, 200), 'unknown_parameter', 'This address does not know this parameter.');
+  }
+  const sortText = names['sort'] ?? resource?.defaultSort ?? '-created_at';
+  const kept = Object.entries(names).filter(([name]) => !cursors.has(name));
+  return {
+    include: known.include && resource ? readInclude(call, resource, names['include'] as string) : null,
+    fields,
+    conditions,
+    sort: resource && rules.list ? readSort(resource, sortText) : [],
+    sortText,
+    size: names['page[size]'] === undefined ? defaultSize : readSize(names['page[size]']),
+    after: readCursor(call, list, sortText, 'page[after]', names['page[after]']),
+    before: readCursor(call, list, sortText, 'page[before]', names['page[before]']),
+    kept,
+  };
+}

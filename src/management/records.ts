@@ -1,0 +1,49 @@
+import type { Context } from '../core/context.js';
+import { findRows, listRows, type Condition, type ListPage, type ListRequest, type ListedRow } from '../db/list.js';
+import { isUuid } from '../lib/random.js';
+import type { Resource, Row } from './resource.js';
+
+/** Whether the text could be an id of the resource at all; nothing else reaches the database. */
+export function couldBeId(resource: Resource, id: string): boolean {
+  if (resource.source.keyType === 'uuid') return isUuid(id);
+  return id.length <= 255 && /^[\x21-\x7e]+$/.test(id);
+}
+
+/** The record of the id that the environment may see, or null. `lock` holds it until the transaction ends. */
+export async function findRecord(ctx: Context, resource: Resource, id: string, lock = false): Promise<Row | null> {
+  if (!couldBeId(resource, id)) return null;
+  if (resource.entries) return resource.entries.find((entry) => entry[resource.source.key] === id) ?? null;
+  const [row] = await findRows(ctx.scope, resource.source, resource.source.key, [id], lock);
+  return row ?? null;
+}
+
+/** The records of the ids, as far as they exist. */
+export async function findRecords(ctx: Context, resource: Resource, ids: readonly string[]): Promise<Row[]> {
+  const possible = [...new Set(ids)].filter((id) => couldBeId(resource, id));
+  if (resource.entries) return resource.entries.filter((entry) => possible.includes(String(entry[resource.source.key])));
+  return findRows(ctx.scope, resource.source, resource.source.key, possible);
+}
+
+/** One page of the resource, narrowed by `within` when it is a list of related records. */
+export async function listRecords(
+  ctx: Context,
+  resource: Resource,
+  request: ListRequest,
+  within: readonly Condition[] = [],
+): Promise<ListPage> {
+  if (resource.entries) return listEntries(resource, request);
+  return listRows(ctx.scope, resource.source, { ...request, conditions: [...within, ...request.conditions] });
+}
+
+/** The same over a list that the code holds, which is short and sorted by id alone. */
+function listEntries(resource: Resource, { sort, size, after, before }: ListRequest): ListPage {
+  const descending = sort[0]?.descending ?? false;
+  const id = (row: Row) => String(row[resource.source.key]);
+  const beyond = (row: Row, mark: string, forward: boolean) => (forward === descending ? id(row) < mark : id(row) > mark);
+  const ordered = [...(resource.entries ?? [])]
+    .sort((one, other) => (id(one) < id(other) ? -1 : 1) * (descending ? -1 : 1))
+    .filter((row) => (after ? beyond(row, after.id, true) : true) && (before ? beyond(row, before.id, false) : true));
+  const backwards = before !== null && after === null;
+  const rows = backwards ? ordered.slice(-size) : ordered.slice(0, size);
+  return { more: ordered.length > size, rows: rows.map((row: ListedRow) => ({ row, position: { values: [id(row)], id: id(row) } })) };
+}

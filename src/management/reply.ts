@@ -1,0 +1,45 @@
+import type { Request, Response } from 'express';
+import { jsonApi } from './media-type.js';
+
+/** An answer before it is sent, so that it can be stored and sent again. `body` is empty for 204 and 304. */
+export type Reply = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
+
+/** An answer with a document. */
+export function documentReply(status: number, document: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status, headers: { 'Content-Type': jsonApi, Vary: 'Accept', ...headers }, body: JSON.stringify(document) };
+}
+
+/** 204 (JSON:API 1.1: without a body and without Content-Type). */
+export const noContent: Reply = { status: 204, headers: {}, body: '' };
+
+/** Sends the reply. Set bare, so that Express adds no charset to the media type. */
+export function send(res: Response, reply: Reply): void {
+  res.status(reply.status);
+  for (const [name, value] of Object.entries(reply.headers)) res.setHeader(name, value);
+  if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-cache');
+  if (reply.body === '') return void res.end();
+  res.setHeader('Content-Length', Buffer.byteLength(reply.body));
+  res.end(reply.body);
+}
+
+const listed = (header: string) => header.match(/\*|(?:W\/)?"[^"]*"/g) ?? [];
+const bare = (tag: string) => tag.replace(/^W\//, '');
+
+/** 304 when the caller has this very answer (RFC 9110 13.1.2), else the reply. */
+export function unlessKnown(req: Request, reply: Reply): Reply {
+  const header = req.headers['if-none-match'];
+  const etag = reply.headers['ETag'];
+  if (header === undefined || etag === undefined) return reply;
+  const known = listed(header).some((tag) => tag === '*' || bare(tag) === bare(etag));
+  return known ? { status: 304, headers: { ETag: etag, Vary: 'Accept' }, body: '' } : reply;
+}
+
+/**
+ * The versions that `If-Match` accepts (RFC 9110 13.1.1), or null without the header or with `*`. The version leads our ETags; a proxy that
+ * compresses marks them as weak, which is forgiven. What isn't an ETag of ours matches nothing.
+ */
+export function expectedVersions(req: Request): number[] | null {
+  const header = req.headers['if-match'];
+  if (header === undefined || header.trim() === '*') return null;
+  return listed(header).map((tag) => Number(/^"(\d{1,9})-/.exec(bare(tag))?.[1] ?? -1));
+}

@@ -1,0 +1,164 @@
+import type { z } from 'zod';
+import type { Actor } from '../core/actor.js';
+import type { Context } from '../core/context.js';
+import type { Condition, LinkTable, Source, SortKey } from '../db/list.js';
+
+/** A record of any resource: a row as the database has it, or an entry of a list that the code holds. */
+export type Row = Record<string, unknown>;
+
+/** Related records that a request named, by relationship; null clears a to-one. Only what the request had is there. */
+export type RelatedRows = Readonly<Record<string, Row | null | readonly Row[]>>;
+
+/** What an operation hands back: the record as it is now, and what only this answer shows. */
+export type Written<R> = {
+  readonly row: R;
+  /** Attributes that no later answer bears, such as a secret. */
+  readonly once?: Readonly<Record<string, unknown>>;
+  /** Top-level `meta` of this answer. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+};
+
+/** Another resource that a record points at. */
+export type ToOne = {
+  readonly kind: 'one';
+  /** Type of the target. */
+  readonly to: string;
+  /** The column that holds the target's id. */
+  readonly column: string;
+  readonly description: string;
+  readonly include?: boolean;
+  /** Whether a creation may, or must, name it. It never changes afterwards. */
+  readonly create?: 'required' | 'optional';
+};
+
+/** Several others: those whose column holds this record's id, or those that a link table names. */
+export type ToMany = {
+  readonly kind: 'many';
+  readonly to: string;
+  readonly by: { readonly foreign: string } | LinkTable;
+  readonly description: string;
+  readonly include?: boolean;
+  /** Set at creation and by PATCH, which replaces all. */
+  readonly write?: boolean;
+  /** Changes through the relationship URL. `needs` are further permissions. */
+  readonly change?: {
+    readonly needs?: readonly string[];
+    add(tx: Context, actor: Actor, row: Row, targets: readonly Row[]): Promise<void>;
+    remove(tx: Context, actor: Actor, row: Row, targets: readonly Row[]): Promise<void>;
+    /** Left out: full replacement is refused with 403 (JSON:API 1.1, "Updating To-Many Relationships"). */
+    replace?(tx: Context, actor: Actor, row: Row, targets: readonly Row[]): Promise<void>;
+  };
+};
+
+export type Relationship = ToOne | ToMany;
+
+/** A filter by its name: how its text becomes a condition. `schema` is of one value of the comma-separated list. */
+export type Filter = {
+  readonly description: string;
+  readonly schema: z.ZodType;
+  /** False: commas belong to the value. */
+  readonly list?: boolean;
+  /** Comparisons such as `filter[created_at][gte]`; without it the filter is plain. */
+  readonly comparisons?: readonly ('gte' | 'gt' | 'lt' | 'lte')[];
+  condition(ctx: Context, values: readonly unknown[], comparison: 'gte' | 'gt' | 'lt' | 'lte' | null): Condition;
+};
+
+/** A verb on one record: `PATCH /{path}/{id}/{verb}` changes it and answers 200; POST sends something and answers 202. */
+export type Action<R> = {
+  readonly method: 'PATCH' | 'POST';
+  readonly description: string;
+  /** What the audit log calls it: `webhook.secret_rotated`. */
+  readonly audit: string;
+  /** Work that must not happen inside the transaction (hashing, key generation, DNS). */
+  prepare?(ctx: Context, actor: Actor, row: R): Promise<unknown>;
+  run(tx: Context, actor: Actor, row: R, prepared: unknown): Promise<Written<Row>>;
+  /** Attributes shown by this answer only. */
+  readonly once?: z.ZodObject;
+  /** Type of the record in the answer; the resource's own unless given. */
+  readonly answers?: string;
+  /** Top-level meta of the answer, for the documentation. */
+  readonly meta?: z.ZodObject;
+};
+
+export type Create<R, I> = {
+  /** A strict object: what isn't listed is refused. No defaults, no transforms. */
+  readonly schema: z.ZodObject;
+  prepare?(ctx: Context, actor: Actor, input: I, related: RelatedRows): Promise<unknown>;
+  run(tx: Context, actor: Actor, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
+  readonly once?: z.ZodObject;
+  readonly meta?: z.ZodObject;
+  /** Refuses before anything of the document is looked at. */
+  allow?(ctx: Context, actor: Actor): void;
+};
+
+export type Update<R, I> = {
+  readonly schema: z.ZodObject;
+  prepare?(ctx: Context, actor: Actor, row: R, input: I, related: RelatedRows): Promise<unknown>;
+  run(tx: Context, actor: Actor, row: R, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
+};
+
+/** A resource of the Management API as data: routes, checks, documents, OpenAPI and the reference page follow from it. */
+export type Definition<R, C, U> = {
+  /** JSON:API type: singular snake_case. */
+  readonly type: string;
+  /** Collection: plural snake_case, the path under /api and the name of its permissions. */
+  readonly path: string;
+  /** False: reached through a relationship only. */
+  readonly routed?: boolean;
+  /** The collection whose permissions count, when it isn't `path`. */
+  readonly permissions?: string;
+  readonly title: string;
+  readonly description: string;
+  readonly source: Source;
+  /** Left out: the rows of `source`. Given: a list that the code itself holds. */
+  readonly entries?: readonly Row[];
+  /** The attributes of an answer, in their order. Columns of the same name fill them unless `computed` has the name. */
+  readonly attributes: z.ZodObject;
+  readonly computed?: Readonly<Record<string, (row: R, ctx: Context) => unknown>>;
+  readonly relationships: Readonly<Record<string, Relationship>>;
+  readonly filters: Readonly<Record<string, Filter>>;
+  /** Orders by name; `created_at` and `updated_at` unless told otherwise. */
+  readonly sorts: Readonly<Record<string, Omit<SortKey, 'descending'>>>;
+  readonly defaultSort?: string;
+  readonly create?: Create<R, C>;
+  readonly update?: Update<R, U>;
+  readonly remove?: { run(tx: Context, actor: Actor, row: R): Promise<void>; readonly audit?: string };
+  readonly actions?: Readonly<Record<string, Action<R>>>;
+  /** What the audit log calls a record. */
+  display?(row: R): string | null;
+};
+
+/** A resource whose record type no longer matters: what the mechanism works with. */
+export type Resource = Definition<Row, Row, Row>;
+
+/** Declares a resource; inside, its record and inputs are typed. */
+export function resource<R extends object, C = Row, U = Row>(definition: Definition<R, C, U>): Resource {
+  return definition as unknown as Resource;
+}
+
+/** All resources by type and by path. */
+export type Registry = { readonly byType: ReadonlyMap<string, Resource>; readonly byPath: ReadonlyMap<string, Resource> };
+
+/** @throws when two resources share a name */
+export function registryOf(resources: readonly Resource[]): Registry {
+  const byType = new Map(resources.map((one) => [one.type, one]));
+  const byPath = new Map(resources.filter((one) => one.routed !== false).map((one) => [one.path, one]));
+  if (byType.size !== resources.length) throw new Error('two resources have the same type');
+  return { byType, byPath };
+}
+
+/** The target of a relationship. */
+export function targetOf(registry: Registry, relationship: Relationship): Resource {
+  const target = registry.byType.get(relationship.to);
+  if (!target) throw new Error(`no resource has the type ${relationship.to}`);
+  return target;
+}
+
+/** The permission for reading or writing a collection. */
+export const permissionFor = (one: Resource, verb: 'read' | 'write') => `${one.permissions ?? one.path}:${verb}`;
+
+/** A record's id as text. */
+export const idOf = (one: Resource, row: Row): string => String(row[one.source.key]);
+
+/** A record's version for its ETag; records that never change have none. */
+export const versionOf = (row: Row): number => (typeof row['version'] === 'number' ? row['version'] : 1);

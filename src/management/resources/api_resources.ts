@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { changeApiResource, createApiResource, removeApiResource, type ApiResourceInput } from '../../core/api-resources.js';
+import type { ApiResourceRow } from '../../db/tables/api_resources.js';
+import { equalTo, lifetime, search, stamps, stampSorts, text, textSort } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+/** RFC 8707 2: an absolute URI without fragment. */
+const identifier = z
+  .string()
+  .min(1)
+  .max(2048)
+  .refine((value) => /^[a-z][a-z0-9+.-]*:[\x21-\x7e]+$/i.test(value) && URL.canParse(value) && !value.includes('#'), {
+    message: 'must be an absolute URI without fragment (RFC 8707 2)',
+    params: { code: 'invalid_identifier' },
+  });
+
+const settable = { token_format: z.enum(['jwt', 'opaque']).optional(), access_token_lifetime: lifetime(60, 86_400).optional() };
+
+/** APIs that access tokens are issued for. */
+export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResourceInput>({
+  type: 'api_resource',
+  path: 'api_resources',
+  title: 'API resources',
+  description: 'APIs that access tokens are issued for (RFC 8707). The built-in one is this Management API.',
+  source: { table: 'api_resources', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    identifier: z.string(),
+    name: z.string(),
+    token_format: z.enum(['jwt', 'opaque']),
+    access_token_lifetime: z.int(),
+    signing_algorithm: z.literal('RS256'),
+    is_system: z.boolean(),
+    ...stamps,
+  }),
+  computed: { signing_algorithm: () => 'RS256' },
+  relationships: {
+    permissions: { kind: 'many', to: 'permission', by: { foreign: 'api_resource_id' }, description: 'Its scopes.', include: true },
+    client_grants: {
+      kind: 'many',
+      to: 'client_grant',
+      by: { foreign: 'api_resource_id' },
+      description: 'Which clients may call it for themselves.',
+    },
+    environment: environmentLink,
+  },
+  filters: {
+    identifier: { ...equalTo('identifier', z.string().min(1).max(2048), 'The exact identifier.'), list: false },
+    search: search(['lower(found.name)', 'lower(found.identifier)'], 'Name or identifier begins with this.'),
+  },
+  sorts: { ...stampSorts('api_resources'), name: textSort('api_resources.name'), identifier: textSort('api_resources.identifier') },
+  create: {
+    schema: z.strictObject({ identifier, name: text(100), ...settable }),
+    run: async (tx, _actor, input) => ({ row: await createApiResource(tx, input) }),
+  },
+  update: {
+    schema: z.strictObject({ name: text(100).optional(), ...settable }),
+    run: async (tx, _actor, row, input) => ({ row: await changeApiResource(tx, row, input) }),
+  },
+  remove: { run: (tx, _actor, row) => removeApiResource(tx, row) },
+  display: (one) => one.identifier,
+});

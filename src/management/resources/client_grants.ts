@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { changeClientGrant, createClientGrant, removeClientGrant } from '../../core/client-grants.js';
+import type { ApiResourceRow } from '../../db/tables/api_resources.js';
+import type { ClientGrantRow } from '../../db/tables/client_grants.js';
+import type { ClientRow } from '../../db/tables/clients.js';
+import { equalTo, stamps, stampSorts, text, uniqueTexts, uuid } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+import { scopeToken } from './permissions.js';
+
+const scopes = uniqueTexts(scopeToken, 200);
+
+/** What a client may do for itself. */
+export const client_grants = resource<ClientGrantRow, { scopes: string[] }, { scopes?: string[] }>({
+  type: 'client_grant',
+  path: 'client_grants',
+  title: 'Client grants',
+  description: 'Which scopes of an API resource a client may have for itself (client credentials).',
+  source: { table: 'client_grants', key: 'id', keyType: 'uuid' },
+  attributes: z.object({ scopes: z.array(z.string()), ...stamps }),
+  relationships: {
+    client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
+    api_resource: {
+      kind: 'one',
+      to: 'api_resource',
+      column: 'api_resource_id',
+      description: 'What for.',
+      include: true,
+      create: 'required',
+    },
+    environment: environmentLink,
+  },
+  filters: {
+    client: equalTo('client_id', text(255), 'Of one of these clients (ids).'),
+    api_resource: equalTo('api_resource_id', uuid, 'For one of these API resources (ids).'),
+  },
+  sorts: stampSorts('client_grants'),
+  create: {
+    schema: z.strictObject({ scopes }),
+    async run(tx, actor, input, related) {
+      const [client, api] = [related['client'] as unknown as ClientRow, related['api_resource'] as unknown as ApiResourceRow];
+      return { row: await createClientGrant(tx, actor, input, client, api) };
+    },
+  },
+  update: {
+    schema: z.strictObject({ scopes: scopes.optional() }),
+    run: async (tx, actor, row, input) => ({ row: await changeClientGrant(tx, actor, row, input) }),
+  },
+  remove: { run: (tx, _actor, row) => removeClientGrant(tx, row) },
+  display: (grant) => grant.client_id,
+});

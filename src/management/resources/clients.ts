@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { changeClient, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
+import type { ClientInput } from '../../core/client-rules.js';
+import type { ClientRow } from '../../db/tables/clients.js';
+import { grants } from '../../oauth/grants/index.js';
+import { equalTo, flag, lifetime, search, stamps, stampSorts, text, textSort, time, timeRange, uniqueTexts, webUrl } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+import { scopeToken } from './permissions.js';
+
+const uri = z.string().min(1).max(2048);
+const grantType = z.enum(Object.keys(grants) as [string, ...string[]]);
+const applicationType = z.enum(['web', 'spa', 'native', 'machine']);
+const authMethod = z.enum(['client_secret_basic', 'client_secret_post', 'none']);
+const day = 86_400;
+
+const settable = z
+  .strictObject({
+    description: text(500, 0).nullable(),
+    redirect_uris: uniqueTexts(uri, 100),
+    post_logout_redirect_uris: uniqueTexts(uri, 100),
+    allowed_origins: uniqueTexts(uri, 100),
+    grant_types: uniqueTexts(grantType, 10).refine((list) => list.length > 0, {
+      message: 'needs at least one',
+      params: { code: 'too_short' },
+    }),
+    token_endpoint_auth_method: authMethod,
+    scopes: uniqueTexts(scopeToken, 200).nullable(),
+    access_token_format: z.enum(['jwt', 'opaque']),
+    first_party: z.boolean(),
+    require_pkce: z.boolean(),
+    id_token_lifetime: lifetime(60, day).nullable(),
+    refresh_token_lifetime: lifetime(60, 400 * day).nullable(),
+    token_rate_limit: z.int().min(1).max(1_000_000).nullable(),
+    backchannel_logout_uri: uri.nullable(),
+    backchannel_logout_session_required: z.boolean(),
+    client_uri: webUrl.nullable(),
+    logo_uri: webUrl.nullable(),
+    policy_uri: webUrl.nullable(),
+    tos_uri: webUrl.nullable(),
+    contacts: uniqueTexts(text(254), 20),
+    status: z.enum(['enabled', 'disabled']),
+  })
+  .partial().shape;
+
+const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
+
+/** Applications and services that get tokens. */
+export const clients = resource<ClientRow, ClientInput, ClientInput>({
+  type: 'client',
+  path: 'clients',
+  title: 'Clients',
+  description: 'Applications and services that get tokens. The id is the client_id; names are those of RFC 7591.',
+  source: { table: 'clients', key: 'id', keyType: 'text' },
+  attributes: z.object({
+    name: z.string(),
+    description: z.string().nullable(),
+    application_type: applicationType,
+    redirect_uris: z.array(z.string()),
+    post_logout_redirect_uris: z.array(z.string()),
+    allowed_origins: z.array(z.string()),
+    grant_types: z.array(z.string()),
+    token_endpoint_auth_method: z.string(),
+    scopes: z.array(z.string()).nullable().meta({ description: 'Scopes that it may ask for; null = all.' }),
+    access_token_format: z.enum(['jwt', 'opaque']),
+    first_party: z.boolean(),
+    require_pkce: z.boolean(),
+    id_token_lifetime: z.int().nullable(),
+    refresh_token_lifetime: z.int().nullable(),
+    token_rate_limit: z.int().nullable().meta({ description: 'Token requests a minute once authenticated; null = the default.' }),
+    backchannel_logout_uri: z.string().nullable(),
+    backchannel_logout_session_required: z.boolean(),
+    client_uri: z.string().nullable(),
+    logo_uri: z.string().nullable(),
+    policy_uri: z.string().nullable(),
+    tos_uri: z.string().nullable(),
+    contacts: z.array(z.string()),
+    status: z.enum(['enabled', 'disabled']),
+    is_system: z.boolean(),
+    secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret.' }),
+    secret_rotated_at: time.nullable(),
+    previous_secret_expires_at: time.nullable(),
+    last_used_at: time.nullable(),
+    ...stamps,
+  }),
+  relationships: {
+    client_grants: {
+      kind: 'many',
+      to: 'client_grant',
+      by: { foreign: 'client_id' },
+      description: 'What it may do for itself.',
+      include: true,
+    },
+    environment: environmentLink,
+  },
+  filters: {
+    application_type: equalTo('application_type', applicationType, 'What kind of application.'),
+    status: equalTo('status', z.enum(['enabled', 'disabled']), 'Enabled or disabled.'),
+    first_party: flag('first_party', 'Whether it skips the consent page.'),
+    search: search(['lower(found.name)', 'lower(found.id)'], 'Name or client_id begins with this.'),
+    created_at: timeRange('created_at', 'When it was registered.'),
+  },
+  sorts: { ...stampSorts('clients'), name: textSort('clients.name') },
+  create: {
+    schema: z.strictObject({ name: text(100), application_type: applicationType.optional(), ...settable }),
+    once,
+    async run(tx, _actor, input) {
+      const { client, client_secret } = await registerClient(tx, input);
+      return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
+    },
+  },
+  update: {
+    schema: z.strictObject({ name: text(100).optional(), ...settable }),
+    run: async (tx, _actor, row, input) => ({ row: await changeClient(tx, row, input) }),
+  },
+  remove: { run: (tx, _actor, row) => removeClient(tx, row) },
+  actions: {
+    rotate_secret: {
+      method: 'PATCH',
+      description: 'Makes a new secret. The one until now works for another 24 hours.',
+      audit: 'secret_rotated',
+      once,
+      async run(tx, actor, row) {
+        const { client, client_secret } = await rotateClientSecret(tx, actor, row);
+        return { row: client, once: { client_secret } };
+      },
+    },
+  },
+  display: (client) => client.name,
+});

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { baseUrlOf } from '../../core/environments.js';
+import {
+  changeEnvironment,
+  createEnvironment,
+  refuseUnlessOperator,
+  removeEnvironment,
+  type EnvironmentInput,
+} from '../../core/environment-settings.js';
+import { generateSigningKey } from '../../core/signing-keys.js';
+import { visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
+import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
+import { equalTo, lifetime, stamps, stampSorts, text, textSort, uniqueTexts, webUrl } from '../fields.js';
+import { resource } from '../resource.js';
+
+const day = 86_400;
+const kind = z.enum(['production', 'staging', 'development']);
+const slug = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and inner hyphens');
+const domainName = z
+  .string()
+  .max(253)
+  .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case domain name');
+
+const settings = {
+  session_lifetime: lifetime(300, 365 * day),
+  session_idle_lifetime: lifetime(60, 365 * day).nullable(),
+  default_access_token_lifetime: lifetime(60, day),
+  id_token_lifetime: lifetime(60, day),
+  refresh_token_lifetime: lifetime(60, 400 * day),
+  refresh_token_idle_lifetime: lifetime(60, 400 * day),
+  branding: z.strictObject({
+    name: text(100).nullable().optional(),
+    logo_url: webUrl.nullable().optional(),
+    primary_color: z
+      .string()
+      .regex(/^#[0-9a-fA-F]{6}$/, 'must look like #1a2b3c')
+      .nullable()
+      .optional(),
+  }),
+  support_email: z.email().max(254).nullable(),
+  registration_enabled: z.boolean(),
+  password_min_length: z.int().min(8).max(64),
+  otp_lifetime: lifetime(60, 3600),
+  otp_max_attempts: z.int().min(1).max(20),
+  lockout_threshold: z.int().min(1).max(1000),
+  lockout_lifetime: lifetime(1, day),
+  allowed_email_domains: uniqueTexts(domainName, 200),
+  dynamic_registration_enabled: z.boolean(),
+};
+const optionalSettings = z.strictObject(settings).partial().shape;
+
+/** Separate worlds of users, clients and keys. */
+export const environments = resource<ListedEnvironmentRow, EnvironmentInput, EnvironmentInput>({
+  type: 'environment',
+  path: 'environments',
+  title: 'Environments',
+  description:
+    'Separate worlds of users, clients and keys. A token sees its own environment; tokens of the default one see, create and delete all.',
+  source: { table: 'environments', key: 'id', keyType: 'uuid', visible: visibleEnvironments },
+  attributes: z.object({
+    name: z.string(),
+    slug: z.string(),
+    kind,
+    is_default: z.boolean(),
+    base_url: z.string(),
+    issuer: z.string(),
+    ...z.object(settings).shape,
+    branding: z.record(z.string(), z.unknown()),
+    ...stamps,
+  }),
+  computed: {
+    base_url: (row, ctx) => baseUrlOf(ctx.config, row),
+    issuer: (row, ctx) =>
+      row.primary_domain === null || row.primary_domain === undefined ? baseUrlOf(ctx.config, row) : `https://${row.primary_domain}`,
+  },
+  relationships: {},
+  filters: { kind: equalTo('kind', kind, 'What it is for.'), slug: equalTo('slug', slug, 'The exact slug.') },
+  sorts: { ...stampSorts('environments'), name: textSort('environments.name') },
+  create: {
+    schema: z.strictObject({ name: text(100), slug, kind, ...optionalSettings }),
+    meta: z.object({ management_client: z.object({ client_id: z.string(), client_secret: z.string() }) }),
+    allow: refuseUnlessOperator,
+    prepare: (ctx) => generateSigningKey(ctx),
+    async run(tx, _actor, input, _related, key) {
+      const { row, management_client } = await createEnvironment(
+        tx,
+        input,
+        key as Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>,
+      );
+      return { row: { ...row, primary_domain: null }, meta: { management_client } };
+    },
+  },
+  update: {
+    schema: z.strictObject({ name: text(100).optional(), kind: kind.optional(), ...optionalSettings }),
+    run: async (tx, _actor, row, input) => ({ row: { ...(await changeEnvironment(tx, row, input)), primary_domain: row.primary_domain } }),
+  },
+  remove: { run: (tx, _actor, row) => removeEnvironment(tx, row) },
+  display: (row) => row.slug,
+});

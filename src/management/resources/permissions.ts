@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { changePermission, createPermission, removePermission } from '../../core/permissions.js';
+import type { ApiResourceRow } from '../../db/tables/api_resources.js';
+import type { PermissionRow } from '../../db/tables/permissions.js';
+import { equalTo, flag, search, stamps, stampSorts, text, textSort, uuid } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+/** A scope token (RFC 6749 3.3). */
+export const scopeToken = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be visible ASCII without spaces, quotes and backslashes (RFC 6749 3.3)');
+
+const settable = { description: text(500, 0).nullable().optional() };
+
+/** What an API resource lets callers do: its OAuth scopes. */
+export const permissions = resource<PermissionRow, { name: string; description?: string | null }, { description?: string | null }>({
+  type: 'permission',
+  path: 'permissions',
+  title: 'Permissions',
+  description: 'What an API resource lets its callers do. The name is the OAuth scope.',
+  source: { table: 'permissions', key: 'id', keyType: 'uuid' },
+  attributes: z.object({ name: z.string(), description: z.string().nullable(), is_system: z.boolean(), ...stamps }),
+  relationships: {
+    api_resource: {
+      kind: 'one',
+      to: 'api_resource',
+      column: 'api_resource_id',
+      description: 'The API that it belongs to.',
+      include: true,
+      create: 'required',
+    },
+    roles: {
+      kind: 'many',
+      to: 'role',
+      by: { table: 'role_permissions', near: 'permission_id', far: 'role_id' },
+      description: 'Roles that hold it.',
+      include: true,
+    },
+    environment: environmentLink,
+  },
+  filters: {
+    name: equalTo('name', scopeToken, 'The exact name.'),
+    api_resource: equalTo('api_resource_id', uuid, 'Belongs to one of these API resources (ids).'),
+    is_system: flag('is_system', 'Whether it belongs to the Management API.'),
+    search: search(['lower(found.name)'], 'The name begins with this.'),
+  },
+  sorts: { ...stampSorts('permissions'), name: textSort('permissions.name') },
+  create: {
+    schema: z.strictObject({ name: scopeToken, ...settable }),
+    run: async (tx, _actor, input, related) => ({
+      row: await createPermission(tx, input, related['api_resource'] as unknown as ApiResourceRow),
+    }),
+  },
+  update: {
+    schema: z.strictObject(settable),
+    run: async (tx, _actor, row, input) => ({ row: await changePermission(tx, row, input) }),
+  },
+  remove: { run: (tx, _actor, row) => removePermission(tx, row) },
+  display: (permission) => permission.name,
+});

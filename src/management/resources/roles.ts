@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import type { Context } from '../../core/context.js';
+import { changeRole, createRole, removeRole, type RoleInput } from '../../core/roles.js';
+import { changeUserRoles } from '../../core/users.js';
+import { findRows } from '../../db/list.js';
+import type { PermissionRow } from '../../db/tables/permissions.js';
+import { listPermissionIdsOfRole, type RoleRow } from '../../db/tables/roles.js';
+import type { UserRow } from '../../db/tables/users.js';
+import { equalTo, flag, search, stamps, stampSorts, text, textSort } from '../fields.js';
+import { resource, type RelatedRows } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+const name = text(100);
+const settable = { description: text(500, 0).nullable().optional(), is_default: z.boolean().optional() };
+
+/** What must be added and removed so that the role has exactly the permissions that the document names. */
+async function replacement(tx: Context, role: RoleRow, related: RelatedRows) {
+  const wanted = related['permissions'] as unknown as readonly PermissionRow[] | undefined;
+  if (!wanted) return { add: [], remove: [] };
+  const keep = new Set(wanted.map((permission) => permission.id));
+  const surplus = (await listPermissionIdsOfRole(tx.scope, role.id)).filter((id) => !keep.has(id));
+  const remove = (await findRows(
+    tx.scope,
+    { table: 'permissions', key: 'id', keyType: 'uuid' },
+    'id',
+    surplus,
+  )) as unknown as PermissionRow[];
+  return { add: wanted, remove };
+}
+
+/** Named sets of permissions that users hold. */
+export const roles = resource<RoleRow, RoleInput, RoleInput>({
+  type: 'role',
+  path: 'roles',
+  title: 'Roles',
+  description: 'Named sets of permissions that users hold. Default roles are given to every new user; system roles can not be changed.',
+  source: { table: 'roles', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    name: z.string(),
+    description: z.string().nullable(),
+    is_default: z.boolean(),
+    is_system: z.boolean(),
+    ...stamps,
+  }),
+  relationships: {
+    permissions: {
+      kind: 'many',
+      to: 'permission',
+      by: { table: 'role_permissions', near: 'role_id', far: 'permission_id' },
+      description: 'What the role allows.',
+      include: true,
+      write: true,
+      change: {
+        add: async (tx, actor, row, found) =>
+          void (await changeRole(tx, actor, row as RoleRow, {}, { add: found as PermissionRow[], remove: [] })),
+        remove: async (tx, actor, row, found) =>
+          void (await changeRole(tx, actor, row as RoleRow, {}, { add: [], remove: found as PermissionRow[] })),
+        replace: async (tx, actor, row, found) =>
+          void (await changeRole(tx, actor, row as RoleRow, {}, await replacement(tx, row as RoleRow, { permissions: found }))),
+      },
+    },
+    users: {
+      kind: 'many',
+      to: 'user',
+      by: { table: 'user_roles', near: 'role_id', far: 'user_id' },
+      description: 'Who holds the role.',
+      change: {
+        needs: ['users:write'],
+        async add(tx, actor, row, users) {
+          for (const user of users) await changeUserRoles(tx, actor, user as UserRow, { add: [row as RoleRow], remove: [] });
+        },
+        async remove(tx, actor, row, users) {
+          for (const user of users) await changeUserRoles(tx, actor, user as UserRow, { add: [], remove: [row as RoleRow] });
+        },
+      },
+    },
+    environment: environmentLink,
+  },
+  filters: {
+    name: equalTo('name', name, 'The exact name.'),
+    is_default: flag('is_default', 'Whether new users get it.'),
+    search: search(['lower(found.name)'], 'The name begins with this.'),
+  },
+  sorts: { ...stampSorts('roles'), name: textSort('roles.name') },
+  create: {
+    schema: z.strictObject({ name, ...settable }),
+    run: async (tx, actor, input, related) => ({
+      row: await createRole(tx, actor, input, (related['permissions'] ?? []) as unknown as readonly PermissionRow[]),
+    }),
+  },
+  update: {
+    schema: z.strictObject({ name: name.optional(), ...settable }),
+    run: async (tx, actor, row, input, related) => ({ row: await changeRole(tx, actor, row, input, await replacement(tx, row, related)) }),
+  },
+  remove: { run: (tx, _actor, row) => removeRole(tx, row) },
+  display: (role) => role.name,
+});

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { endSessions, sessionStatus } from '../../core/sessions.js';
+import { invalidTransition } from '../../core/refusal.js';
+import type { Context } from '../../core/context.js';
+import { matches } from '../../db/conditions.js';
+import { findSession, touchSession, type SessionRow } from '../../db/tables/sessions.js';
+import { equalTo, stamps, stampSorts, time, timeRange, uuid } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+const status = z.enum(['active', 'expired', 'revoked']);
+
+/** The state of a session as SQL, the same that `sessionStatus` computes. */
+function hasStatus(ctx: Context, wanted: readonly string[]) {
+  const { session_lifetime, session_idle_lifetime } = ctx.environment;
+  const idle = session_idle_lifetime === null ? '' : ', sessions.last_activity_at + make_interval(secs => ?)';
+  const idleValues = session_idle_lifetime === null ? [] : [session_idle_lifetime];
+  return matches(
+    `case when sessions.revoked_at is not null then 'revoked'
+       when least(sessions.expires_at, sessions.authenticated_at + make_interval(secs => ?)${idle}) > ? then 'active' else 'expired' end = any (?::text[])`,
+    [session_lifetime, ...idleValues, ctx.clock.now(), [...wanted]],
+  );
+}
+
+async function revoke(tx: Context, row: SessionRow): Promise<SessionRow> {
+  await endSessions(tx, { id: row.id }, 'revoked');
+  return (await findSession(tx.scope, row.id)) ?? row;
+}
+
+/** Where users are, or were, signed in. */
+export const sessions = resource<SessionRow>({
+  type: 'session',
+  path: 'sessions',
+  title: 'Sessions',
+  description: 'Where users are, or were, signed in. The token of a session is never shown.',
+  source: { table: 'sessions', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    ip_address: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    status,
+    authenticated_at: time,
+    last_activity_at: time,
+    expires_at: time,
+    revoked_at: time.nullable(),
+    revoke_reason: z.string().nullable(),
+    amr: z.array(z.string()).meta({ description: 'How the user proved who they are (RFC 8176).' }),
+    acr: z.string().nullable(),
+    ...stamps,
+  }),
+  computed: { status: (row, ctx) => sessionStatus(ctx, row) },
+  relationships: {
+    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who is signed in.', include: true },
+    clients: {
+      kind: 'many',
+      to: 'client',
+      by: { table: 'session_clients', near: 'session_id', far: 'client_id' },
+      description: 'The clients that it signed in to.',
+      include: true,
+    },
+    environment: environmentLink,
+  },
+  filters: {
+    user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
+    status: { description: 'Active, expired or revoked.', schema: status, condition: (ctx, values) => hasStatus(ctx, values as string[]) },
+    ip_address: equalTo('ip_address', z.union([z.ipv4(), z.ipv6()]), 'From this address.'),
+    last_activity_at: timeRange('last_activity_at', 'When it was last used.'),
+    created_at: timeRange('created_at', 'When it began.'),
+  },
+  sorts: { ...stampSorts('sessions'), last_activity_at: { expression: 'sessions.last_activity_at', type: 'timestamptz' } },
+  remove: { run: async (tx, _actor, row) => void (await revoke(tx, row)), audit: 'revoked' },
+  actions: {
+    touch: {
+      method: 'PATCH',
+      description: 'Moves last_activity_at to now; the expiry stays.',
+      audit: 'touched',
+      async run(tx, _actor, row) {
+        const touched = sessionStatus(tx, row) === 'active' ? await touchSession(tx.scope, row.id, tx.clock.now()) : null;
+        if (!touched) throw invalidTransition('Only an active session can be touched.');
+        return { row: touched };
+      },
+    },
+    revoke: {
+      method: 'PATCH',
+      description: 'Ends the session and what was issued in it; once more changes nothing.',
+      audit: 'revoked',
+      run: async (tx, _actor, row) => ({ row: await revoke(tx, row) }),
+    },
+  },
+  display: (row) => row.ip_address,
+});

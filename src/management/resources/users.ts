@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { blockUser, changeUser, changeUserRoles, createUser, hashOf, removeUser, unblockUser, type UserInput } from '../../core/users.js';
+import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
+import { findRows } from '../../db/list.js';
+import type { UserRow } from '../../db/tables/users.js';
+import type { Context } from '../../core/context.js';
+import { equalTo, flag, linked, search, stamps, stampSorts, text, textSort, time, timeRange, webUrl } from '../fields.js';
+import { resource, type RelatedRows } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+const maxMetadataBytes = 16_384;
+
+const metadata = z
+  .record(z.string().max(255), z.unknown())
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, {
+    message: 'must be at most 16 KiB of JSON',
+    params: { code: 'too_long' },
+  })
+  .meta({ description: 'Any JSON object of at most 16 KiB; replaced as a whole.' });
+
+const address = z.strictObject({
+  formatted: z.string().max(1024).optional(),
+  street_address: z.string().max(512).optional(),
+  locality: text(255, 0).optional(),
+  region: text(255, 0).optional(),
+  postal_code: text(64, 0).optional(),
+  country: text(255, 0).optional(),
+});
+
+const knownZone = (zone: string) => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+};
+
+const name = text(255).nullable();
+const email = z.string().min(3).max(254);
+
+/** The OIDC standard claims that a person's profile holds (OIDC Core 5.1), under this service's names. */
+const profile = {
+  first_name: name,
+  last_name: name,
+  middle_name: name,
+  nickname: name,
+  preferred_username: name,
+  profile: webUrl.nullable(),
+  picture: webUrl.nullable(),
+  website: webUrl.nullable(),
+  gender: text(64).nullable(),
+  birthdate: z
+    .string()
+    .regex(/^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|\d{4})$/, 'must be YYYY-MM-DD or YYYY')
+    .nullable(),
+  zoneinfo: text(64)
+    .refine(knownZone, { message: 'must be a time zone of the IANA database', params: { code: 'unknown_time_zone' } })
+    .nullable(),
+  locale: z
+    .string()
+    .max(35)
+    .regex(/^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$/, 'must be a BCP 47 language tag')
+    .nullable(),
+  phone_number: z
+    .string()
+    .max(32)
+    .regex(/^\+?[0-9 ().;=a-z-]{3,31}$/i, 'must be a phone number, best in E.164 form')
+    .nullable(),
+  phone_number_verified: z.boolean(),
+  address: address.nullable(),
+};
+
+const writable = {
+  email_verified: z.boolean(),
+  ...profile,
+  external_id: text(255).nullable(),
+  metadata,
+  password: z.string().min(1).max(1024).meta({ writeOnly: true, description: 'Never shown. The rules are those of registration.' }),
+  password_hash: z
+    .string()
+    .max(512)
+    .meta({ writeOnly: true, description: 'An argon2 (PHC form) or bcrypt hash from another system, instead of a password.' }),
+};
+
+const allOptional = z.strictObject(writable).partial().shape;
+
+/** Replaces the roles when the document names any. */
+async function withRoles(tx: Context, actor: Parameters<typeof changeUserRoles>[1], user: UserRow, related: RelatedRows): Promise<UserRow> {
+  const wanted = related['roles'] as unknown as readonly RoleRow[] | undefined;
+  if (!wanted) return user;
+  const keep = new Set(wanted.map((role) => role.id));
+  const surplus = (await listRoleIdsOfUser(tx.scope, user.id)).filter((id) => !keep.has(id));
+  const remove = (await findRows(tx.scope, { table: 'roles', key: 'id', keyType: 'uuid' }, 'id', surplus)) as unknown as RoleRow[];
+  return changeUserRoles(tx, actor, user, { add: wanted, remove });
+}
+
+/** People who can sign in. */
+export const users = resource<UserRow, UserInput, UserInput>({
+  type: 'user',
+  path: 'users',
+  title: 'Users',
+  description: 'People who can sign in. The address is unique in the environment, whatever its case.',
+  source: { table: 'users', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    email: z.string(),
+    email_verified: z.boolean(),
+    ...z.object(profile).shape,
+    external_id: z.string().nullable(),
+    status: z.enum(['active', 'blocked']),
+    metadata: z.record(z.string(), z.unknown()),
+    has_password: z.boolean(),
+    password_changed_at: time.nullable(),
+    last_login_at: time.nullable(),
+    login_count: z.int(),
+    ...stamps,
+  }),
+  computed: { has_password: (user) => user.password_hash !== null },
+  relationships: {
+    roles: {
+      kind: 'many',
+      to: 'role',
+      by: { table: 'user_roles', near: 'user_id', far: 'role_id' },
+      description: 'The roles that the user holds.',
+      include: true,
+      write: true,
+      change: {
+        needs: ['roles:write'],
+        add: async (tx, actor, row, roles) =>
+          void (await changeUserRoles(tx, actor, row as UserRow, { add: roles as RoleRow[], remove: [] })),
+        remove: async (tx, actor, row, roles) =>
+          void (await changeUserRoles(tx, actor, row as UserRow, { add: [], remove: roles as RoleRow[] })),
+        replace: async (tx, actor, row, roles) => void (await withRoles(tx, actor, row as UserRow, { roles })),
+      },
+    },
+    sessions: { kind: 'many', to: 'session', by: { foreign: 'user_id' }, description: 'Where the user is, or was, signed in.' },
+    environment: environmentLink,
+  },
+  filters: {
+    email: { ...equalTo('email_key', email, 'The address, whatever its case.'), schema: email.toLowerCase() },
+    status: equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.'),
+    external_id: equalTo('external_id', text(255), 'The id in another system.'),
+    email_verified: flag('email_verified', 'Whether the address was proven.'),
+    role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),
+    search: search(
+      ['found.email_key', 'lower(found.first_name)', 'lower(found.last_name)'],
+      'Address, first or last name begins with this.',
+    ),
+    created_at: timeRange('created_at', 'When the user was created.'),
+    updated_at: timeRange('updated_at', 'When the user was last changed.'),
+    last_login_at: timeRange('last_login_at', 'When the user last signed in.'),
+  },
+  sorts: {
+    ...stampSorts('users'),
+    email: textSort('users.email_key'),
+    last_name: textSort(`(coalesce(lower(users.last_name), ''))`),
+    last_login_at: { expression: `(coalesce(users.last_login_at, '-infinity'::timestamptz))`, type: 'timestamptz' },
+  },
+  create: {
+    schema: z.strictObject({ email, ...allOptional }),
+    prepare: (ctx, _actor, input) => hashOf(ctx, input, null),
+    async run(tx, actor, input, related, hash) {
+      const roles = (related['roles'] ?? []) as unknown as readonly RoleRow[];
+      return { row: await createUser(tx, actor, input, hash as string | undefined, roles) };
+    },
+  },
+  update: {
+    schema: z.strictObject({ email: email.optional(), ...allOptional }),
+    prepare: (ctx, _actor, row, input) => hashOf(ctx, input, row),
+    async run(tx, actor, row, input, related, hash) {
+      const user = await changeUser(tx, actor, row, input, hash as string | undefined);
+      return { row: await withRoles(tx, actor, user, related) };
+    },
+  },
+  remove: { run: removeUser },
+  actions: {
+    block: {
+      method: 'PATCH',
+      description: 'Blocks the user and revokes the sessions with everything issued in them.',
+      audit: 'blocked',
+      run: async (tx, actor, row) => ({ row: await blockUser(tx, actor, row) }),
+    },
+    unblock: {
+      method: 'PATCH',
+      description: 'Lets a blocked user sign in again.',
+      audit: 'unblocked',
+      run: async (tx, _actor, row) => ({ row: await unblockUser(tx, row) }),
+    },
+  },
+  display: (user) => user.email,
+});

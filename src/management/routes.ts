@@ -1,0 +1,88 @@
+import { targetOf, type Registry, type Relationship, type Resource } from './resource.js';
+
+type Verb = 'read' | 'write';
+
+/** What an address under /api is, whoever asks: the path alone decides. */
+export type Route =
+  | { readonly kind: 'collection'; readonly resource: Resource }
+  | { readonly kind: 'record'; readonly resource: Resource; readonly id: string }
+  | { readonly kind: 'action'; readonly resource: Resource; readonly id: string; readonly verb: string }
+  | {
+      readonly kind: 'related';
+      readonly resource: Resource;
+      readonly id: string;
+      readonly name: string;
+      readonly relationship: Relationship;
+    }
+  | {
+      readonly kind: 'linkage';
+      readonly resource: Resource;
+      readonly id: string;
+      readonly name: string;
+      readonly relationship: Relationship;
+    };
+
+const decode = (segment: string): string | null => {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+};
+
+const own = <T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  record && Object.hasOwn(record, name) ? record[name] : undefined;
+
+/**
+ * The route of a path such as `/users/{id}/relationships/roles`, or null. Collections, verbs and relationship names are compared as they
+ * were sent; only ids are decoded. An empty segment matches nothing.
+ */
+export function findRoute(registry: Registry, path: string): Route | null {
+  const segments = path.split('/').slice(1);
+  if (segments.length === 0 || segments.length > 4 || segments.includes('')) return null;
+  const [collection = '', rawId, third, fourth] = segments;
+  const resource = registry.byPath.get(collection);
+  if (!resource) return null;
+  if (rawId === undefined) return { kind: 'collection', resource };
+  const id = decode(rawId);
+  if (id === null) return null;
+  if (third === undefined) return { kind: 'record', resource, id };
+  if (fourth !== undefined) {
+    const relationship = third === 'relationships' ? own(resource.relationships, fourth) : undefined;
+    return relationship ? { kind: 'linkage', resource, id, name: fourth, relationship } : null;
+  }
+  if (own(resource.actions, third)) return { kind: 'action', resource, id, verb: third };
+  const relationship = own(resource.relationships, third);
+  return relationship ? { kind: 'related', resource, id, name: third, relationship } : null;
+}
+
+/** The methods of a route. Relationships take the changing ones even where they are then refused with 403, as JSON:API wants it. */
+export function methodsOf(route: Route): string[] {
+  const { resource } = route;
+  const reading = ['GET', 'HEAD'];
+  switch (route.kind) {
+    case 'collection':
+      return [...reading, ...(resource.create ? ['POST'] : [])];
+    case 'record':
+      return [...reading, ...(resource.update ? ['PATCH'] : []), ...(resource.remove ? ['DELETE'] : [])];
+    case 'action':
+      return [own(resource.actions, route.verb)?.method ?? 'PATCH'];
+    case 'related':
+      return reading;
+    case 'linkage':
+      return [...reading, 'PATCH', ...(route.relationship.kind === 'many' ? ['POST', 'DELETE'] : [])];
+  }
+}
+
+/** What a request with the method reads, for its query and permissions. */
+export function answerOf(registry: Registry, route: Route): Resource {
+  if (route.kind === 'related') return targetOf(registry, route.relationship);
+  if (route.kind === 'action') {
+    const type = own(route.resource.actions, route.verb)?.answers;
+    return (type === undefined ? undefined : registry.byType.get(type)) ?? route.resource;
+  }
+  return route.resource;
+}
+
+/** Whether the method reads or writes. */
+export const verbOf = (method: string): Verb => (method === 'GET' || method === 'HEAD' ? 'read' : 'write');

@@ -1,0 +1,109 @@
+import type { Request, Response } from 'express';
+import { parseDocument, readBody } from './body.js';
+import type { Call } from './call.js';
+import { AlreadyDone, claimKey, repeatableOf, storedReply, storeReply, type Repeatable } from './idempotency.js';
+import { readInput, readLinkage } from './input.js';
+import {
+  actOnRecord,
+  changeRelationship,
+  createRecord,
+  deleteRecord,
+  requireRecord,
+  updateRecord,
+  type Outcome,
+  type WriteOptions,
+} from './operations.js';
+import { refuse } from './problems.js';
+import { readQuery, type Query } from './query.js';
+import { locationOf, recordReply } from './read.js';
+import { expectedVersions, noContent, type Reply } from './reply.js';
+import { idOf } from './resource.js';
+import { answerOf, type Route } from './routes.js';
+
+/** Whether a request of this kind bears a document; actions and DELETE of a record ignore what is sent. */
+export function bearsDocument(route: Route, method: string): boolean {
+  if (method === 'GET' || method === 'HEAD' || route.kind === 'action' || route.kind === 'related') return false;
+  return !(route.kind === 'record' && method === 'DELETE');
+}
+
+const noQuery: Pick<Query, 'include' | 'fields'> = { include: null, fields: new Map() };
+
+/** The reply to a write that shows its record. What is shown once must not stay in a cache. */
+async function replyTo(
+  call: Call,
+  route: Route,
+  outcome: Outcome,
+  query: Pick<Query, 'include' | 'fields'>,
+  method: string,
+): Promise<Reply> {
+  const id = idOf(outcome.resource, outcome.row);
+  const self = locationOf(call, outcome.resource, id);
+  const created = route.kind === 'collection';
+  const headers = { ...(created ? { Location: self } : {}), ...(outcome.once || outcome.meta ? { 'Cache-Control': 'no-store' } : {}) };
+  const status = created ? 201 : route.kind === 'action' && method === 'POST' ? 202 : 200;
+  return recordReply(call, outcome.resource, outcome.row, query, { status, self, once: outcome.once, meta: outcome.meta, headers });
+}
+
+type Task = {
+  readonly call: Call;
+  readonly route: Route;
+  readonly req: Request;
+  readonly document: Record<string, unknown>;
+  readonly options: WriteOptions;
+};
+
+async function perform({ call, route, req, document, options }: Task): Promise<void> {
+  const { resource } = route;
+  if (route.kind === 'collection') {
+    await createRecord(call, resource, readInput(document, resource, null), options);
+  } else if (route.kind === 'action') {
+    await actOnRecord(call, resource, route.id, route.verb, options);
+  } else if (route.kind === 'record' && req.method === 'DELETE') {
+    await deleteRecord(call, resource, route.id, options);
+  } else {
+    await requireRecord(call.ctx, resource, route.id, options);
+    if (route.kind === 'record') {
+      await updateRecord(call, resource, route.id, readInput(document, resource, route.id), options);
+    } else if (route.kind === 'linkage') {
+      if (document['data'] === undefined) throw refuse(400, 'malformed_document', 'The document needs "data".', { pointer: '' });
+      const how = req.method === 'POST' ? 'add' : req.method === 'DELETE' ? 'remove' : 'replace';
+      await changeRelationship(call, resource, route.id, route.name, how, readLinkage(document['data'], 'data'), { ...options, document });
+    }
+  }
+}
+
+/** Answers POST, PATCH and DELETE; a repeated Idempotency-Key gets the reply of the first time. */
+export async function answerWrite(call: Call, route: Route, req: Request, res: Response, subject: string): Promise<Reply> {
+  const shown = answerOf(call.registry, route);
+  const showsRecord = route.kind !== 'linkage' && req.method !== 'DELETE';
+  const { raw, path } = { raw: req.url.includes('?') ? req.url.slice(req.url.indexOf('?') + 1) : '', path: req.url.split('?')[0] ?? '' };
+  const query = showsRecord
+    ? readQuery(call, raw, { resource: shown, list: false }, '')
+    : (readQuery(call, raw, { resource: null, list: false }, ''), noQuery);
+  const withDocument = bearsDocument(route, req.method);
+  const bytes = withDocument ? await readBody(req, res) : Buffer.alloc(0);
+  const document = withDocument ? parseDocument(bytes) : {};
+  const repeatable: Repeatable | null = req.method === 'DELETE' ? null : repeatableOf(req, subject, path, bytes);
+  const earlier = repeatable && (await storedReply(call, repeatable));
+  if (earlier) return earlier;
+
+  let reply: Reply = noContent;
+  const options: WriteOptions = {
+    expected: expectedVersions(req),
+    begin: async (inner) => {
+      if (repeatable) await claimKey(inner, repeatable);
+    },
+    finish: async (inner, outcome) => {
+      reply = outcome ? await replyTo(inner, route, outcome, query, req.method) : noContent;
+      if (repeatable) await storeReply(inner, repeatable, reply);
+    },
+  };
+  const known = repeatable ? { ...call, idempotency_key_digest: repeatable.digest } : call;
+  try {
+    await perform({ call: known, route, req, document, options });
+  } catch (error) {
+    if (error instanceof AlreadyDone) return error.reply;
+    throw error;
+  }
+  return reply;
+}
