@@ -47,6 +47,9 @@ export class OAuthError extends Error {
   }
 }
 
+/** Where a page leads on to. */
+export type PageLink = { readonly href: string; readonly label: string };
+
 /** A refusal shown as a page, or as `{error, error_description, fields}` to a JSON client of the same endpoint. */
 export class PageError extends Error {
   constructor(
@@ -56,6 +59,8 @@ export class PageError extends Error {
     readonly text: string,
     readonly extra: Readonly<Record<string, unknown>> = {},
     cause?: unknown,
+    /** A way on, for the page. */
+    readonly next: PageLink | null = null,
   ) {
     super(`${code}: ${text}`, { cause });
     this.name = 'PageError';

@@ -1,3 +1,5 @@
+import type { PageLink } from '../errors.js';
+
 /** What every page needs; `basePage` in pages.ts builds it. */
 export interface BasePage {
   /** The h1 and, with the environment's name, the document's title. */
@@ -39,7 +41,7 @@ export type PageConnection = {
   last_used?: boolean | undefined;
 };
 
-export type PageLink = { href: string; label: string };
+export type { PageLink };
 
 /** `values`: email. Posts `email`, `password`, `return_to` to /login. Title: "Sign in" or "Sign in to Acme Notes". */
 export interface LoginPage extends FormPage {

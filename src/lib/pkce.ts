@@ -13,6 +13,11 @@ export function isCodeVerifier(text: string): boolean {
   return unreserved.test(text);
 }
 
+/** The S256 challenge of a verifier (RFC 7636 4.2). */
+export function challengeOf(verifier: string): string {
+  return digest(verifier).toString('base64url');
+}
+
 /** Whether the verifier is the one behind the S256 challenge (RFC 7636 4.6). */
 export function provesChallenge(verifier: string, codeChallenge: string): boolean {
   return isCodeVerifier(verifier) && equalDigests(digest(verifier), Buffer.from(codeChallenge, 'base64url'));

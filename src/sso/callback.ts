@@ -1,0 +1,115 @@
+import type { Request, Response } from 'express';
+import { connectionOf, type Connection } from '../core/connections.js';
+import { PageError } from '../errors.js';
+import { queryOf } from '../http/form.js';
+import type { Web } from '../http/web.js';
+import type { Parameters } from '../lib/parameters.js';
+import { finishConnect } from './connect.js';
+import { finishTest } from './connection-test.js';
+import { redeemFlow, type Flow } from './flow.js';
+import { finishLogin } from './login.js';
+import { readProfile, type Profile } from './profile.js';
+import { isAnswerOf, openProvider } from './provider.js';
+import { inTime, ProviderFailure, providerRefusal } from './provider-failure.js';
+import type { ProviderMemory } from './provider-memory.js';
+import { ssoRefusal, withNext } from './refusal.js';
+import type { Claims } from './strategies/strategy.js';
+
+/** What a provider has said of a person in this flow, checked. */
+export type Answer = { readonly flow: Flow; readonly connection: Connection; readonly claims: Claims; readonly profile: Profile };
+
+const place = (req: Request) => `sso-answer ${req.ctx.environment.id}`;
+const answerLifetimeMs = 60_000;
+/** All that an answer may consist of; `user` is Apple's. */
+const answerNames = ['code', 'state', 'iss', 'error', 'user'] as const;
+const maxAnswerLength = 6144;
+
+/**
+ * POST /auth/sso/callback (OAuth 2.0 Form Post Response Mode): another site's post carries no cookies of ours, so the browser comes in
+ * once more by GET, with the answer sealed in the address.
+ */
+export function reenter(req: Request, res: Response): void {
+  const answer = Object.fromEntries(answerNames.flatMap((name) => (req.form.get(name) === undefined ? [] : [[name, req.form.get(name)]])));
+  const text = JSON.stringify({ answer, at: req.ctx.clock.now().getTime() });
+  if (text.length > maxAnswerLength || answerNames.some((name) => req.form.repeated.has(name))) throw ssoRefusal('sso_state_mismatch');
+  res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+  res.redirect(303, `/auth/sso/callback?answer=${req.ctx.sealer.sealText(text, place(req))}`);
+}
+
+/** The answer's parameters, from the address or from what was posted. */
+function answerOf(req: Request): Record<string, string> {
+  const query: Parameters = queryOf(req);
+  const sealed = query.get('answer');
+  if (sealed === undefined) {
+    if (answerNames.some((name) => query.repeated.has(name))) throw ssoRefusal('sso_state_mismatch');
+    return { ...query.all };
+  }
+  const text = req.ctx.sealer.openText(sealed, place(req));
+  const opened = text === null ? null : (JSON.parse(text) as { answer: Record<string, string>; at: number });
+  if (!opened || req.ctx.clock.now().getTime() - opened.at > answerLifetimeMs) throw ssoRefusal('sso_state_mismatch');
+  return opened.answer;
+}
+
+/** What providers answer when the person, not something else, ended it (RFC 6749 4.1.2.1, OIDC Core 3.1.2.6, Apple). */
+const declined = new Set(['access_denied', 'user_cancelled_authorize', 'user_cancelled_login', 'interaction_required', 'login_required', 'consent_required']);
+
+/** Exchanges the code; by now the state has been found to be this browser's, and is spent. */
+async function exchange(req: Request, memory: ProviderMemory, flow: Flow, connection: Connection, answer: Record<string, string>): Promise<Answer> {
+  const opened = openProvider(req.ctx, connection, memory);
+  if (!opened) throw ssoRefusal('not_found');
+  const { provider, strategy, isOidc } = opened;
+  try {
+    const work = async (): Promise<Claims> => {
+      const server = await strategy.server(provider);
+      // RFC 9207 2.4: before anything of it is used, and before the code goes anywhere.
+      if (!isAnswerOf(server, answer['iss'])) {
+        throw ssoRefusal('sso_state_mismatch', { cause: new ProviderFailure('the answer is not from the provider that was asked (iss)') });
+      }
+      const { error, code, state = '' } = answer;
+      if (error) throw declined.has(error) ? ssoRefusal('sso_access_denied') : new ProviderFailure(`the provider answered ${error.slice(0, 64)}`);
+      if (!code) throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure('the answer has no code') });
+      return strategy.redeem(provider, { code, state, nonce: flow.nonce, verifier: flow.verifier, parameters: answer });
+    };
+    const claims = await inTime(work());
+    return { flow, connection, claims, profile: readProfile(connection, claims, isOidc) };
+  } catch (error) {
+    memory.forget(connection);
+    throw providerRefusal(error);
+  }
+}
+
+const finish = { login: finishLogin, connect: finishConnect, test: finishTest.answered } as const;
+
+/** A refusal within a flow leads back to where the flow began. */
+const wayBack = ({ purpose, return_to }: Flow) =>
+  purpose === 'connect'
+    ? { href: '/account', label: 'Back to your account' }
+    : { href: return_to === null ? '/login' : `/login?return_to=${encodeURIComponent(return_to)}`, label: 'Back to sign-in' };
+
+/** GET /auth/sso/callback: the one address that all providers send people back to; the connection comes from the state. */
+export function callback(web: Web, memory: ProviderMemory) {
+  return async (req: Request, res: Response): Promise<void> => {
+    res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+    const answer = answerOf(req);
+    const flow = answer['state'] ? await redeemFlow(req, answer['state']) : null;
+    if (!flow) throw ssoRefusal('sso_state_mismatch', { next: { href: '/login', label: 'Back to sign-in' } });
+    const connection = await connectionOf(req.ctx, flow.connection_id);
+    if (!connection || (connection.status !== 'enabled' && flow.purpose !== 'test')) throw ssoRefusal('not_found');
+    // Whoever connects an account is still the one who began.
+    if (flow.purpose === 'connect' && req.session?.id !== flow.session_id) throw ssoRefusal('sso_state_mismatch');
+    try {
+      await finish[flow.purpose](web, req, res, await exchange(req, memory, flow, connection, answer));
+    } catch (error) {
+      if (!(error instanceof PageError)) throw error;
+      const { cause } = error;
+      const detail = cause instanceof Error ? cause.message : null;
+      req.ctx.logger.info(
+        { request_id: req.request_id, environment_id: req.ctx.environment.id, connection_id: connection.id, outcome: error.code, detail },
+        'sso.refused',
+      );
+      req.ctx.metrics.logins.inc({ method: 'sso', outcome: error.code });
+      if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error);
+      throw error.next ? error : withNext(error, wayBack(flow));
+    }
+  };
+}

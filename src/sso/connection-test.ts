@@ -1,0 +1,58 @@
+import type { Request, Response } from 'express';
+import type { Connection } from '../core/connections.js';
+import type { PageError } from '../errors.js';
+import { basePage } from '../http/pages.js';
+import type { Web } from '../http/web.js';
+import type { Answer } from './callback.js';
+import { decide, type Decision } from './linking.js';
+import { strategyOfPage, type TestResultPage } from './page-models.js';
+import { mapClaims, type Profile } from './profile.js';
+
+const maxClaimsLength = 20_000;
+
+/** What the login would have done, in one sentence. */
+function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, 'tone' | 'verdict' | 'code' | 'detail'> {
+  const plain = { code: null, detail: null };
+  const of = (user: { email: string; id: string }) => `${user.email} (${user.id})`;
+  switch (decision.kind) {
+    case 'known':
+      return { tone: 'good', verdict: `This login would sign ${of(decision.user)} in: the two are connected already.`, ...plain };
+    case 'link':
+      return { tone: 'good', verdict: `This login would connect itself to ${of(decision.user)} and sign that user in.`, ...plain };
+    case 'ask':
+      return { tone: 'warning', verdict: `This login would first ask for the password of ${of(decision.user)}.`, ...plain };
+    case 'register':
+      return { tone: 'good', verdict: `This login would create a user with the address ${profile.email?.email ?? ''}.`, ...plain };
+    case 'refuse':
+      return { tone: 'bad', verdict: 'This login would be refused.', code: decision.refusal.code, detail: decision.refusal.text };
+  }
+}
+
+const shown = (value: unknown) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
+
+function render(web: Web, req: Request, res: Response, connection: Connection, result: Omit<TestResultPage, 'connection' | keyof ReturnType<typeof basePage>>): void {
+  web.renderPage(res, 'sso/test-result', {
+    ...basePage(req.ctx.environment, { title: `Test of ${connection.display_name}`, request_id: req.request_id }),
+    layout: 'wide',
+    connection: { display_name: connection.display_name, strategy: strategyOfPage(connection) },
+    ...result,
+  } as TestResultPage);
+}
+
+async function answered(web: Web, req: Request, res: Response, { connection, claims, profile }: Answer): Promise<void> {
+  const decision = await decide(req.ctx, connection, profile);
+  render(web, req, res, connection, {
+    ...verdictOf(decision, profile),
+    mapping: mapClaims(connection, claims).map(({ attribute, claim, value }) => ({ attribute, claim, value: shown(value).slice(0, 500) })),
+    claims: JSON.stringify(claims, null, 2).slice(0, maxClaimsLength),
+  });
+}
+
+/** For the person who set it up, the reason in the log's words: it names no secret. */
+function refused(web: Web, req: Request, res: Response, connection: Connection, refusal: PageError): void {
+  const detail = refusal.cause instanceof Error ? refusal.cause.message : refusal.text;
+  render(web, req, res, connection, { tone: 'bad', verdict: 'The login did not get as far as a person.', code: refusal.code, detail, mapping: [], claims: '' });
+}
+
+/** The end of a connection test: what came back and what it would have led to. Nothing is written, nobody is signed in. */
+export const finishTest = { answered, refused };

@@ -1,0 +1,66 @@
+import type { Request, Response } from 'express';
+import { insertSsoFlow, redeemSsoFlow } from '../db/tables/sso_flows.js';
+import { cookieName, readCookie, setCookie } from '../http/cookies.js';
+import { digest } from '../lib/digest.js';
+import { randomToken } from '../lib/random.js';
+
+/** A login through a provider that is under way. */
+export type Flow = {
+  readonly connection_id: string;
+  /** `connect` ties the account to the signed-in user; `test` shows what would happen. */
+  readonly purpose: 'login' | 'connect' | 'test';
+  readonly nonce: string;
+  /** PKCE (RFC 7636). */
+  readonly verifier: string;
+  /** A path of our own, checked when the flow began. */
+  readonly return_to: string | null;
+  /** Whose session began it; set for `connect`. */
+  readonly session_id: string | null;
+};
+
+const lifetimeSeconds = 600;
+const cookie = 'sso';
+const shape = /^[\w-]{43}$/;
+
+const place = (connection_id: string) => `sso_flows/${connection_id}`;
+
+/** The secret that ties flows to this browser; one for all its tabs. */
+function browserSecret(req: Request): string | null {
+  const secret = readCookie(req, cookieName(req, cookie));
+  return secret !== undefined && shape.test(secret) ? secret : null;
+}
+
+/** What stands for this browser where the secret itself must not: in a sealed form, for instance. Null when it has none. */
+export function browserMark(req: Request): string | null {
+  const secret = browserSecret(req);
+  return secret === null ? null : req.ctx.sealer.digest('sso-browser', secret).toString('base64url');
+}
+
+/** Begins a flow in this browser; the state is for the provider, and good for one answer within ten minutes (RFC 9700 4.7). */
+export async function beginFlow(
+  req: Request,
+  res: Response,
+  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id'>,
+): Promise<Flow & { state: string }> {
+  const { ctx } = req;
+  const secret = browserSecret(req) ?? randomToken('');
+  setCookie(req, res, cookie, secret, lifetimeSeconds);
+  const flow: Flow = { ...begin, nonce: randomToken(''), verifier: randomToken('') };
+  const state = randomToken('');
+  await insertSsoFlow(ctx.scope, {
+    state_digest: digest(state),
+    browser_digest: digest(secret),
+    connection_id: flow.connection_id,
+    content_sealed: ctx.sealer.seal(JSON.stringify(flow), place(flow.connection_id)),
+    expires_at: new Date(ctx.clock.now().getTime() + lifetimeSeconds * 1000),
+  });
+  return { ...flow, state };
+}
+
+/** Spends a state: the flow it belongs to, or null when it is unknown, spent, expired, or another browser's. */
+export async function redeemFlow(req: Request, state: string): Promise<Flow | null> {
+  const secret = browserSecret(req);
+  if (secret === null || !shape.test(state)) return null;
+  const row = await redeemSsoFlow(req.ctx.scope, digest(state), digest(secret), req.ctx.clock.now());
+  return row && (JSON.parse(req.ctx.sealer.open(row.content_sealed, place(row.connection_id))) as Flow);
+}

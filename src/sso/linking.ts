@@ -1,0 +1,62 @@
+import type { Context } from '../core/context.js';
+import { enabledConnections, domainOfEmail, namesDomain, type Connection } from '../core/connections.js';
+import { findIdentity, type IdentityRow } from '../db/tables/identities.js';
+import { findUser, findUserByEmailKey, type UserRow } from '../db/tables/users.js';
+import type { PageError } from '../errors.js';
+import type { Profile } from './profile.js';
+import { ssoRefusal } from './refusal.js';
+
+/** What a login through a provider leads to; found without changing anything, so that the connection test tells the truth. */
+export type Decision =
+  | { readonly kind: 'known'; readonly user: UserRow; readonly identity: IdentityRow }
+  | { readonly kind: 'link'; readonly user: UserRow }
+  /** The user proves the local account first. */
+  | { readonly kind: 'ask'; readonly user: UserRow }
+  | { readonly kind: 'register' }
+  | { readonly kind: 'refuse'; readonly refusal: PageError };
+
+const refuse = (...given: Parameters<typeof ssoRefusal>): Decision => ({ kind: 'refuse', refusal: ssoRefusal(...given) });
+
+/**
+ * Whether the connection may speak for a domain: `own` when it lists it, or lists none; `foreign` when the domain belongs to another
+ * connection; `open` when it is nobody's. What a connection says of addresses that aren't its own ties no account by itself.
+ */
+async function speaksFor(ctx: Context, connection: Connection, domain: string): Promise<'own' | 'open' | 'foreign'> {
+  if (namesDomain(connection.domains, domain)) return 'own';
+  const others = (await enabledConnections(ctx)).some((other) => other.id !== connection.id && namesDomain(other.domains, domain));
+  if (others) return 'foreign';
+  return connection.domains.length === 0 ? 'own' : 'open';
+}
+
+/** A user of this address exists: linked only when both sides have it verified, and only as the connection's mode says (decisions 8). */
+async function decideExisting(ctx: Context, connection: Connection, user: UserRow, domain: string): Promise<Decision> {
+  if (connection.account_linking === 'never') return refuse('sso_account_exists');
+  if (user.status !== 'active') return refuse('account_blocked');
+  const own = (await speaksFor(ctx, connection, domain)) === 'own';
+  if (connection.account_linking === 'verified_email' && user.email_verified && own) return { kind: 'link', user };
+  // Without a password there is no proof to ask for here: the user signs in the other way and connects from the account page.
+  return user.password_hash === null ? refuse('sso_account_exists') : { kind: 'ask', user };
+}
+
+/** Nobody has this address: registration, as far as the environment and the connection allow it. */
+async function decideNew(ctx: Context, connection: Connection, domain: string): Promise<Decision> {
+  const { registration_enabled, allowed_email_domains } = ctx.environment;
+  if (!registration_enabled || !connection.allow_registration) return refuse('registration_disabled');
+  if (allowed_email_domains.length > 0 && !namesDomain(allowed_email_domains, domain)) return refuse('sso_domain_not_allowed');
+  if ((await speaksFor(ctx, connection, domain)) === 'foreign') return refuse('sso_domain_not_allowed');
+  return { kind: 'register' };
+}
+
+/** Decides by (connection, subject) first; an address matters only for accounts seen for the first time. */
+export async function decide(ctx: Context, connection: Connection, profile: Profile): Promise<Decision> {
+  const identity = await findIdentity(ctx.scope, connection.id, profile.subject);
+  if (identity) {
+    const user = await findUser(ctx.scope, identity.user_id);
+    if (!user) return refuse('sso_provider_error');
+    return user.status === 'active' ? { kind: 'known', user, identity } : refuse('account_blocked');
+  }
+  const domain = profile.email && domainOfEmail(profile.email.email);
+  if (!profile.email || domain === null || !profile.email_verified) return refuse('sso_email_unverified');
+  const user = await findUserByEmailKey(ctx.scope, profile.email.email_key);
+  return user ? decideExisting(ctx, connection, user, domain) : decideNew(ctx, connection, domain);
+}

@@ -1,0 +1,34 @@
+import type { Request, Response } from 'express';
+import { pendingOf } from '../http/return-to.js';
+import { signIn } from '../http/sign-in.js';
+import type { Web } from '../http/web.js';
+import type { Answer } from './callback.js';
+import { askForProof } from './link-account.js';
+import { decide } from './linking.js';
+import { authenticationOf } from './profile.js';
+import { isTaken, settle } from './settle.js';
+
+const home = '/account';
+
+/** The application on whose behalf the person signs in. */
+const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, return_to)?.parameters['client_id'] ?? null;
+
+/** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (decisions 8). */
+export async function finishLogin(web: Web, req: Request, res: Response, answer: Answer): Promise<void> {
+  const { flow, connection, profile, claims } = answer;
+  for (let attempt = 1; ; attempt++) {
+    const decision = await decide(req.ctx, connection, profile);
+    if (decision.kind === 'refuse') throw decision.refusal;
+    if (decision.kind === 'ask') return askForProof(web, req, res, { ...answer, user: decision.user });
+    try {
+      const user = await settle(req.ctx, connection, profile, decision, clientOfFlow(req, flow.return_to));
+      const { amr, acr } = authenticationOf(claims);
+      await signIn(req, res, user.id, amr, acr);
+      req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
+      return res.redirect(303, flow.return_to ?? home);
+    } catch (error) {
+      // Two first logins of one person at the same moment: the second finds what the first has made.
+      if (!isTaken(error) || attempt > 2) throw error;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { Connection } from '../core/connections.js';
+import type { BasePage, PageConnection } from '../http/pages.js';
+
+type ConnectionName = { readonly display_name: string; readonly strategy: PageConnection['strategy'] };
+
+/** Leads on to the provider by itself. */
+export interface LeavingPage extends BasePage {
+  connection: ConnectionName;
+  href: string;
+}
+
+/** What a login through the connection would have done. */
+export interface TestResultPage extends BasePage {
+  connection: ConnectionName;
+  tone: 'good' | 'warning' | 'bad';
+  /** One sentence. */
+  verdict: string;
+  /** Why, when it would be refused. */
+  code: string | null;
+  detail: string | null;
+  mapping: { attribute: string; claim: string; value: string }[];
+  /** The claims as they came, as indented JSON; empty when none came. */
+  claims: string;
+}
+
+declare module '../http/page-models.js' {
+  interface PageModels {
+    'sso/leaving': LeavingPage;
+    'sso/test-result': TestResultPage;
+  }
+}
+
+/** The strategy as pages know it, for the mark. */
+export function strategyOfPage(connection: Connection): PageConnection['strategy'] {
+  return connection.strategy as PageConnection['strategy'];
+}

@@ -1,0 +1,115 @@
+import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../core/connection-strategies.js';
+import { domainOfEmail, namesDomain, type Connection } from '../core/connections.js';
+import type { UserRow } from '../db/tables/users.js';
+import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
+import { ProviderFailure } from './provider-failure.js';
+import { ssoRefusal } from './refusal.js';
+import type { Claims } from './strategies/strategy.js';
+
+/** The columns of a user that a claim mapping may fill. */
+export type ProfileAttributes = Partial<
+  Pick<
+    UserRow,
+    | 'first_name' | 'last_name' | 'middle_name' | 'nickname' | 'preferred_username' | 'profile' | 'picture' | 'website' | 'gender'
+    | 'birthdate' | 'zoneinfo' | 'locale' | 'phone_number'
+  >
+>; // prettier-ignore
+
+/** A person as a provider describes it, in our words. */
+export type Profile = {
+  readonly subject: string;
+  readonly email: EmailAddress | null;
+  readonly email_verified: boolean;
+  readonly attributes: ProfileAttributes;
+};
+
+/** One attribute: where it was looked for, and what was found. */
+export type MappedClaim = { readonly attribute: MappableAttribute; readonly claim: string; readonly value: unknown };
+
+const maxSubjectLength = 255;
+
+/** A member by its name, or by a path of names where there is no member of the whole name. */
+function claimAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let value: unknown = claims;
+  for (const part of name.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<string, unknown>)[part];
+  }
+  return value;
+}
+
+/** The strategy's mapping with the connection's own on top. */
+function mappingOf(connection: Connection): [MappableAttribute, readonly string[]][] {
+  const standard = strategyOf(connection.strategy as StrategyName).claim_mapping;
+  const own = Object.fromEntries(Object.entries(connection.claim_mapping).map(([name, claim]) => [attributeAliases[name] ?? name, claim]));
+  return Object.entries({ ...standard, ...own }).map(([attribute, claim]) => [attribute as MappableAttribute, [claim].flat()]);
+}
+
+/** Applies the claim mapping: the first claim that is there, for each attribute. */
+export function mapClaims(connection: Connection, claims: Claims): MappedClaim[] {
+  return mappingOf(connection).map(([attribute, names]) => {
+    const claim = names.find((name) => claimAt(claims, name) != null) ?? names[0] ?? attribute;
+    return { attribute, claim, value: claimAt(claims, claim) };
+  });
+}
+
+/** OIDC Core 2: a text of at most 255 characters, compared exactly. Numbers only where a provider without ID tokens counts its accounts. */
+function subjectOf({ claim, value }: MappedClaim, isOidc: boolean): string {
+  const subject = typeof value === 'number' && Number.isSafeInteger(value) && claim !== 'sub' && !isOidc ? String(value) : value;
+  if (typeof subject !== 'string' || subject === '' || subject.length > maxSubjectLength || /\p{Cc}/u.test(subject) || !subject.isWellFormed()) {
+    throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure(`the claim ${claim} is not a usable subject`) });
+  }
+  return subject;
+}
+
+const webAddresses = new Set<MappableAttribute>(['picture', 'profile', 'website']);
+const maxLength = (attribute: MappableAttribute) => (webAddresses.has(attribute) ? 2048 : 255);
+
+/** A text that can be stored and shown, or null: cleaned of control characters, of a bounded length, and a web address where it must be one. */
+function plainText(attribute: MappableAttribute, value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.replaceAll(/\p{Cc}+/gu, ' ').toWellFormed().trim();
+  if (text === '' || text.length > maxLength(attribute)) return null;
+  return webAddresses.has(attribute) && !(/^https?:\/\//i.test(text) && URL.canParse(text)) ? null : text;
+}
+
+/** Given and family name from a full name, where the provider has only that. */
+function splitName(name: string): { first_name: string; last_name: string | null } {
+  const words = name.split(' ');
+  return words.length === 1 ? { first_name: name, last_name: null } : { first_name: words.slice(0, -1).join(' '), last_name: words.at(-1) ?? null };
+}
+
+/**
+ * Reads the person from checked claims. Only the JSON value `true` verifies an address (ASVS 6.8.1); with `trust_email`, a provider
+ * that says nothing about it is believed for the connection's own domains.
+ * @throws {PageError} 400 for a subject that can't be one
+ */
+export function readProfile(connection: Connection, claims: Claims, isOidc: boolean): Profile {
+  const mapped = new Map(mapClaims(connection, claims).map((one) => [one.attribute, one]));
+  const sub = isOidc ? { attribute: 'sub' as const, claim: 'sub', value: claims['sub'] } : mapped.get('sub');
+  const subject = subjectOf(sub ?? { attribute: 'sub', claim: 'sub', value: undefined }, isOidc);
+  const written = mapped.get('email')?.value;
+  const email = typeof written === 'string' ? normalizeEmail(written) : null;
+  const said = mapped.get('email_verified')?.value;
+  const domain = email && domainOfEmail(email.email);
+  const trusted = connection.options['trust_email'] === true && said == null && domain !== null && namesDomain(connection.domains, domain);
+
+  const attributes: Record<string, string> = {};
+  for (const { attribute, value } of mapped.values()) {
+    if (attribute === 'sub' || attribute === 'email' || attribute === 'email_verified' || attribute === 'name') continue;
+    const text = plainText(attribute, value);
+    if (text !== null) attributes[attribute] = text;
+  }
+  const name = plainText('name', mapped.get('name')?.value);
+  const named = name !== null && !attributes['first_name'] && !attributes['last_name'] ? splitName(name) : {};
+  return { subject, email, email_verified: said === true || trusted, attributes: { ...attributes, ...named } };
+}
+
+/** How the person authenticated there, as the session records it (RFC 8176, OIDC Core 2): short texts only. */
+export function authenticationOf(claims: Claims): { amr: string[]; acr: string | null } {
+  const short = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value);
+  const amr = Array.isArray(claims['amr']) ? claims['amr'].filter(short).slice(0, 10) : [];
+  const acr = claims['acr'];
+  return { amr, acr: typeof acr === 'string' && /^[\x21-\x7e]{1,255}$/.test(acr) ? acr : null };
+}

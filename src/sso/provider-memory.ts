@@ -1,0 +1,38 @@
+import type { Connection } from '../core/connections.js';
+import type { Clock } from '../platform/clock.js';
+
+/** What was discovered about providers, kept for an hour; one per process, bounded. */
+export type ProviderMemory = {
+  /** What is remembered of the connection in its present version, or what `load` finds; failures aren't remembered. */
+  get<T>(connection: Connection, clock: Clock, load: () => Promise<T>): Promise<T>;
+  /** Drops it, so that the next login looks again. */
+  forget(connection: Connection): void;
+};
+
+const lifetimeMs = 3_600_000;
+const maxEntries = 500;
+
+/** Made once per process. */
+export function createProviderMemory(): ProviderMemory {
+  const entries = new Map<string, { value: Promise<unknown>; at: number }>();
+  const keyOf = ({ id, version }: Connection) => `${id} ${version}`;
+  return {
+    get<T>(connection: Connection, clock: Clock, load: () => Promise<T>): Promise<T> {
+      const key = keyOf(connection);
+      const now = clock.now().getTime();
+      const known = entries.get(key);
+      if (known && now - known.at < lifetimeMs) return known.value as Promise<T>;
+      const value = load();
+      entries.delete(key);
+      entries.set(key, { value, at: now });
+      if (entries.size > maxEntries) entries.delete(entries.keys().next().value as string);
+      value.catch(() => {
+        if (entries.get(key)?.value === value) entries.delete(key);
+      });
+      return value;
+    },
+    forget(connection) {
+      entries.delete(keyOf(connection));
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { PageError, type PageLink } from '../errors.js';
+import { errorTexts, type ErrorTextCode } from '../http/error-texts.js';
+
+/** The stable codes of this surface with their usual statuses (decisions 8 and 13). */
+const statuses = {
+  sso_state_mismatch: 400,
+  sso_access_denied: 403,
+  sso_email_unverified: 403,
+  sso_account_exists: 409,
+  sso_domain_not_allowed: 403,
+  sso_provider_error: 502,
+  registration_disabled: 403,
+  account_blocked: 403,
+  not_found: 404,
+} as const satisfies Partial<Record<ErrorTextCode, number>>;
+
+/** A code that a login through a provider may end with. */
+export type SsoCode = keyof typeof statuses;
+
+/** The refusal of a code; `cause` is for the log and for the connection test, and holds nothing that a provider sent as a secret. */
+export function ssoRefusal(code: SsoCode, given: { status?: number; text?: string; cause?: Error; next?: PageLink } = {}): PageError {
+  return new PageError(given.status ?? statuses[code], code, given.text ?? errorTexts[code], {}, given.cause, given.next ?? null);
+}
+
+/** The same refusal with a way on for the person. */
+export function withNext(refusal: PageError, next: PageLink): PageError {
+  return new PageError(refusal.status, refusal.code, refusal.text, refusal.extra, refusal.cause, next);
+}

@@ -1,0 +1,31 @@
+import { Router, type RequestHandler } from 'express';
+import { browserSession } from '../http/browser-session.js';
+import { csrf } from '../http/csrf.js';
+import { form } from '../http/form.js';
+import { route } from '../http/method-not-allowed.js';
+import { addressKey, limitBy } from '../http/rate-limits.js';
+import type { Web } from '../http/web.js';
+import { callback, reenter } from './callback.js';
+import { linkAccount, linkIdentifier } from './link-account.js';
+import { createProviderMemory } from './provider-memory.js';
+import { connect, start } from './start.js';
+
+/** Login through providers (interface.md "SSO"). */
+export function ssoRouter(web: Web): Router {
+  const router = Router();
+  const memory = createProviderMemory();
+  const { login } = web.deps.config.rateLimits;
+  const address = (req: Parameters<RequestHandler>[0]) => `${req.ctx.environment.id} ${addressKey(req.ip)}`;
+  // A start costs a row and perhaps a look at the provider; a link form takes a password, and counts like a login.
+  const starts = limitBy(web.limiter, { name: 'sso', limit: { ...login, limit: login.limit * 6 }, key: address });
+  const guesses = [
+    limitBy(web.limiter, { name: 'login', limit: login, key: address }),
+    limitBy(web.limiter, { name: 'sso_link', limit: login, key: (req) => linkIdentifier(req) && `${req.ctx.environment.id} ${linkIdentifier(req)}` }),
+  ];
+
+  route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, reenter] });
+  route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
+  route(router, '/auth/sso/:connection_id/connect', { post: [form, starts, browserSession, csrf, connect(web, memory) as unknown as RequestHandler] });
+  route(router, '/auth/sso/:connection_id', { get: [starts, start(web, memory) as unknown as RequestHandler] });
+  return router;
+}

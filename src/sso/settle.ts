@@ -1,0 +1,81 @@
+import { transaction, type Context } from '../core/context.js';
+import type { Connection } from '../core/connections.js';
+import { giveDefaultRoles } from '../core/default-roles.js';
+import { userData } from '../core/events/data.js';
+import { emit } from '../core/events/emit.js';
+import { linkIdentity, type ProviderAccount } from '../core/identities.js';
+import { updateIdentity } from '../db/tables/identities.js';
+import { listRoleNamesOfUser } from '../db/tables/roles.js';
+import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
+import { uuidv7 } from '../lib/random.js';
+import type { Decision } from './linking.js';
+import type { Profile, ProfileAttributes } from './profile.js';
+
+/** The account as identities store it. */
+export function accountOf(connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount {
+  return { connection_id: connection.id, subject, email: email?.email ?? null, claims: { ...attributes, ...(email && { email: email.email, email_verified }) } };
+}
+
+/** What of the profile differs from the user. */
+function changesOf(user: UserRow, attributes: ProfileAttributes): Partial<UserRow> {
+  return Object.fromEntries(Object.entries(attributes).filter(([name, value]) => user[name as keyof UserRow] !== value));
+}
+
+/** `profile_sync` `on_login`: the provider's word for names and the like, never for the address that signs in. Emits `user.updated`. */
+async function syncProfile(tx: Context, connection: Connection, user: UserRow, attributes: ProfileAttributes): Promise<void> {
+  if (connection.profile_sync !== 'on_login') return;
+  const changes = changesOf(user, attributes);
+  if (Object.keys(changes).length === 0) return;
+  const updated = await updateUser(tx.scope, user.id, { ...changes, updated_at: tx.clock.now() });
+  if (!updated) return;
+  const previous_attributes = Object.fromEntries(Object.keys(changes).map((name) => [name, user[name as keyof UserRow]]));
+  await emit(tx, 'user.updated', { ...userData(updated, await listRoleNamesOfUser(tx.scope, user.id)), previous_attributes });
+}
+
+/** Just-in-time registration (decisions 8): the user, the default roles, the identity and the event, or nothing of it. */
+async function register(tx: Context, connection: Connection, profile: Profile, client_id: string | null): Promise<UserRow> {
+  if (!profile.email) throw new Error('a user needs an address');
+  const now = tx.clock.now();
+  const user = await insertUser(tx.scope, {
+    ...(connection.profile_sync === 'never' ? {} : profile.attributes),
+    id: uuidv7(now.getTime()),
+    ...profile.email,
+    email_verified: true,
+    created_at: now,
+    updated_at: now,
+  });
+  const roles = await giveDefaultRoles(tx, user.id);
+  await linkIdentity(tx, user.id, accountOf(connection, profile));
+  await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'sso', connection_id: connection.id, client_id });
+  return user;
+}
+
+/** What a login writes: one transaction, and the user who is signed in by it. */
+export async function settle(
+  ctx: Context,
+  connection: Connection,
+  profile: Profile,
+  decision: Extract<Decision, { kind: 'known' | 'link' | 'register' }>,
+  client_id: string | null,
+): Promise<UserRow> {
+  return transaction(ctx, async (tx) => {
+    const now = tx.clock.now();
+    if (decision.kind === 'register') {
+      const user = await register(tx, connection, profile, client_id);
+      await recordLogin(tx.scope, user.id, now);
+      return user;
+    }
+    const { user } = decision;
+    const account = accountOf(connection, profile);
+    if (decision.kind === 'link') await linkIdentity(tx, user.id, account);
+    else await updateIdentity(tx.scope, decision.identity.id, { email: account.email, claims: account.claims, last_login_at: now, updated_at: now });
+    await syncProfile(tx, connection, user, profile.attributes);
+    await recordLogin(tx.scope, user.id, now);
+    return user;
+  });
+}
+
+/** Whether a write failed because somebody else wrote the same at that moment (PostgreSQL 23505). */
+export function isTaken(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '23505';
+}

@@ -1,0 +1,109 @@
+import type { Request, Response } from 'express';
+import { connectionOf, isTestTicket, type Connection } from '../core/connections.js';
+import { queryOf } from '../http/form.js';
+import { basePage } from '../http/pages.js';
+import { pendingOf, safeReturnTo } from '../http/return-to.js';
+import type { Web } from '../http/web.js';
+import { challengeOf } from '../lib/pkce.js';
+import { beginFlow, type Flow } from './flow.js';
+import { strategyOfPage } from './page-models.js';
+import { openProvider, refuseMixUp } from './provider.js';
+import { inTime, providerRefusal } from './provider-failure.js';
+import type { ProviderMemory } from './provider-memory.js';
+import { ssoRefusal } from './refusal.js';
+
+/** What the application asked for and the provider should know; the rest of its request is none of the provider's business. */
+function wishesOf(req: Request, return_to: string | null): Record<string, string> {
+  const parameters = pendingOf(req, return_to)?.parameters ?? {};
+  const prompt = (parameters['prompt'] ?? '').split(' ').filter((word) => word === 'login' || word === 'select_account');
+  const login_hint = queryOf(req).get('login_hint') ?? parameters['login_hint'];
+  const { max_age, ui_locales } = parameters;
+  return {
+    ...(login_hint !== undefined && { login_hint: login_hint.slice(0, 255) }),
+    ...(prompt.length > 0 && { prompt: prompt.join(' ') }),
+    ...(max_age !== undefined && { max_age }),
+    ...(ui_locales !== undefined && { ui_locales }),
+  };
+}
+
+/** Begins a flow and returns where the browser goes. @throws {PageError} 502 when the provider can't be asked where that is */
+async function destination(
+  req: Request,
+  res: Response,
+  memory: ProviderMemory,
+  connection: Connection,
+  begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id'>,
+): Promise<string> {
+  const opened = openProvider(req.ctx, connection, memory);
+  if (!opened) throw ssoRefusal('not_found');
+  const { provider, strategy } = opened;
+  try {
+    const server = await inTime(strategy.server(provider));
+    await refuseMixUp(req.ctx, connection, server);
+    const flow = await beginFlow(req, res, { connection_id: connection.id, ...begin });
+    const url = await strategy.authorizationUrl(provider, {
+      state: flow.state,
+      nonce: flow.nonce,
+      code_challenge: challengeOf(flow.verifier),
+      wishes: wishesOf(req, begin.return_to),
+    });
+    return url.href;
+  } catch (error) {
+    throw providerRefusal(error);
+  }
+}
+
+/**
+ * A page that goes on by itself. Browsers that come from a form may not be redirected to another site (`form-action`, also for what that
+ * site redirects to); a page that leads on ends the form's journey.
+ */
+function leave(web: Web, req: Request, res: Response, connection: Connection, href: string): void {
+  res.set('Refresh', `0; url=${href}`);
+  web.renderPage(res, 'sso/leaving', {
+    ...basePage(req.ctx.environment, { title: `Continue to ${connection.display_name}`, request_id: req.request_id }),
+    connection: { display_name: connection.display_name, strategy: strategyOfPage(connection) },
+    href,
+  });
+}
+
+/** Browsers say so where it matters here: they keep cookies per host, and apply a page's policy to redirects. */
+const isBrowser = (req: Request) => req.headers['sec-fetch-dest'] === 'document';
+
+/** A browser that reached us under another of our names goes to the one that providers send it back to; once, so never in circles. */
+function properHost(req: Request): string | null {
+  const own = new URL(req.ctx.environment.issuer);
+  if (!isBrowser(req) || req.headers.host === undefined || req.headers.host.toLowerCase() === own.host || queryOf(req).get('moved') !== undefined) return null;
+  const url = new URL(req.originalUrl, own);
+  url.searchParams.set('moved', '1');
+  return url.origin === own.origin ? url.href : null;
+}
+
+/** GET /auth/sso/{connection_id}: off to the provider. Unknown, disabled and foreign connections are one 404 (decisions 8). */
+export function start(web: Web, memory: ProviderMemory) {
+  return async (req: Request<{ connection_id: string }>, res: Response): Promise<void> => {
+    const query = queryOf(req);
+    const connection = await connectionOf(req.ctx, req.params.connection_id);
+    const ticket = query.get('test');
+    const isTest = connection !== null && ticket !== undefined && isTestTicket(req.ctx, ticket, connection.id);
+    if (!connection || (connection.status !== 'enabled' && !isTest)) throw ssoRefusal('not_found');
+    res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+    const elsewhere = properHost(req);
+    if (elsewhere !== null) return res.redirect(303, elsewhere);
+    const return_to = safeReturnTo(query.get('return_to'));
+    const href = await destination(req, res, memory, connection, { purpose: isTest ? 'test' : 'login', return_to, session_id: null });
+    // The sign-in form sends addresses of a connection's domain here.
+    if (query.get('from') === 'form' && isBrowser(req)) return leave(web, req, res, connection, href);
+    res.redirect(303, href);
+  };
+}
+
+/** POST /auth/sso/{connection_id}/connect: a signed-in user ties an account at the provider to this one. Needs `csrf` before: a link alone must not. */
+export function connect(web: Web, memory: ProviderMemory) {
+  return async (req: Request<{ connection_id: string }>, res: Response): Promise<void> => {
+    if (!req.session) return res.redirect(303, '/login?return_to=%2Faccount');
+    const connection = await connectionOf(req.ctx, req.params.connection_id);
+    if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
+    const href = await destination(req, res, memory, connection, { purpose: 'connect', return_to: '/account', session_id: req.session.id });
+    leave(web, req, res, connection, href);
+  };
+}

@@ -1,0 +1,20 @@
+import { strategyOf, type StrategyName } from '../../core/connection-strategies.js';
+import type { Connection } from '../../core/connections.js';
+import { apple } from './apple.js';
+import { github } from './github.js';
+import { google } from './google.js';
+import { microsoft } from './microsoft.js';
+import { oauth2 } from './oauth2.js';
+import { oidc } from './oidc.js';
+import type { Strategy } from './strategy.js';
+
+/** The behaviour of each strategy; its description is in `core/connection-strategies.ts`, from which the names come. */
+export const strategies: Readonly<Record<StrategyName, Strategy>> = { oidc, google, microsoft, apple, github, oauth2 };
+
+/** How logins through this connection go. An `oidc` one without an issuer has no ID token that could be checked: userinfo it is. */
+export function behaviourOf(connection: Pick<Connection, 'strategy' | 'issuer'>): Strategy | null {
+  if (!Object.hasOwn(strategies, connection.strategy)) return null;
+  const name = connection.strategy as StrategyName;
+  const issuer = connection.issuer ?? strategyOf(name).issuer;
+  return strategyOf(name).protocol === 'oidc' && issuer === null ? oauth2 : strategies[name];
+}

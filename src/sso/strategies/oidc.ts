@@ -1,0 +1,169 @@
+import { compactVerify, createRemoteJWKSet, customFetch as joseFetch, errors as jose } from 'jose';
+import * as client from 'openid-client';
+import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from './strategy.js';
+
+/** What a provider does in its own way. */
+export type OidcQuirks = {
+  /** More parameters of the authorization request. */
+  readonly parameters?: (provider: Provider) => Record<string, string>;
+  /** How the client proves itself at the token endpoint, when it isn't by the connection's secret. */
+  readonly authentication?: (provider: Provider) => client.ClientAuth;
+  /** Changes the claims to the standard's form, or refuses them. */
+  readonly claims?: (provider: Provider, claims: Claims, answer: ProviderAnswer) => Claims;
+};
+
+type Jwks = ReturnType<typeof createRemoteJWKSet>;
+type Remembered = { readonly config: client.Configuration; readonly jwks: Jwks };
+
+/** Only signatures that the provider alone can make: no `none`, no HMAC with a secret that others hold. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const timeoutSeconds = 5;
+
+/** What the connection says itself; without an authorization, token and key address it has to be discovered (OIDC Discovery 4). */
+function configuredServer({ connection, description }: Provider): client.ServerMetadata | null {
+  const of = (field: 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint' | 'jwks_uri') => connection[field] ?? description.endpoints[field];
+  const [authorization_endpoint, token_endpoint, jwks_uri, userinfo_endpoint] = [
+    of('authorization_endpoint'), of('token_endpoint'), of('jwks_uri'), of('userinfo_endpoint'),
+  ]; // prettier-ignore
+  if (!authorization_endpoint || !token_endpoint || !jwks_uri) return null;
+  return {
+    issuer: issuerOf({ connection, description } as Provider),
+    authorization_endpoint,
+    token_endpoint,
+    jwks_uri,
+    ...(userinfo_endpoint && { userinfo_endpoint }),
+    id_token_signing_alg_values_supported: algorithms,
+  };
+}
+
+function issuerOf({ connection, description }: Provider): string {
+  const issuer = connection.issuer ?? description.issuer;
+  if (issuer === null) throw new Error('the connection has no issuer');
+  return issuer;
+}
+
+/** RFC 6749 2.3.1 wants Basic; a provider that lists only the body gets it there. */
+function secretAuthentication({ client_secret }: Provider, server: client.ServerMetadata): client.ClientAuth {
+  if (client_secret === null) return client.None();
+  const methods = server.token_endpoint_auth_methods_supported;
+  const post = methods !== undefined && !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
+  return post ? client.ClientSecretPost(client_secret) : client.ClientSecretBasic(client_secret);
+}
+
+async function open(provider: Provider, quirks: OidcQuirks): Promise<Remembered> {
+  const { connection, fetch } = provider;
+  const known = configuredServer(provider);
+  // The method may depend on what is about to be discovered, and is chosen when it is needed.
+  const authenticate: client.ClientAuth = (server, ...rest) =>
+    (quirks.authentication?.(provider) ?? secretAuthentication(provider, server))(server, ...rest);
+  const options = { [client.customFetch]: fetch as client.CustomFetch, timeout: timeoutSeconds, execute: [client.allowInsecureRequests] };
+  const config = known
+    ? new client.Configuration(known, connection.provider_client_id, undefined, authenticate)
+    : await client.discovery(new URL(issuerOf(provider)), connection.provider_client_id, undefined, authenticate, options);
+  // Plain http is the guarded fetch's decision: allowed where private networks are.
+  client.allowInsecureRequests(config);
+  config[client.customFetch] = fetch as client.CustomFetch;
+  config.timeout = timeoutSeconds;
+  const { jwks_uri } = config.serverMetadata();
+  if (jwks_uri === undefined) throw new Error('the provider names no jwks_uri');
+  // No cool-down: tokens come from the token endpoint itself, so an unknown key costs one look per login and finds a rotated one.
+  const jwks = createRemoteJWKSet(new URL(jwks_uri), {
+    [joseFetch]: fetch as typeof globalThis.fetch,
+    timeoutDuration: timeoutSeconds * 1000,
+    cooldownDuration: 0,
+  });
+  return { config, jwks };
+}
+
+/** Checks the signature against the provider's keys, which are fetched anew when the key is unknown or was replaced under its name. */
+async function verifySignature(id_token: string, jwks: Jwks): Promise<void> {
+  try {
+    await compactVerify(id_token, jwks, { algorithms });
+  } catch (error) {
+    if (error instanceof jose.JWKSMultipleMatchingKeys) {
+      for await (const key of error) {
+        const verified = await compactVerify(id_token, key, { algorithms }).catch(() => null);
+        if (verified) return;
+      }
+      throw new jose.JWSSignatureVerificationFailed(undefined, { cause: error });
+    }
+    if (!(error instanceof jose.JWSSignatureVerificationFailed)) throw error;
+    await jwks.reload();
+    await compactVerify(id_token, jwks, { algorithms });
+  }
+}
+
+const text = (value: unknown) => typeof value === 'string' && value !== '';
+
+/** Whether the ID token leaves out what userinfo may have. */
+const lacksPerson = (claims: Claims) => !text(claims['email']) || !(text(claims['given_name']) || text(claims['name']));
+
+/** Adds what userinfo knows. An address is verified only by the word of the document that it stands in. */
+async function withUserinfo(config: client.Configuration, access_token: string, claims: Claims & { sub: string }): Promise<Claims> {
+  if (config.serverMetadata().userinfo_endpoint === undefined || !lacksPerson(claims)) return claims;
+  const addressed = text(claims['email']);
+  const userinfo: Claims | null = await client.fetchUserInfo(config, access_token, claims.sub).catch((error: unknown) => {
+    // Only the name is missing: a login doesn't fail for that.
+    if (addressed) return null;
+    throw error;
+  });
+  const { email, email_verified, ...rest } = userinfo ?? {};
+  return { ...rest, ...(!addressed && { email, email_verified }), ...claims };
+}
+
+/** A strategy for providers with ID tokens (OIDC Core 3.1): discovery, PKCE, nonce, checks by openid-client, keys by jose. */
+export function createOidcStrategy(quirks: OidcQuirks = {}): Strategy {
+  const remembered = (provider: Provider) => provider.memory.get(provider.connection, provider.clock, () => open(provider, quirks));
+
+  return {
+    async server(provider): Promise<ProviderServer> {
+      const server = (await remembered(provider)).config.serverMetadata();
+      const { issuer, authorization_endpoint = '', token_endpoint = '' } = server;
+      return { issuer, authorization_endpoint, token_endpoint, announces_iss: server.authorization_response_iss_parameter_supported === true };
+    },
+
+    async authorizationUrl(provider, { state, nonce, code_challenge, wishes }) {
+      const { connection, description } = provider;
+      const { config } = await remembered(provider);
+      return client.buildAuthorizationUrl(config, {
+        ...wishes,
+        ...quirks.parameters?.(provider),
+        response_type: 'code',
+        redirect_uri: provider.redirect_uri,
+        scope: oidcScope(connection.scopes.length > 0 ? connection.scopes : description.scopes),
+        state,
+        nonce,
+        code_challenge,
+        code_challenge_method: 'S256',
+      });
+    },
+
+    async redeem(provider, answer) {
+      const { config, jwks } = await remembered(provider);
+      const url = new URL(provider.redirect_uri);
+      url.searchParams.set('code', answer.code);
+      url.searchParams.set('state', answer.state);
+      // The iss parameter was checked before (callback.ts); the library would look for it once more.
+      const { issuer, announces_iss } = await this.server(provider);
+      if (announces_iss) url.searchParams.set('iss', issuer ?? '');
+      const tokens = await client.authorizationCodeGrant(config, url, {
+        pkceCodeVerifier: answer.verifier,
+        expectedNonce: answer.nonce,
+        expectedState: answer.state,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (!claims || tokens.id_token === undefined) throw new Error('the provider sent no ID token');
+      await verifySignature(tokens.id_token, jwks);
+      const person = await withUserinfo(config, tokens.access_token, claims);
+      return quirks.claims?.(provider, person, answer) ?? person;
+    },
+  };
+}
+
+/** `openid` is what makes it OpenID Connect (OIDC Core 3.1.2.1). */
+function oidcScope(scopes: readonly string[]): string {
+  return [...new Set(['openid', ...scopes])].join(' ');
+}
+
+export const oidc = createOidcStrategy();
