@@ -17,6 +17,7 @@ import { registry } from './management/resources/index.js';
 import { managementRouter } from './management/router.js';
 import { metadataRouter, oauthRouter } from './oauth/router.js';
 import { mailboxRouter } from './outbox/mailbox.js';
+import { ssoRouter } from './sso/router.js';
 
 /** The service as an Express app, and what must be closed after it. */
 export type Service = { readonly app: Express; readonly web: Web; close(): Promise<void> };
@@ -49,6 +50,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(metadataRouter());
   app.use(oauthRouter(web));
   app.use(accountRouter(web));
+  app.use(ssoRouter(web));
   app.use(dashboardRouter(web));
   app.use(mailboxRouter(web));
   app.use('/api', managementRouter(web, registry));

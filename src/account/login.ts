@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { clientOf, type Client } from '../core/clients.js';
+import { connectionForEmail, enabledConnections, type Connection } from '../core/connections.js';
 import { provePassword } from '../core/login.js';
-import { listEnabledConnections } from '../db/tables/connections.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
@@ -28,9 +28,11 @@ export function pendingFormAction(req: Request, return_to: string | null): strin
 
 /** The enabled connections as buttons. */
 export async function connectionButtons(req: Request): Promise<PageConnection[]> {
-  const { ctx } = req;
-  const rows = await ctx.cache.get(ctx.environment.id, 'connections', 'enabled', () => listEnabledConnections(ctx.scope));
-  return (rows ?? []).map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageConnection['strategy'] }));
+  return (await enabledConnections(req.ctx)).map(({ id, display_name, strategy }) => ({
+    id,
+    display_name,
+    strategy: strategy as PageConnection['strategy'],
+  }));
 }
 
 async function renderLogin(
@@ -53,6 +55,7 @@ async function renderLogin(
       client: client && { name: client.name, logo_uri: client.logo_uri },
       return_to: state.return_to ?? '',
       connections: await connectionButtons(req),
+      company_login: (await enabledConnections(req.ctx)).some(({ domains }) => domains.length > 0),
       registration_enabled: environment.registration_enabled,
       values: { email: state.email },
       errors: state.errors,
@@ -79,14 +82,26 @@ export function loginPage(web: Web) {
 
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
+/** Home-realm discovery: the address's domain belongs to a connection, and the person goes straight there (decisions 8). */
+function toConnection(req: Request, res: Response, connection: Connection, email: string, return_to: string | null): void {
+  const query = new URLSearchParams({ from: 'form', login_hint: email.trim().slice(0, 255), ...(return_to !== null && { return_to }) });
+  const redirect_to = `/auth/sso/${connection.id}?${query}`;
+  if (wantsJson(req)) res.set('Cache-Control', 'no-store').json({ user: null, redirect_to });
+  else res.redirect(303, redirect_to);
+}
+
 /** POST /login (decisions 4): one answer and one time for every failed sign-in. */
 export function login(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const body = req.body as Record<string, unknown>;
     const [email, password, return_to] = [text(body['email']), text(body['password']), safeReturnTo(body['return_to'])];
     if (password.length > 4096) throw new PageError(400, 'invalid_request', 'The password is too long.');
+    const connection = await connectionForEmail(req.ctx, email);
+    if (connection && password === '') return toConnection(req, res, connection, email, return_to);
     const verdict = await provePassword(req.ctx, email, password);
     req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
+    // A local password still signs in: the administrator whose connection is broken has to get in somehow.
+    if (connection && verdict.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
     if (verdict.outcome !== 'ok') {
       const [status, code] = verdict.outcome === 'blocked' ? ([403, 'account_blocked'] as const) : ([401, 'invalid_credentials'] as const);
       req.ctx.logger.info({ request_id: req.request_id, environment_id: req.ctx.environment.id, outcome: code }, 'login.refused');

@@ -49,6 +49,8 @@ export interface LoginPage extends FormPage {
   /** Same-origin path, empty for none; travels on in the form and in the links. */
   return_to: string;
   connections: PageConnection[];
+  /** Whether addresses of some domains need no password here (home-realm discovery). */
+  company_login?: boolean | undefined;
   registration_enabled: boolean;
 }
 

@@ -1,6 +1,15 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { OverloadedError } from '../core/passwords.js';
-import { ApiError, BodyError, OAuthError, PageError, RateLimitedError, UnavailableError, type ApiErrorObject, type PageLink } from '../errors.js';
+import {
+  ApiError,
+  BodyError,
+  OAuthError,
+  PageError,
+  RateLimitedError,
+  UnavailableError,
+  type ApiErrorObject,
+  type PageLink,
+} from '../errors.js';
 import { wantsJson } from './form.js';
 import { MethodNotAllowedError } from './method-not-allowed.js';
 import { basePage } from './pages.js';
@@ -37,7 +46,8 @@ function refusalOf(error: unknown): Refusal {
   const plain = { headers: {}, extra: {} };
   if (error instanceof OAuthError)
     return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
-  if (error instanceof PageError) return { status: error.status, code: error.code, text: error.text, headers: {}, extra: error.extra, next: error.next };
+  if (error instanceof PageError)
+    return { status: error.status, code: error.code, text: error.text, headers: {}, extra: error.extra, next: error.next };
   if (error instanceof MethodNotAllowedError) {
     return {
       status: 405,
@@ -157,7 +167,9 @@ function renderAsPage(web: Web, req: Request, res: Response, refusal: Refusal): 
       status: refusal.status,
       code: refusal.code,
       text: refusal.text.charAt(0).toUpperCase() + refusal.text.slice(1),
-      next_step: refusal.next ? 'If it happens again, tell support the request id below.' : (nextStep[refusal.status] ?? 'Go back to the application and start again.'),
+      next_step: refusal.next
+        ? 'If it happens again, tell support the request id below.'
+        : (nextStep[refusal.status] ?? 'Go back to the application and start again.'),
       next: refusal.next ?? null,
     },
     { status: refusal.status },

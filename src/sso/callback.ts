@@ -51,10 +51,23 @@ function answerOf(req: Request): Record<string, string> {
 }
 
 /** What providers answer when the person, not something else, ended it (RFC 6749 4.1.2.1, OIDC Core 3.1.2.6, Apple). */
-const declined = new Set(['access_denied', 'user_cancelled_authorize', 'user_cancelled_login', 'interaction_required', 'login_required', 'consent_required']);
+const declined = new Set([
+  'access_denied',
+  'user_cancelled_authorize',
+  'user_cancelled_login',
+  'interaction_required',
+  'login_required',
+  'consent_required',
+]);
 
 /** Exchanges the code; by now the state has been found to be this browser's, and is spent. */
-async function exchange(req: Request, memory: ProviderMemory, flow: Flow, connection: Connection, answer: Record<string, string>): Promise<Answer> {
+async function exchange(
+  req: Request,
+  memory: ProviderMemory,
+  flow: Flow,
+  connection: Connection,
+  answer: Record<string, string>,
+): Promise<Answer> {
   const opened = openProvider(req.ctx, connection, memory);
   if (!opened) throw ssoRefusal('not_found');
   const { provider, strategy, isOidc } = opened;
@@ -66,14 +79,16 @@ async function exchange(req: Request, memory: ProviderMemory, flow: Flow, connec
         throw ssoRefusal('sso_state_mismatch', { cause: new ProviderFailure('the answer is not from the provider that was asked (iss)') });
       }
       const { error, code, state = '' } = answer;
-      if (error) throw declined.has(error) ? ssoRefusal('sso_access_denied') : new ProviderFailure(`the provider answered ${error.slice(0, 64)}`);
+      if (error)
+        throw declined.has(error) ? ssoRefusal('sso_access_denied') : new ProviderFailure(`the provider answered ${error.slice(0, 64)}`);
       if (!code) throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure('the answer has no code') });
       return strategy.redeem(provider, { code, state, nonce: flow.nonce, verifier: flow.verifier, parameters: answer });
     };
     const claims = await inTime(work());
     return { flow, connection, claims, profile: readProfile(connection, claims, isOidc) };
   } catch (error) {
-    memory.forget(connection);
+    // What was remembered of the provider may be out of date: the next login looks again.
+    if (!(error instanceof PageError)) memory.forget(connection);
     throw providerRefusal(error);
   }
 }

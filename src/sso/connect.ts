@@ -11,7 +11,8 @@ import { accountOf, isTaken } from './settle.js';
 export async function finishConnect(_web: Web, req: Request, res: Response, { connection, profile, flow }: Answer): Promise<void> {
   const user_id = req.session?.user_id ?? '';
   const existing = await findIdentity(req.ctx.scope, connection.id, profile.subject);
-  const foreign = () => ssoRefusal('sso_account_exists', { text: `This ${connection.display_name} account is already connected to another account here.` });
+  const foreign = () =>
+    ssoRefusal('sso_account_exists', { text: `This ${connection.display_name} account is already connected to another account here.` });
   if (existing && existing.user_id !== user_id) throw foreign();
   if (!existing) {
     try {

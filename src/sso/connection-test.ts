@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Connection } from '../core/connections.js';
 import type { PageError } from '../errors.js';
-import { basePage } from '../http/pages.js';
+import { basePage, type BasePage } from '../http/pages.js';
 import type { Web } from '../http/web.js';
 import type { Answer } from './callback.js';
 import { decide, type Decision } from './linking.js';
@@ -30,13 +30,18 @@ function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, '
 
 const shown = (value: unknown) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
 
-function render(web: Web, req: Request, res: Response, connection: Connection, result: Omit<TestResultPage, 'connection' | keyof ReturnType<typeof basePage>>): void {
+function render(
+  web: Web,
+  req: Request,
+  res: Response,
+  connection: Connection,
+  result: Omit<TestResultPage, 'connection' | keyof BasePage>,
+): void {
   web.renderPage(res, 'sso/test-result', {
     ...basePage(req.ctx.environment, { title: `Test of ${connection.display_name}`, request_id: req.request_id }),
-    layout: 'wide',
     connection: { display_name: connection.display_name, strategy: strategyOfPage(connection) },
     ...result,
-  } as TestResultPage);
+  });
 }
 
 async function answered(web: Web, req: Request, res: Response, { connection, claims, profile }: Answer): Promise<void> {
@@ -51,7 +56,14 @@ async function answered(web: Web, req: Request, res: Response, { connection, cla
 /** For the person who set it up, the reason in the log's words: it names no secret. */
 function refused(web: Web, req: Request, res: Response, connection: Connection, refusal: PageError): void {
   const detail = refusal.cause instanceof Error ? refusal.cause.message : refusal.text;
-  render(web, req, res, connection, { tone: 'bad', verdict: 'The login did not get as far as a person.', code: refusal.code, detail, mapping: [], claims: '' });
+  render(web, req, res, connection, {
+    tone: 'bad',
+    verdict: 'The login did not get as far as a person.',
+    code: refusal.code,
+    detail,
+    mapping: [],
+    claims: '',
+  });
 }
 
 /** The end of a connection test: what came back and what it would have led to. Nothing is written, nobody is signed in. */

@@ -40,7 +40,12 @@ function openWaiting(req: Request): Waiting | null {
   return waiting.browser !== null && waiting.browser === browserMark(req) ? waiting : null;
 }
 
-function render(web: Web, req: Request, res: Response, page: { link: string; user: UserRow; connection: Connection; return_to: string | null; failed?: boolean }): void {
+function render(
+  web: Web,
+  req: Request,
+  res: Response,
+  page: { link: string; user: UserRow; connection: Connection; return_to: string | null; failed?: boolean },
+): void {
   const { connection, user } = page;
   // Chromium applies `form-action` to redirects that follow a form post.
   const redirect_uri = pendingOf(req, page.return_to)?.parameters['redirect_uri'];
@@ -48,19 +53,31 @@ function render(web: Web, req: Request, res: Response, page: { link: string; use
     res,
     'account/link-account',
     {
-      ...basePage(req.ctx.environment, { title: `Connect ${connection.display_name}`, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...basePage(req.ctx.environment, {
+        title: `Connect ${connection.display_name}`,
+        request_id: req.request_id,
+        csrf_token: csrfToken(req, res),
+      }),
       action: '/auth/sso/link',
       hidden: { link: page.link },
       email: user.email,
       connection: { display_name: connection.display_name, strategy: strategyOfPage(connection) },
       errors: page.failed ? { password: errorTexts.invalid_password } : undefined,
     },
-    { status: page.failed ? 401 : 200, formAction: redirect_uri !== undefined && URL.canParse(redirect_uri) ? [formActionSource(redirect_uri)] : [] },
+    {
+      status: page.failed ? 401 : 200,
+      formAction: redirect_uri !== undefined && URL.canParse(redirect_uri) ? [formActionSource(redirect_uri)] : [],
+    },
   );
 }
 
 /** The page with the local account's password form (decisions 13, `ask`). */
-export function askForProof(web: Web, req: Request, res: Response, { flow, connection, profile, claims, user }: Answer & { user: UserRow }): void {
+export function askForProof(
+  web: Web,
+  req: Request,
+  res: Response,
+  { flow, connection, profile, claims, user }: Answer & { user: UserRow },
+): void {
   const waiting: Waiting = {
     user_id: user.id,
     account: accountOf(connection, profile),

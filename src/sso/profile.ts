@@ -57,7 +57,13 @@ export function mapClaims(connection: Connection, claims: Claims): MappedClaim[]
 /** OIDC Core 2: a text of at most 255 characters, compared exactly. Numbers only where a provider without ID tokens counts its accounts. */
 function subjectOf({ claim, value }: MappedClaim, isOidc: boolean): string {
   const subject = typeof value === 'number' && Number.isSafeInteger(value) && claim !== 'sub' && !isOidc ? String(value) : value;
-  if (typeof subject !== 'string' || subject === '' || subject.length > maxSubjectLength || /\p{Cc}/u.test(subject) || !subject.isWellFormed()) {
+  if (
+    typeof subject !== 'string' ||
+    subject === '' ||
+    subject.length > maxSubjectLength ||
+    /\p{Cc}/u.test(subject) ||
+    !subject.isWellFormed()
+  ) {
     throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure(`the claim ${claim} is not a usable subject`) });
   }
   return subject;
@@ -69,7 +75,10 @@ const maxLength = (attribute: MappableAttribute) => (webAddresses.has(attribute)
 /** A text that can be stored and shown, or null: cleaned of control characters, of a bounded length, and a web address where it must be one. */
 function plainText(attribute: MappableAttribute, value: unknown): string | null {
   if (typeof value !== 'string') return null;
-  const text = value.replaceAll(/\p{Cc}+/gu, ' ').toWellFormed().trim();
+  const text = value
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .toWellFormed()
+    .trim();
   if (text === '' || text.length > maxLength(attribute)) return null;
   return webAddresses.has(attribute) && !(/^https?:\/\//i.test(text) && URL.canParse(text)) ? null : text;
 }
@@ -77,7 +86,9 @@ function plainText(attribute: MappableAttribute, value: unknown): string | null 
 /** Given and family name from a full name, where the provider has only that. */
 function splitName(name: string): { first_name: string; last_name: string | null } {
   const words = name.split(' ');
-  return words.length === 1 ? { first_name: name, last_name: null } : { first_name: words.slice(0, -1).join(' '), last_name: words.at(-1) ?? null };
+  return words.length === 1
+    ? { first_name: name, last_name: null }
+    : { first_name: words.slice(0, -1).join(' '), last_name: words.at(-1) ?? null };
 }
 
 /**

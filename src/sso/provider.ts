@@ -35,7 +35,8 @@ const originOf = (url: string | null | undefined) => (url && URL.canParse(url) ?
  */
 export async function refuseMixUp(ctx: Context, connection: Connection, server: ProviderServer): Promise<void> {
   const [authorization, token] = [originOf(server.authorization_endpoint), originOf(server.token_endpoint)];
-  if (authorization === null || !/^https?:/.test(authorization)) throw new ProviderFailure('the authorization endpoint is not a web address');
+  if (authorization === null || !/^https?:/.test(authorization))
+    throw new ProviderFailure('the authorization endpoint is not a web address');
   for (const other of await enabledConnections(ctx)) {
     if (other.id === connection.id || !behaviourOf(other)) continue;
     const description = strategyOf(other.strategy as StrategyName);

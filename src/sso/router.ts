@@ -20,12 +20,18 @@ export function ssoRouter(web: Web): Router {
   const starts = limitBy(web.limiter, { name: 'sso', limit: { ...login, limit: login.limit * 6 }, key: address });
   const guesses = [
     limitBy(web.limiter, { name: 'login', limit: login, key: address }),
-    limitBy(web.limiter, { name: 'sso_link', limit: login, key: (req) => linkIdentifier(req) && `${req.ctx.environment.id} ${linkIdentifier(req)}` }),
+    limitBy(web.limiter, {
+      name: 'sso_link',
+      limit: login,
+      key: (req) => linkIdentifier(req) && `${req.ctx.environment.id} ${linkIdentifier(req)}`,
+    }),
   ];
 
   route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, reenter] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
-  route(router, '/auth/sso/:connection_id/connect', { post: [form, starts, browserSession, csrf, connect(web, memory) as unknown as RequestHandler] });
+  route(router, '/auth/sso/:connection_id/connect', {
+    post: [form, starts, browserSession, csrf, connect(web, memory) as unknown as RequestHandler],
+  });
   route(router, '/auth/sso/:connection_id', { get: [starts, start(web, memory) as unknown as RequestHandler] });
   return router;
 }

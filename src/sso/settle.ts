@@ -13,7 +13,12 @@ import type { Profile, ProfileAttributes } from './profile.js';
 
 /** The account as identities store it. */
 export function accountOf(connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount {
-  return { connection_id: connection.id, subject, email: email?.email ?? null, claims: { ...attributes, ...(email && { email: email.email, email_verified }) } };
+  return {
+    connection_id: connection.id,
+    subject,
+    email: email?.email ?? null,
+    claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
+  };
 }
 
 /** What of the profile differs from the user. */
@@ -68,7 +73,13 @@ export async function settle(
     const { user } = decision;
     const account = accountOf(connection, profile);
     if (decision.kind === 'link') await linkIdentity(tx, user.id, account);
-    else await updateIdentity(tx.scope, decision.identity.id, { email: account.email, claims: account.claims, last_login_at: now, updated_at: now });
+    else
+      await updateIdentity(tx.scope, decision.identity.id, {
+        email: account.email,
+        claims: account.claims,
+        last_login_at: now,
+        updated_at: now,
+      });
     await syncProfile(tx, connection, user, profile.attributes);
     await recordLogin(tx.scope, user.id, now);
     return user;

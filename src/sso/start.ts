@@ -72,7 +72,13 @@ const isBrowser = (req: Request) => req.headers['sec-fetch-dest'] === 'document'
 /** A browser that reached us under another of our names goes to the one that providers send it back to; once, so never in circles. */
 function properHost(req: Request): string | null {
   const own = new URL(req.ctx.environment.issuer);
-  if (!isBrowser(req) || req.headers.host === undefined || req.headers.host.toLowerCase() === own.host || queryOf(req).get('moved') !== undefined) return null;
+  if (
+    !isBrowser(req) ||
+    req.headers.host === undefined ||
+    req.headers.host.toLowerCase() === own.host ||
+    queryOf(req).get('moved') !== undefined
+  )
+    return null;
   const url = new URL(req.originalUrl, own);
   url.searchParams.set('moved', '1');
   return url.origin === own.origin ? url.href : null;

@@ -1,7 +1,8 @@
 import { ssoRefusal } from '../refusal.js';
 import { createOidcStrategy } from './oidc.js';
 
-const hostedDomain = (options: Record<string, unknown>) => (typeof options['hosted_domain'] === 'string' ? options['hosted_domain'].trim().toLowerCase() : '');
+const hostedDomain = (options: Record<string, unknown>) =>
+  typeof options['hosted_domain'] === 'string' ? options['hosted_domain'].trim().toLowerCase() : '';
 
 /** Google; `hosted_domain` keeps everybody out who isn't of that Workspace, by the signed `hd` claim. */
 export const google = createOidcStrategy({

@@ -48,7 +48,12 @@ async function accessToken(provider: Provider, answer: ProviderAnswer): Promise<
     ...(client_secret !== null && { client_secret }),
   });
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const json = (await askJson(provider, endpoint(provider, 'token_endpoint'), { method: 'POST', headers, body: body.toString() }, 'the token endpoint')) as Json | null;
+  const json = (await askJson(
+    provider,
+    endpoint(provider, 'token_endpoint'),
+    { method: 'POST', headers, body: body.toString() },
+    'the token endpoint',
+  )) as Json | null;
   const token = json?.['access_token'];
   // GitHub refuses with 200 and an `error` member.
   if (typeof token !== 'string' || token === '') throw new ProviderFailure(`the token endpoint gave no access token${errorOf(json)}`);
@@ -89,7 +94,8 @@ export function createOAuth2Strategy(quirks: OAuth2Quirks = {}): Strategy {
       const access_token = await accessToken(provider, answer);
       const headers = { authorization: `Bearer ${access_token}` };
       const claims = await askJson(provider, endpoint(provider, 'userinfo_endpoint'), { headers }, 'the userinfo endpoint');
-      if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) throw new ProviderFailure('userinfo is not a JSON object');
+      if (typeof claims !== 'object' || claims === null || Array.isArray(claims))
+        throw new ProviderFailure('userinfo is not a JSON object');
       return quirks.complete ? quirks.complete(provider, access_token, claims as Claims) : (claims as Claims);
     },
   };

@@ -21,7 +21,8 @@ const timeoutSeconds = 5;
 
 /** What the connection says itself; without an authorization, token and key address it has to be discovered (OIDC Discovery 4). */
 function configuredServer({ connection, description }: Provider): client.ServerMetadata | null {
-  const of = (field: 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint' | 'jwks_uri') => connection[field] ?? description.endpoints[field];
+  const of = (field: 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint' | 'jwks_uri') =>
+    connection[field] ?? description.endpoints[field];
   const [authorization_endpoint, token_endpoint, jwks_uri, userinfo_endpoint] = [
     of('authorization_endpoint'), of('token_endpoint'), of('jwks_uri'), of('userinfo_endpoint'),
   ]; // prettier-ignore
@@ -119,7 +120,12 @@ export function createOidcStrategy(quirks: OidcQuirks = {}): Strategy {
     async server(provider): Promise<ProviderServer> {
       const server = (await remembered(provider)).config.serverMetadata();
       const { issuer, authorization_endpoint = '', token_endpoint = '' } = server;
-      return { issuer, authorization_endpoint, token_endpoint, announces_iss: server.authorization_response_iss_parameter_supported === true };
+      return {
+        issuer,
+        authorization_endpoint,
+        token_endpoint,
+        announces_iss: server.authorization_response_iss_parameter_supported === true,
+      };
     },
 
     async authorizationUrl(provider, { state, nonce, code_challenge, wishes }) {
