@@ -15,3 +15,26 @@ export function mintSigningSecret(
   const signing_secret = `whsec_${randomBytes(32).toString('base64')}`;
   return { signing_secret, secret_sealed: sealer.seal(signing_secret, secretPlace(webhook_id)), secret_hint: signing_secret.slice(-4) };
 }
+
+/** Opens sealed secrets and remembers the latest ones: sending a thousand deliveries opens one seal. */
+export type SecretOpener = {
+  /** @throws {SealError} when the secret doesn't open */
+  open(webhook_id: string, which: 'current' | 'previous', sealed: Buffer): string;
+};
+
+const maxRemembered = 1000;
+
+export function createSecretOpener(sealer: Sealer): SecretOpener {
+  const opened = new Map<string, { sealed: Buffer; plain: string }>();
+  return {
+    open(webhook_id, which, sealed) {
+      const name = `${webhook_id} ${which}`;
+      const known = opened.get(name);
+      if (known?.sealed.equals(sealed)) return known.plain;
+      const plain = sealer.open(sealed, secretPlace(webhook_id));
+      if (opened.size >= maxRemembered) opened.clear();
+      opened.set(name, { sealed, plain });
+      return plain;
+    },
+  };
+}

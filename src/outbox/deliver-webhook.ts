@@ -1,5 +1,5 @@
 import type { Deps } from '../core/context.js';
-import { secretPlace } from '../core/webhook-secrets.js';
+import type { SecretOpener } from '../core/webhook-secrets.js';
 import type { ClaimedDelivery } from '../db/tables/webhook_queue.js';
 import type { FailureReason } from '../db/tables/webhook_deliveries.js';
 import { backoffMs, retryAfterMs } from '../lib/backoff.js';
@@ -26,16 +26,17 @@ export type Attempt = Exchange & {
   readonly failure_reason: FailureReason | null;
 };
 
-type DeliveryDeps = Pick<Deps, 'clock' | 'config' | 'fetch' | 'logger' | 'sealer'>;
+/** What sending takes. */
+export type DeliveryDeps = Pick<Deps, 'clock' | 'config' | 'fetch' | 'logger'> & { readonly secrets: SecretOpener };
 
 /** The headers of a delivery sent at `now`, signed with the webhook's secrets. */
 function signed(deps: DeliveryDeps, delivery: ClaimedDelivery, now: Date): Record<string, string> {
-  const place = secretPlace(delivery.webhook_id);
-  const { secret_sealed, previous_secret_sealed, previous_secret_expires_at } = delivery;
+  const { webhook_id, secret_sealed, previous_secret_sealed, previous_secret_expires_at } = delivery;
   const previousCounts = previous_secret_sealed !== null && previous_secret_expires_at !== null && previous_secret_expires_at > now;
   const message = { id: delivery.event_id, timestamp: Math.floor(now.getTime() / 1000), body: delivery.payload };
-  const secret = deps.sealer.open(secret_sealed ?? Buffer.alloc(0), place);
-  return deliveryHeaders(secret, previousCounts ? deps.sealer.open(previous_secret_sealed, place) : null, delivery.event_type, message);
+  const previous = previousCounts ? deps.secrets.open(webhook_id, 'previous', previous_secret_sealed) : null;
+  const current = deps.secrets.open(webhook_id, 'current', secret_sealed ?? Buffer.alloc(0));
+  return deliveryHeaders(current, previous, delivery.event_type, message);
 }
 
 const reasons: Record<OutboundReason, FailureReason> = {
@@ -90,6 +91,8 @@ export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelive
       timeoutMs: deps.config.webhook.timeoutMs,
       maxResponseBytes,
       bodyTimeoutMs,
+      // Receivers at one address don't wait for each other's connections, and environments share none.
+      pool: delivery.webhook_id,
       signal,
     });
     failure_reason = failureOf(answer.status);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startLoop, type Loop } from '../platform/loop.js';
@@ -29,12 +30,15 @@ export type QueueLoop = Loop & {
 export function startQueueLoop<J extends Job, Result extends Exchange>(queue: Queue<J, Result>, logger: Logger): QueueLoop {
   const lanes = new Map<string, Lane<J>>();
   const aborting = new AbortController();
+  // Every exchange in flight listens.
+  setMaxListeners(0, aborting.signal);
   const inFlight = new Set<Promise<void>>();
   let held = 0;
   let stopping = false;
   let notified = true;
   let lastLook = Number.NEGATIVE_INFINITY;
   let lastThorough = Number.NEGATIVE_INFINITY;
+  let lastTidy = Number.NEGATIVE_INFINITY;
   let thoroughWanted = false;
   let offset = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -69,10 +73,15 @@ export function startQueueLoop<J extends Job, Result extends Exchange>(queue: Qu
     notified = false;
     lastLook = now();
     const thoroughAge = lastLook - lastThorough;
-    if (thoroughAge > thoroughEveryMs || (thoroughWanted && thoroughAge > thoroughAtMostEveryMs)) {
+    if (lastLook - lastTidy > thoroughEveryMs) {
+      lastTidy = lastLook;
+      thoroughWanted = true;
+      forgetIdle();
+      await queue.tidy();
+    }
+    if (thoroughWanted && thoroughAge > thoroughAtMostEveryMs) {
       lastThorough = lastLook;
       thoroughWanted = false;
-      forgetIdle();
       expect(await queue.thorough());
     }
     const { due, full } = await queue.recent();

@@ -23,8 +23,10 @@ export type Queue<J extends Job, Result extends Exchange> = {
   readonly retryBaseMs: number;
   /** What has fallen due lately; `full` when that may not be all. */
   recent(): Promise<{ due: readonly Due[]; full: boolean }>;
-  /** What is due at all: called now and then, and when `recent` was full. Housekeeping goes along. */
+  /** What is due at all: called every few seconds, and when `recent` was full. */
   thorough(): Promise<readonly Due[]>;
+  /** Housekeeping, every few seconds. */
+  tidy(): Promise<void>;
   /** Milliseconds until something falls due, or null. */
   nextDueIn(): Promise<number | null>;
   claim(wanted: readonly (Due & { room: number })[]): Promise<J[]>;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Deps } from '../core/context.js';
+import { createSecretOpener } from '../core/webhook-secrets.js';
 import { deleteRemovedDeliveries, noteRemovedWebhook } from '../db/tables/removed_webhooks.js';
 import { disableWebhook, failEventDeliveries } from '../db/tables/webhook_disabling.js';
 import {
@@ -42,6 +43,7 @@ const leaseMsFor = (timeoutMs: number) => Math.max(1000, timeoutMs * 3.5);
 export function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
   const { config, knex, logger, clock, metrics } = deps;
   const leaseMs = leaseMsFor(config.webhook.timeoutMs);
+  const sending = { config, fetch: deps.fetch, logger, clock, secrets: createSecretOpener(deps.sealer) };
   let visited = { environment_id: firstId, webhook_id: firstId };
 
   /** What was claimed for webhooks that are gone or disabled isn't sent: it ends here. Redeliveries and tests are sent all the same. */
@@ -64,9 +66,11 @@ export function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
       const { due, full } = await findRecentlyDue(knex, lookAt);
       return { due: due.map(({ webhook_id, ...rest }) => ({ ...rest, id: webhook_id })), full };
     },
-    async thorough() {
+    async tidy() {
       await inBatches((limit) => deleteRemovedDeliveries(knex, limit));
       metrics.outboxAge.set({ queue: 'webhook' }, await oldestDueSeconds(knex));
+    },
+    async thorough() {
       const waiting = await findWaiting(knex, visited, lookAt);
       const last = waiting.at(-1);
       const start = { environment_id: firstId, webhook_id: firstId };
@@ -105,7 +109,7 @@ export function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
         knex,
         jobs.map(({ delivery, lease_id }) => ({ ...delivery, lease_id })),
       ),
-    attempt: (job, signal) => deliverWebhook(deps, job.delivery, signal),
+    attempt: (job, signal) => deliverWebhook(sending, job.delivery, signal),
     record: (results) => record(deps, results),
   };
 }

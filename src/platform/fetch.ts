@@ -20,6 +20,8 @@ export type OutboundRequest = {
   readonly bodyTimeoutMs?: number;
   /** Allows `http:` though private networks aren't allowed. */
   readonly allowHttp?: boolean;
+  /** Connections are shared among requests of the same pool only; each pool may have as many as the default one. */
+  readonly pool?: string;
   /** Ends the exchange early, with the signal's reason. */
   readonly signal?: AbortSignal;
 };
@@ -48,6 +50,7 @@ export type GuardedFetch = {
 };
 
 const connectTimeoutMs = 5000;
+const maxPools = 1000;
 const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
@@ -151,6 +154,28 @@ function createDeadline(timeoutMs: number, outer: AbortSignal | undefined) {
   };
 }
 
+/** Agents by pool name. Beyond a thousand the one least lately used is closed when its requests have ended. */
+function createAgents(create: () => Agent) {
+  const agents = new Map<string, Agent>();
+  return {
+    of(pool: string): Agent {
+      const agent = agents.get(pool) ?? create();
+      agents.delete(pool);
+      agents.set(pool, agent);
+      const [oldest] = agents;
+      if (agents.size > maxPools && oldest) {
+        agents.delete(oldest[0]);
+        oldest[1].close().catch(() => {});
+      }
+      return agent;
+    },
+    async destroy() {
+      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
+      agents.clear();
+    },
+  };
+}
+
 const refusals = {
   url_invalid: 'protocol',
   url_scheme: 'protocol',
@@ -173,22 +198,32 @@ export function createGuardedFetch({
   trustedCertificates = [],
 }: NetworkPolicy & { readonly resolve?: NameLookup; readonly trustedCertificates?: readonly string[] }): GuardedFetch {
   const policy = { allowPrivateNetwork };
-  const agent = new Agent({
-    connect: guardedConnector(resolve, policy, trustedCertificates),
-    connections: 16,
-    pipelining: 1,
-    keepAliveTimeout: 4000,
-    keepAliveMaxTimeout: 30_000,
-    maxHeaderSize: 16 * 1024,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const connect = guardedConnector(resolve, policy, trustedCertificates);
+  const agents = createAgents(
+    () =>
+      new Agent({
+        connect,
+        connections: 16,
+        pipelining: 1,
+        keepAliveTimeout: 4000,
+        keepAliveMaxTimeout: 30_000,
+        maxHeaderSize: 16 * 1024,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      }),
+  );
 
   async function exchange(url: string | URL, options: OutboundRequest, deadline: ReturnType<typeof createDeadline>) {
     const problem = checkUrl(url, { ...policy, allowHttp: options.allowHttp === true });
     if (problem) throw new OutboundError(refusals[problem], `the URL is refused (${problem})`);
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, bodyTimeoutMs } = options;
-    const asked = undiciRequest(url, { dispatcher: agent, method, headers: { ...headers }, body, signal: deadline.signal });
+    const asked = undiciRequest(url, {
+      dispatcher: agents.of(options.pool ?? ''),
+      method,
+      headers: { ...headers },
+      body,
+      signal: deadline.signal,
+    });
     const answer = await deadline.limit(asked);
     if (bodyTimeoutMs !== undefined) deadline.within(bodyTimeoutMs, 'the body');
     const read = await readBody(answer.body, maxResponseBytes, bodyTimeoutMs !== undefined);
@@ -231,5 +266,5 @@ export function createGuardedFetch({
     }
   }
 
-  return { request, fetch, close: () => agent.destroy() };
+  return { request, fetch, close: () => agents.destroy() };
 }

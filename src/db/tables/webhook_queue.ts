@@ -29,12 +29,7 @@ export async function findRecentlyDue(knex: Knex, limit: number): Promise<{ due:
     knex,
     {
       name: 'webhook_queue.recently_due',
-      text: `select environment_id, webhook_id, min(next_attempt_at) as due_at, (sum(count(*)) over ())::integer as seen
-             from (select environment_id, webhook_id, next_attempt_at from webhook_deliveries
-                   where next_attempt_at > now() - make_interval(secs => $2) and next_attempt_at <= now()
-                     and (leased_until is null or leased_until <= now())
-                   order by next_attempt_at limit $1) recent
-             group by environment_id, webhook_id`,
+      text: 'select * from recently_due_webhooks($1, $2)',
     },
     [limit, recentSeconds],
   );
@@ -54,17 +49,7 @@ export async function findWaiting(
     knex,
     {
       name: 'webhook_queue.waiting',
-      text: `with recursive waiting as (
-               (select environment_id, webhook_id, next_attempt_at from webhook_deliveries
-                where next_attempt_at is not null and (environment_id, webhook_id) > ($1::uuid, $2::uuid)
-                order by environment_id, webhook_id, next_attempt_at limit 1)
-               union all
-               select n.environment_id, n.webhook_id, n.next_attempt_at
-               from waiting w cross join lateral (
-                 select d.environment_id, d.webhook_id, d.next_attempt_at from webhook_deliveries d
-                 where d.next_attempt_at is not null and (d.environment_id, d.webhook_id) > (w.environment_id, w.webhook_id)
-                 order by d.environment_id, d.webhook_id, d.next_attempt_at limit 1) n)
-             select environment_id, webhook_id, next_attempt_at as due_at, next_attempt_at <= now() as is_due from waiting limit $3`,
+      text: 'select * from waiting_webhooks($1, $2, $3)',
     },
     [after.environment_id, after.webhook_id, limit],
   );
@@ -72,26 +57,24 @@ export async function findWaiting(
 
 /** Milliseconds until something falls due (never negative), or null when nothing waits. Claimed deliveries don't count. */
 export async function millisecondsToNextDue(knex: Knex): Promise<number | null> {
-  const [row] = await runSystem<{ ms: number }>(
+  const [row] = await runSystem<{ ms: number | null }>(
     knex,
     {
       name: 'webhook_queue.next_due',
-      text: `select extract(epoch from next_attempt_at - now())::float8 * 1000 as ms from webhook_deliveries
-             where next_attempt_at > now() order by next_attempt_at limit 1`,
+      text: 'select extract(epoch from next_due_webhook_delivery() - now())::float8 * 1000 as ms',
     },
     [],
   );
-  return row ? Math.max(0, row.ms) : null;
+  return row?.ms == null ? null : Math.max(0, row.ms);
 }
 
 /** Seconds for which the oldest unclaimed due delivery has waited; 0 when none waits. */
 export async function oldestDueSeconds(knex: Knex): Promise<number> {
-  const [row] = await runSystem<{ seconds: number }>(
+  const [row] = await runSystem<{ seconds: number | null }>(
     knex,
     {
       name: 'webhook_queue.oldest_due',
-      text: `select extract(epoch from now() - next_attempt_at)::float8 as seconds from webhook_deliveries
-             where next_attempt_at <= now() and (leased_until is null or leased_until <= now()) order by next_attempt_at limit 1`,
+      text: 'select extract(epoch from now() - oldest_due_webhook_delivery())::float8 as seconds',
     },
     [],
   );
@@ -100,7 +83,7 @@ export async function oldestDueSeconds(knex: Knex): Promise<number> {
 
 /**
  * Claims due deliveries, the oldest of each webhook first: `room` of them, from `due_at` on. The claim is a lease of `leaseMs` under `lease_id`
- * (the fencing token); rows that another replica is claiming are skipped. The update touches no indexed column.
+ * (the fencing token); rows that another replica is claiming are skipped. (Functions of migrations/0041.)
  */
 export async function claimDeliveries(
   knex: Knex,
@@ -111,19 +94,7 @@ export async function claimDeliveries(
     knex,
     {
       name: 'webhook_queue.claim',
-      text: `with wanted as (select * from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::int[]) as w (environment_id, webhook_id, due_at, room)),
-             picked as (
-               select d.* from wanted w cross join lateral (
-                 select d.environment_id, d.webhook_id, d.id from webhook_deliveries d
-                 where d.environment_id = w.environment_id and d.webhook_id = w.webhook_id
-                   and d.next_attempt_at >= w.due_at and d.next_attempt_at <= now() and (d.leased_until is null or d.leased_until <= now())
-                 order by d.next_attempt_at limit w.room for update skip locked) d)
-             update webhook_deliveries d
-             set lease_id = $5, leased_until = now() + make_interval(secs => $6::float8 / 1000)
-             from picked p left join webhooks w on w.environment_id = p.environment_id and w.id = p.webhook_id
-             where d.environment_id = p.environment_id and d.id = p.id
-             returning d.environment_id, d.id, d.webhook_id, d.event_id, d.event_type, d.payload, d.trigger, d.attempt_count, d.next_attempt_at,
-               w.url, w.secret_sealed, w.previous_secret_sealed, w.previous_secret_expires_at, w.status as webhook_status`,
+      text: 'select * from claim_webhook_deliveries($1::uuid[], $2::uuid[], $3::timestamptz[], $4::integer[], $5, $6)',
     },
     [
       wanted.map((one) => one.environment_id),

@@ -1,0 +1,52 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { freePort } from './service.js';
+
+/** The service as a process of its own, to be killed, suspended and stopped. */
+export type Replica = {
+  readonly process: ChildProcess;
+  readonly url: string;
+  /** What it has logged, as JSON lines. */
+  readonly log: string[];
+  /** Sends a signal and, if it ends the process, waits for that. Resolves with the exit code (null when killed by the signal). */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+};
+
+/** Starts a replica on the database and resolves when it is ready. */
+export async function startReplica(databaseUrl: string, secretKey: string, environment: Record<string, string> = {}): Promise<Replica> {
+  const port = await freePort();
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+    env: {
+      PATH: process.env['PATH'],
+      PORT: String(port),
+      DATABASE_URL: databaseUrl,
+      SECRET_KEY: secretKey,
+      RATE_LIMITS: 'off',
+      LOG_FORMAT: 'json',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log: string[] = [];
+  const exited = once(child, 'exit');
+  const ready = new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      log.push(line);
+      if (line.includes('ready at')) resolve();
+    });
+    createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
+    void exited.then(() => reject(new Error(`the replica ended before it was ready:\n${log.join('\n')}`)));
+  });
+  await ready;
+  return {
+    process: child,
+    url: `http://localhost:${port}`,
+    log,
+    async end(signal) {
+      child.kill(signal);
+      const [code] = (await exited) as [number | null];
+      return code;
+    },
+  };
+}
