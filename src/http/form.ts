@@ -37,7 +37,8 @@ export function form(req: Request, res: Response, next: NextFunction): void {
   });
 }
 
-const maxDepth = 4;
+/** A JWK with a certificate chain in a client's `jwks` is the deepest thing that anybody sends. */
+const maxDepth = 6;
 
 const isPlain = (value: unknown, depth = 0): boolean => {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();

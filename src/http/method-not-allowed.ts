@@ -16,15 +16,26 @@ export class MethodNotAllowedError extends BodyError {
 export function route(
   router: IRouter,
   path: string,
-  methods: { get?: RequestHandler[]; post?: RequestHandler[]; head?: boolean; options?: RequestHandler[] },
+  methods: {
+    get?: RequestHandler[];
+    head?: boolean;
+    post?: RequestHandler[];
+    put?: RequestHandler[];
+    delete?: RequestHandler[];
+    options?: RequestHandler[];
+  },
 ): void {
   const allowed = [...(methods.get ? ['GET'] : []), ...(methods.get && methods.head ? ['HEAD'] : []), ...(methods.post ? ['POST'] : [])];
+  if (methods.put) allowed.push('PUT');
+  if (methods.delete) allowed.push('DELETE');
   if (methods.options) allowed.push('OPTIONS');
   const allow = allowed.join(', ');
   const refuse = (_req: Request, _res: Response, next: NextFunction) => next(new MethodNotAllowedError(allow));
   if (!methods.head) router.head(path, refuse);
   if (methods.get) router.get(path, ...methods.get);
   if (methods.post) router.post(path, ...methods.post);
+  if (methods.put) router.put(path, ...methods.put);
+  if (methods.delete) router.delete(path, ...methods.delete);
   if (methods.options) router.options(path, ...methods.options);
   router.all(path, refuse);
 }

@@ -6,7 +6,7 @@ import { openidScopes } from '../core/tokens/scopes.js';
 import { clientAuthMethods } from '../http/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
 import { claimNames } from './claims.js';
-import { endpoints, jwksPath } from './endpoints.js';
+import { endpoints, jwksPath, registrationPath } from './endpoints.js';
 import { grants } from './grants/index.js';
 
 const confidentialMethods = clientAuthMethods.filter((method) => method !== 'none');
@@ -17,6 +17,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
   return {
     issuer,
     ...Object.fromEntries(Object.entries(endpoints).map(([name, path]) => [name, issuer + path])),
+    ...(environment.dynamic_registration_enabled ? { registration_endpoint: issuer + registrationPath } : {}),
     jwks_uri: issuer + jwksPath,
     scopes_supported: openidScopes,
     response_types_supported: ['code'],

@@ -10,3 +10,6 @@ export const endpoints = {
 
 /** Where the keys are published. */
 export const jwksPath = '/.well-known/jwks.json';
+
+/** Where clients register themselves, in environments that offer it (RFC 7591). */
+export const registrationPath = '/oauth/register';

@@ -3,8 +3,9 @@ import { authenticateClient, confidentialOnly } from '../http/authenticate-clien
 import { browserSession } from '../http/browser-session.js';
 import { cors, preflight } from '../http/cors.js';
 import { csrf } from '../http/csrf.js';
-import { form } from '../http/form.js';
+import { form, formOrJson } from '../http/form.js';
 import { route } from '../http/method-not-allowed.js';
+import { addressKey, limitBy } from '../http/rate-limits.js';
 import { resumePath } from '../http/return-to.js';
 import { limitedClientAuthentication } from '../http/token-limit.js';
 import type { Web } from '../http/web.js';
@@ -12,10 +13,11 @@ import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
 import { consentPath } from './authorize/consent-page.js';
 import { discovery } from './discovery.js';
-import { endpoints, jwksPath } from './endpoints.js';
+import { endpoints, jwksPath, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
 import { confirmLogout, csrfWhileSignedIn, logout, logoutConfirmPath } from './logout/logout.js';
+import { deleteRegistration, readRegistration, register, registrationEnabled, replaceRegistration } from './register/register.js';
 import { revoke } from './revoke.js';
 import { token } from './token.js';
 import { userinfo } from './userinfo.js';
@@ -32,6 +34,17 @@ export function oauthRouter(web: Web): Router {
   route(router, consentPath, { post: [form, browserSession, csrf, consent(web)] });
   route(router, endpoints.end_session_endpoint, { get: [browserSession, logout(web)], post: [form, browserSession, logout(web)] });
   route(router, logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
+  const limitRegistration = limitBy(web.limiter, {
+    name: 'client_registration',
+    limit: web.deps.config.rateLimits.register,
+    key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,
+  });
+  route(router, registrationPath, { post: [registrationEnabled, limitRegistration, formOrJson, register] });
+  route(router, `${registrationPath}/:client_id`, {
+    get: [registrationEnabled, readRegistration],
+    put: [registrationEnabled, limitRegistration, formOrJson, replaceRegistration],
+    delete: [registrationEnabled, deleteRegistration],
+  });
   return router;
 }
 
