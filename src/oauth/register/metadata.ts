@@ -86,7 +86,9 @@ export function readClientMetadata(body: unknown, policy: { allowPrivateNetwork:
   return parsed.data;
 }
 
-const originsOf = (redirect_uris: readonly string[]) => [...new Set(redirect_uris.map((uri) => new URL(uri).origin).filter((origin) => origin !== 'null'))];
+const originsOf = (redirect_uris: readonly string[]) => [
+  ...new Set(redirect_uris.map((uri) => new URL(uri).origin).filter((origin) => origin !== 'null')),
+];
 
 /** The metadata as columns. Whoever registers itself is never first-party: people are asked before it sees anything. */
 export function clientColumns(metadata: ClientMetadata) {

@@ -14,7 +14,8 @@ import { clientColumns, metadataOf, readClientMetadata } from './metadata.js';
 
 /** Registration is there only while the environment offers it (decisions 5). */
 export function registrationEnabled(req: Request, _res: Response, next: NextFunction): void {
-  if (!req.ctx.environment.dynamic_registration_enabled) throw new OAuthError(404, 'not_found', 'dynamic client registration is not offered here');
+  if (!req.ctx.environment.dynamic_registration_enabled)
+    throw new OAuthError(404, 'not_found', 'dynamic client registration is not offered here');
   if (req.method !== 'GET' && req.method !== 'DELETE' && req.is('application/json') !== 'application/json') {
     throw new OAuthError(400, 'invalid_client_metadata', 'the body must be application/json');
   }
@@ -24,7 +25,13 @@ export function registrationEnabled(req: Request, _res: Response, next: NextFunc
 /** Whether the method rests on a shared secret. */
 const hasSecret = (method: string) => method.startsWith('client_secret_');
 
-function answer(req: Request, res: Response, status: number, client: ClientRow, secrets: { client_secret?: string | null; registration_access_token?: string }): void {
+function answer(
+  req: Request,
+  res: Response,
+  status: number,
+  client: ClientRow,
+  secrets: { client_secret?: string | null; registration_access_token?: string },
+): void {
   const { client_secret, registration_access_token } = secrets;
   res.status(status).set('Cache-Control', 'no-store');
   res.json({
@@ -99,7 +106,10 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
     if (name in body) throw invalid(`${name} must not be sent`);
   }
   const { client_secret: sent } = body;
-  if (sent !== undefined && !(typeof sent === 'string' && client.secret_digest !== null && equalDigests(digest(sent), client.secret_digest))) {
+  if (
+    sent !== undefined &&
+    !(typeof sent === 'string' && client.secret_digest !== null && equalDigests(digest(sent), client.secret_digest))
+  ) {
     throw invalid('client_secret is not the one of this client');
   }
   const columns = clientColumns(readClientMetadata(body, ctx.config));
