@@ -7,31 +7,36 @@ export type PasswordVerdict =
   { readonly outcome: 'ok'; readonly user: UserRow } | { readonly outcome: 'invalid' } | { readonly outcome: 'blocked' };
 
 /**
- * Checks an address and a password. Every refusal costs one hash, real or decoy, and one statement that writes or could have. Wrong
- * passwords are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the right
- * password too. Recovery and live sessions go on meanwhile.
+ * Whether it is the password of the user, who may be nobody. Every refusal costs one hash, real or decoy, and one statement that writes or
+ * could have. Wrong passwords are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the
+ * right password too. Recovery and live sessions go on meanwhile.
  */
-export async function provePassword(ctx: Context, email: string, password: string): Promise<PasswordVerdict> {
-  const address = normalizeEmail(email);
-  const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
+export async function checkPassword(ctx: Context, user: UserRow | null, password: string): Promise<boolean> {
   const now = ctx.clock.now();
   const locked = user?.locked_until != null && user.locked_until > now;
   if (!user?.password_hash) {
     await ctx.passwords.verifyDecoy(password);
     await recordFailedLogin(ctx.scope, nobody, ctx.environment.lockout_threshold, now);
-    return { outcome: 'invalid' };
+    return false;
   }
   const right = await ctx.passwords.verify(user.password_hash, password);
-  if (!right || locked) {
-    const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
-    await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
-    return { outcome: 'invalid' };
-  }
+  if (right && !locked) return true;
+  const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
+  await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
+  return false;
+}
+
+/** Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. */
+export async function provePassword(ctx: Context, email: string, password: string): Promise<PasswordVerdict> {
+  const address = normalizeEmail(email);
+  const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
+  const right = await checkPassword(ctx, user, password);
+  if (!user || !right) return { outcome: 'invalid' };
   if (user.status !== 'active') return { outcome: 'blocked' };
-  if (ctx.passwords.needsRehash(user.password_hash)) {
+  if (user.password_hash !== null && ctx.passwords.needsRehash(user.password_hash)) {
     await updateUser(ctx.scope, user.id, { password_hash: await ctx.passwords.hash(password) });
   }
-  await recordLogin(ctx.scope, user.id, now);
+  await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user };
 }
 

@@ -1,0 +1,44 @@
+import { voidPasswordResets } from '../db/tables/passcodes.js';
+import { findUser, updateUser, type UserRow } from '../db/tables/users.js';
+import { transaction, type Context } from './context.js';
+import { emitPasswordChanged } from './events/users.js';
+import { checkPassword } from './login.js';
+import { queueMail, type MailOrigin } from './mail.js';
+import { passwordProblems, type PasswordProblem } from './passwords.js';
+import { endSessions } from './sessions.js';
+
+/** What a change came to. `wrong`: not the current password, or the account is locked; `no_password`: there is none to change. */
+export type ChangeVerdict =
+  | { readonly outcome: 'changed'; readonly user: UserRow }
+  | { readonly outcome: 'refused'; readonly problems: PasswordProblem[] }
+  | { readonly outcome: 'wrong' }
+  | { readonly outcome: 'no_password' };
+
+/**
+ * Changes the password of somebody who knows the current one: ends all other sessions, voids open resets, emits
+ * `user.password_changed`, tells the owner by mail (decisions 4). Wrong guesses count towards the lockout.
+ */
+export async function changePassword(
+  ctx: Context,
+  session: { id: string; user_id: string },
+  input: { current_password: string; password: string; origin: MailOrigin },
+): Promise<ChangeVerdict> {
+  const user = await findUser(ctx.scope, session.user_id);
+  if (!user?.password_hash) return { outcome: 'no_password' };
+  if (!(await checkPassword(ctx, user, input.current_password))) return { outcome: 'wrong' };
+  const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
+  if (problems.length > 0) return { outcome: 'refused', problems };
+  const password_hash = await ctx.passwords.hash(input.password);
+  const now = ctx.clock.now();
+  const changed = await transaction(ctx, async (tx) => {
+    const row = await updateUser(tx.scope, user.id, { password_hash, password_changed_at: now, failed_login_count: 0, updated_at: now });
+    if (!row) return null;
+    await voidPasswordResets(tx.scope, user.id, now);
+    const ended = await endSessions(tx, { user_id: user.id, except: session.id }, 'password_changed');
+    await emitPasswordChanged(tx, row, { sessions_revoked: ended.length > 0 });
+    const reset_url = `${tx.environment.issuer}/password/forgot`;
+    await queueMail(tx, { template: 'password-changed', to: row.email, model: { reset_url }, origin: input.origin });
+    return row;
+  });
+  return changed ? { outcome: 'changed', user: changed } : { outcome: 'wrong' };
+}
