@@ -39,3 +39,12 @@ export function limitMails(web: Web, name: string): RequestHandler {
     },
   });
 }
+
+/** A limit per signed-in person, whatever the address. Needs `signedIn` before. */
+export function limitSignedIn(web: Web, name: string, limit: RateLimit): RequestHandler {
+  return limitBy(web.limiter, {
+    name,
+    limit,
+    key: (req) => (req.session ? `${req.ctx.environment.id} ${req.session.user_id}` : null),
+  });
+}

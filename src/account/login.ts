@@ -6,7 +6,7 @@ import { PageError } from '../errors.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
 import { queryOf, wantsJson } from '../http/form.js';
-import { basePage, formActionSource, type PageConnection } from '../http/pages.js';
+import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages.js';
 import { pendingOf, safeReturnTo } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
@@ -39,7 +39,7 @@ async function renderLogin(
   web: Web,
   req: Request,
   res: Response,
-  state: { return_to: string | null; email: string; errors?: Record<string, string>; status?: number },
+  state: { return_to: string | null; email: string; errors?: Record<string, string>; status?: number; notice?: Notice | null },
 ): Promise<void> {
   const { environment } = req.ctx;
   const client = await pendingClient(req, state.return_to);
@@ -59,6 +59,7 @@ async function renderLogin(
       registration_enabled: environment.registration_enabled,
       values: { email: state.email },
       errors: state.errors,
+      notice: state.notice,
     },
     { status: state.status ?? 200, formAction: pendingFormAction(req, state.return_to) },
   );
@@ -70,13 +71,20 @@ function wantsFreshLogin(req: Request, return_to: string | null): boolean {
   return pending !== null && pending.fresh && req.session !== null && req.session.authenticated_at.getTime() < pending.at;
 }
 
+/** What the page says to somebody who comes from another one; the name travels in the address. */
+const notices: Readonly<Record<string, string>> = {
+  password_reset: 'Your password has been changed, and all sessions have been ended. Sign in with the new one.',
+};
+
 /** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */
 export function loginPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
     if (req.session && !wantsFreshLogin(req, return_to)) return res.redirect(303, return_to ?? home);
-    await renderLogin(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 255) ?? '' });
+    const text = notices[query.get('notice') ?? ''];
+    const notice: Notice | null = text === undefined ? null : { tone: 'good', text };
+    await renderLogin(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 255) ?? '', notice });
   };
 }
 

@@ -34,10 +34,22 @@ export async function startPasscode(
 ): Promise<{ passcode: PasscodeRow; code: string }> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { usable, lifetime, ...row } = input;
+  const { purpose, email, email_key, user_id, usable, lifetime, initiated_by = 'user', link_digest = null } = input;
   const { code, code_digest } = mintCode(tx, id, usable);
   const expires_at = new Date(now.getTime() + lifetime * 1000);
-  const passcode = await insertPasscode(tx.scope, { ...row, id, code_digest, sent_at: now, expires_at, created_at: now });
+  const passcode = await insertPasscode(tx.scope, {
+    id,
+    purpose,
+    email,
+    email_key,
+    user_id,
+    initiated_by,
+    code_digest,
+    link_digest,
+    sent_at: now,
+    expires_at,
+    created_at: now,
+  });
   return { passcode, code };
 }
 

@@ -88,7 +88,12 @@ async function tryLink(ctx: Context, id: string, token: string): Promise<CodeVer
   return equalDigests(linkDigest(ctx, token), passcode.link_digest) ? { outcome: 'right', passcode } : { outcome: 'expired' };
 }
 
-async function apply(ctx: Context, passcode: PasscodeRow, user: UserRow, change: { password_hash: string; origin: MailOrigin }): Promise<UserRow | null> {
+async function apply(
+  ctx: Context,
+  passcode: PasscodeRow,
+  user: UserRow,
+  change: { password_hash: string; origin: MailOrigin },
+): Promise<UserRow | null> {
   const now = ctx.clock.now();
   return transaction(ctx, async (tx) => {
     if (!(await consumePasscode(tx.scope, passcode, now))) return null;

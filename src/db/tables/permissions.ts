@@ -47,3 +47,18 @@ export async function updatePermission(scope: Scope, id: string, changes: Partia
 export async function deletePermission(scope: Scope, id: string): Promise<boolean> {
   return (await remove<PermissionRow>(scope, 'permissions', { id })) > 0;
 }
+
+/** A scope of an API resource with its description. */
+export type DescribedScope = { name: string; description: string | null; identifier: string };
+
+/** The scopes of the API resources of these identifiers. */
+export async function listDescribedScopes(scope: Scope, identifiers: readonly string[]): Promise<DescribedScope[]> {
+  if (identifiers.length === 0) return [];
+  const rows: unknown = await table<PermissionRow>(scope, 'permissions')
+    .join('api_resources as r', (on) =>
+      on.on('r.environment_id', 'permissions.environment_id').andOn('r.id', 'permissions.api_resource_id'),
+    )
+    .whereIn('r.identifier', [...identifiers])
+    .select('permissions.name', 'permissions.description', 'r.identifier');
+  return rows as DescribedScope[];
+}

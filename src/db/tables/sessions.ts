@@ -89,3 +89,15 @@ export async function revokeSessions(
     .update({ revoked_at: at, revoke_reason: reason, updated_at: at, version: scope.knex.raw('version + 1') as never })
     .returning('*') as unknown as Promise<SessionRow[]>;
 }
+
+const shownSessions = 100;
+
+/** The user's sessions that were neither ended nor have run out, last active first. */
+export async function listOpenSessionsOfUser(scope: Scope, user_id: string, now: Date): Promise<SessionRow[]> {
+  return table<SessionRow>(scope, 'sessions')
+    .where({ user_id } as never)
+    .whereNull('revoked_at')
+    .where('expires_at', '>', now)
+    .orderBy('last_activity_at', 'desc')
+    .limit(shownSessions) as unknown as Promise<SessionRow[]>;
+}

@@ -1,0 +1,121 @@
+import type { Request, Response } from 'express';
+import { withdrawConsent } from '../core/consents.js';
+import { transaction } from '../core/context.js';
+import { unlinkIdentity } from '../core/identities.js';
+import { changePassword } from '../core/password-change.js';
+import { updateProfile } from '../core/profile.js';
+import { endSessions } from '../core/sessions.js';
+import { findSession } from '../db/tables/sessions.js';
+import { PageError } from '../errors.js';
+import { clearSessionCookie } from '../http/browser-session.js';
+import { errorTexts } from '../http/error-texts.js';
+import { wantsJson } from '../http/form.js';
+import { profileFields } from '../http/page-models.js';
+import type { Web } from '../http/web.js';
+import { isUuid } from '../lib/random.js';
+import { accountPath, renderAccount } from './account-page.js';
+import { bodyText, originOf } from './fields.js';
+import { readProfile } from './profile-fields.js';
+import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { sessionOf } from './signed-in.js';
+import { userDocument } from './user-document.js';
+
+/** The answer to what worked: 200 with `body` as JSON, or back to the page, which says so. */
+function done(req: Request, res: Response, what: string, body: object = {}): void {
+  if (!wantsJson(req)) return res.redirect(303, accountPath(what));
+  res.set('Cache-Control', 'no-store').json(body);
+}
+
+const notFound = () => new PageError(404, 'not_found', errorTexts.not_found);
+const pathParameter = (req: Request, name: string): string => String(req.params[name] ?? '');
+
+/** POST /account/profile: changes what the body names, and nothing that a person may not edit. */
+export function profile(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { changes, problems } = readProfile(req.body as Record<string, unknown>);
+    const refusal = refuseFields(problems);
+    if (refusal) {
+      if (wantsJson(req)) throw refusalError(refusal);
+      const typed = Object.fromEntries(
+        profileFields.filter((name) => Object.hasOwn(req.body as object, name)).map((name) => [name, bodyText(req, name)]),
+      );
+      return renderAccount(web, req, res, { refusal, typed });
+    }
+    const user = await updateProfile(req.ctx, sessionOf(req).user_id, changes);
+    if (!user) throw notFound();
+    done(req, res, 'profile', { user: userDocument(user) });
+  };
+}
+
+const emptyFields = (req: Request, names: readonly string[]) =>
+  refuseFields(Object.fromEntries(names.map((name) => [name, bodyText(req, name) === '' ? ['required'] : []])));
+
+/** POST /account/password (decisions 4): 401 for a wrong current password, 422 for a new one that won't do. */
+export function password(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const session = sessionOf(req);
+    const refuse = async (refusal: StepRefusal): Promise<void> => {
+      if (wantsJson(req)) throw refusalError(refusal);
+      await renderAccount(web, req, res, { refusal });
+    };
+    const empty = emptyFields(req, ['current_password', 'password']);
+    if (empty) return refuse(empty);
+    const input = { current_password: bodyText(req, 'current_password'), password: bodyText(req, 'password'), origin: originOf(req) };
+    const verdict = await changePassword(req.ctx, session, input);
+    switch (verdict.outcome) {
+      case 'wrong':
+        return refuse({ status: 401, code: 'invalid_password', fields: { current_password: ['invalid_password'] } });
+      case 'no_password':
+        return refuse({ status: 422, code: 'no_password', text: 'This account has no password yet. Set one with a code by mail.' });
+      case 'refused':
+        return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
+      case 'changed':
+        return done(req, res, 'password', { user: userDocument(verdict.user) });
+    }
+  };
+}
+
+/** POST /account/sessions/{id}/revoke: ends one of one's own sessions; this one too, which signs out. */
+export async function revokeSession(req: Request, res: Response): Promise<void> {
+  const id = pathParameter(req, 'id');
+  const own = sessionOf(req);
+  const session = isUuid(id) ? await findSession(req.ctx.scope, id) : null;
+  if (session?.user_id !== own.user_id) throw notFound();
+  await transaction(req.ctx, (tx) => endSessions(tx, { id }, 'revoked'));
+  if (id !== own.id) return done(req, res, 'session');
+  clearSessionCookie(req, res);
+  if (!wantsJson(req)) return res.redirect(303, '/login');
+  res.set('Cache-Control', 'no-store').json({});
+}
+
+/** POST /account/sessions/revoke_others: ends all of one's sessions but this one. */
+export async function revokeOtherSessions(req: Request, res: Response): Promise<void> {
+  const { id, user_id } = sessionOf(req);
+  const ended = await transaction(req.ctx, (tx) => endSessions(tx, { user_id, except: id }, 'revoked'));
+  done(req, res, 'sessions', { revoked: ended.length });
+}
+
+/** POST /account/identities/{id}/unlink: parts from an account at a provider, unless nothing else signs one in. */
+export function unlink(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const identity_id = pathParameter(req, 'id');
+    const outcome = isUuid(identity_id) ? await unlinkIdentity(req.ctx, { user_id: sessionOf(req).user_id, identity_id }) : 'not_found';
+    if (outcome === 'not_found') throw notFound();
+    if (outcome === 'unlinked') return done(req, res, 'identity');
+    const refusal = {
+      status: 409,
+      code: 'last_way_in',
+      text: 'This is your only way to sign in. Set a password before you disconnect it.',
+    };
+    if (wantsJson(req)) throw refusalError(refusal);
+    await renderAccount(web, req, res, { refusal });
+  };
+}
+
+/** POST /account/applications/{client_id}/revoke: takes consent back and ends all the client holds, `offline_access` or not (decisions 13). */
+export async function revokeApplication(req: Request, res: Response): Promise<void> {
+  const client_id = pathParameter(req, 'client_id');
+  const withdrawn = await transaction(req.ctx, (tx) => withdrawConsent(tx, sessionOf(req).user_id, client_id));
+  if (!withdrawn) throw notFound();
+  done(req, res, 'application');
+}

@@ -1,0 +1,145 @@
+import type { Request, Response } from 'express';
+import type { Context } from '../core/context.js';
+import { listIdentities } from '../core/identities.js';
+import { addressMembers, profileColumns } from '../core/profile.js';
+import { sessionStatus } from '../core/sessions.js';
+import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consents.js';
+import { listDescribedScopes } from '../db/tables/permissions.js';
+import { listOpenSessionsOfUser, type SessionRow } from '../db/tables/sessions.js';
+import { findUser, type UserRow } from '../db/tables/users.js';
+import { PageError } from '../errors.js';
+import { csrfToken } from '../http/csrf.js';
+import { errorTexts } from '../http/error-texts.js';
+import { queryOf, wantsJson } from '../http/form.js';
+import { basePage, type AccountPage, type Notice, type PageIdentity } from '../http/pages.js';
+import { scopeText } from '../http/scope-texts.js';
+import type { Web } from '../http/web.js';
+import { deviceWords } from '../lib/user-agent.js';
+import { pageErrors, type StepRefusal } from './refusal.js';
+import { sessionOf } from './signed-in.js';
+import { userDocument } from './user-document.js';
+
+/** What the page says after something worked; the name travels in the address. */
+const notices: Readonly<Record<string, string>> = {
+  profile: 'Your profile has been saved.',
+  password: 'Your password has been changed. You are signed out everywhere else.',
+  session: 'The session has been ended.',
+  sessions: 'All other sessions have been ended.',
+  identity: 'The account has been disconnected.',
+  application: 'The application no longer has access.',
+};
+
+/** Back to the account page, which says what was done. */
+export function accountPath(done: string): string {
+  return `/account?done=${done}`;
+}
+
+/** A session as JSON shows it to its owner (decisions 4); never its token. */
+function sessionDocument(req: Request, session: SessionRow) {
+  return {
+    id: session.id,
+    ip_address: session.ip_address,
+    user_agent: session.user_agent,
+    device: deviceWords(session.user_agent) ?? 'Unknown device',
+    amr: session.amr,
+    status: sessionStatus(req.ctx, session),
+    current: session.id === sessionOf(req).id,
+    created_at: session.created_at.toISOString(),
+    authenticated_at: session.authenticated_at.toISOString(),
+    last_activity_at: session.last_activity_at.toISOString(),
+    expires_at: session.expires_at.toISOString(),
+  };
+}
+
+const applicationDocument = (consent: ConsentWithClient) => ({
+  client_id: consent.client_id,
+  name: consent.client_name,
+  logo_uri: consent.client_logo_uri,
+  scopes: consent.scopes,
+  resources: consent.resources,
+  granted_at: consent.granted_at.toISOString(),
+});
+
+async function load(req: Request) {
+  const { ctx } = req;
+  const { user_id } = sessionOf(req);
+  const user = await findUser(ctx.scope, user_id);
+  if (!user) throw new PageError(401, 'login_required', errorTexts.login_required);
+  const sessions = await listOpenSessionsOfUser(ctx.scope, user_id, ctx.clock.now());
+  const documents = sessions.map((session) => sessionDocument(req, session)).filter((session) => session.status === 'active');
+  documents.sort((a, b) => Number(b.current) - Number(a.current));
+  const identities = (await listIdentities(ctx, user_id)).map((identity) => ({
+    id: identity.id,
+    connection_id: identity.connection_id,
+    display_name: identity.connection_display_name,
+    strategy: identity.connection_strategy as PageIdentity['strategy'],
+    email: identity.email,
+    linked_at: identity.created_at.toISOString(),
+    last_login_at: identity.last_login_at?.toISOString() ?? null,
+  }));
+  const consents = await listConsentsOfUser(ctx.scope, user_id);
+  return { user, sessions: documents, identities, consents };
+}
+
+/** The scopes of a consent in words; those of an API resource in the words of its permissions. */
+async function scopesInWords(ctx: Context, consents: readonly ConsentWithClient[]): Promise<Map<string, string[]>> {
+  const described = await listDescribedScopes(ctx.scope, [...new Set(consents.flatMap((consent) => consent.resources))]);
+  const textOf = (consent: ConsentWithClient) =>
+    consent.scopes.map((name) =>
+      scopeText(name, described.find((scope) => scope.name === name && consent.resources.includes(scope.identifier))?.description),
+    );
+  return new Map(consents.map((consent) => [consent.client_id, textOf(consent)]));
+}
+
+function profileValues(user: UserRow): AccountPage['values'] {
+  const columns = profileColumns.map((name) => [name, user[name]]);
+  const address = addressMembers.map((member) => [`address_${member}`, user.address?.[member] ?? null]);
+  return Object.fromEntries([...columns, ...address]) as AccountPage['values'];
+}
+
+/** The account as a page; after a refusal with what was typed. */
+export async function renderAccount(
+  web: Web,
+  req: Request,
+  res: Response,
+  state: { refusal?: StepRefusal; typed?: Record<string, string>; notice?: Notice | null } = {},
+): Promise<void> {
+  const { ctx } = req;
+  const { user, sessions, identities, consents } = await load(req);
+  const words = await scopesInWords(ctx, consents);
+  web.renderPage(
+    res,
+    'account/account',
+    {
+      ...basePage(ctx.environment, { title: 'Your account', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      user: {
+        email: user.email,
+        email_verified: user.email_verified,
+        phone_number_verified: user.phone_number_verified,
+        name: [user.first_name, user.last_name].filter(Boolean).join(' '),
+      },
+      values: { ...profileValues(user), ...state.typed },
+      has_password: user.password_hash !== null,
+      password_min_length: ctx.environment.password_min_length,
+      sessions,
+      identities,
+      applications: consents.map((consent) => ({ ...applicationDocument(consent), scopes: words.get(consent.client_id) ?? [] })),
+      notice: state.notice,
+      errors: state.refusal && pageErrors(req, state.refusal),
+    },
+    { status: state.refusal?.status ?? 200 },
+  );
+}
+
+/** GET /account: profile, sessions, connected accounts, granted applications; as a page or as JSON. */
+export function accountPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    if (!wantsJson(req)) {
+      const text = notices[queryOf(req).get('done') ?? ''];
+      return renderAccount(web, req, res, { notice: text === undefined ? null : { tone: 'good', text } });
+    }
+    const { user, sessions, identities, consents } = await load(req);
+    const body = { user: userDocument(user), sessions, identities, applications: consents.map(applicationDocument) };
+    res.set('Cache-Control', 'no-store').json(body);
+  };
+}

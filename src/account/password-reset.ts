@@ -1,0 +1,108 @@
+import type { Request, Response } from 'express';
+import { requestPasswordReset, resetPassword } from '../core/password-reset.js';
+import { clearSessionCookie } from '../http/browser-session.js';
+import { csrfToken } from '../http/csrf.js';
+import { queryOf, wantsJson } from '../http/form.js';
+import { basePage } from '../http/pages.js';
+import { safeReturnTo } from '../http/return-to.js';
+import type { Web } from '../http/web.js';
+import { normalizeEmail } from '../lib/email-address.js';
+import { bodyReturnTo, bodyText, originOf } from './fields.js';
+import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { codeRefusal } from './register-verify.js';
+
+const withReturnTo = (path: string, query: Record<string, string>, return_to: string | null) =>
+  `${path}?${new URLSearchParams({ ...query, ...(return_to !== null && { return_to }) })}`;
+
+function renderForgot(
+  web: Web,
+  req: Request,
+  res: Response,
+  state: { email: string; return_to: string | null; refusal?: StepRefusal },
+): void {
+  const base = basePage(req.ctx.environment, {
+    title: 'Forgot your password?',
+    request_id: req.request_id,
+    csrf_token: csrfToken(req, res),
+  });
+  const errors = state.refusal && pageErrors(req, state.refusal);
+  const model = { ...base, return_to: state.return_to ?? '', values: { email: state.email }, errors };
+  web.renderPage(res, 'account/password-forgot', model, { status: state.refusal?.status ?? 200 });
+}
+
+/** GET /password/forgot; somebody signed in finds the own address there. */
+export function forgotPage(web: Web) {
+  return (req: Request, res: Response): void => {
+    const query = queryOf(req);
+    const email = query.get('login_hint')?.slice(0, 254) ?? req.session?.user_email ?? '';
+    renderForgot(web, req, res, { email, return_to: safeReturnTo(query.get('return_to')) });
+  };
+}
+
+/** POST /password/forgot (decisions 4): the same answer for any address. */
+export function forgot(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const typed = bodyText(req, 'email');
+    const return_to = bodyReturnTo(req);
+    const address = normalizeEmail(typed);
+    if (!address) {
+      const code = typed.trim() === '' ? 'required' : 'invalid_email';
+      const refusal: StepRefusal = { status: 422, code: 'invalid_email', fields: { email: [code] } };
+      if (wantsJson(req)) throw refusalError(refusal);
+      return renderForgot(web, req, res, { email: typed.slice(0, 254), return_to, refusal });
+    }
+    const reset = await requestPasswordReset(req.ctx, address, originOf(req));
+    if (!wantsJson(req)) return res.redirect(303, withReturnTo('/password/reset', { reset_id: reset.reset_id }, return_to));
+    res.status(202).set('Cache-Control', 'no-store').json(reset);
+  };
+}
+
+type ResetState = { reset_id: string; code: string; return_to: string | null; refusal?: StepRefusal };
+
+function renderReset(web: Web, req: Request, res: Response, state: ResetState): void {
+  const { environment } = req.ctx;
+  const base = basePage(environment, { title: 'Set a new password', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+  const { reset_id, code, refusal } = state;
+  const errors = refusal && pageErrors(req, refusal);
+  const { password_min_length } = environment;
+  const model = { ...base, reset_id, password_min_length, return_to: state.return_to ?? '', values: { code }, errors };
+  web.renderPage(res, 'account/password-reset', model, { status: refusal?.status ?? 200 });
+}
+
+/** GET /password/reset: `reset_id` from the step before, `code` from the mail's link. */
+export function resetPage(web: Web) {
+  return (req: Request, res: Response): void => {
+    const query = queryOf(req);
+    const [reset_id = '', code = ''] = [query.get('reset_id'), query.get('code')?.slice(0, 64)];
+    const return_to = safeReturnTo(query.get('return_to'));
+    if (reset_id === '') return res.redirect(303, withReturnTo('/password/forgot', {}, return_to));
+    renderReset(web, req, res, { reset_id: reset_id.slice(0, 64), code, return_to });
+  };
+}
+
+const missing = (req: Request) =>
+  refuseFields(
+    Object.fromEntries(['reset_id', 'code', 'password'].map((name) => [name, bodyText(req, name).trim() === '' ? ['required'] : []])),
+  );
+
+/** POST /password/reset (decisions 4): sets the password, ends all sessions and refresh tokens; sign-in comes next. */
+export function reset(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const [reset_id, code] = [bodyText(req, 'reset_id').slice(0, 64), bodyText(req, 'code').slice(0, 64)];
+    const return_to = bodyReturnTo(req);
+    const refuse = (refusal: StepRefusal): void => {
+      if (wantsJson(req)) throw refusalError(refusal);
+      // The mail's link stays good for a refused password; a mistyped code isn't shown again.
+      renderReset(web, req, res, { reset_id, code: refusal.fields?.['code'] || refusal.status === 410 ? '' : code, return_to, refusal });
+    };
+    const empty = missing(req);
+    if (empty) return refuse(empty);
+    const verdict = await resetPassword(req.ctx, { reset_id, code, password: bodyText(req, 'password'), origin: originOf(req) });
+    if (verdict.outcome === 'refused') return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
+    if (verdict.outcome !== 'reset') return refuse(codeRefusal(verdict));
+    if (req.session?.user_id === verdict.user.id) clearSessionCookie(req, res);
+    const redirect_to = withReturnTo('/login', { notice: 'password_reset' }, return_to);
+    if (!wantsJson(req)) return res.redirect(303, redirect_to);
+    res.set('Cache-Control', 'no-store').json({ redirect_to });
+  };
+}

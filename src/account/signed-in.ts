@@ -1,0 +1,18 @@
+import type { NextFunction, Request, Response } from 'express';
+import type { BrowserSession } from '../core/sessions.js';
+import { PageError } from '../errors.js';
+import { errorTexts } from '../http/error-texts.js';
+import { wantsJson } from '../http/form.js';
+
+/** Lets only somebody signed in pass: others get 401 `login_required` as JSON, or the sign-in page. Needs `browserSession` before. */
+export function signedIn(req: Request, res: Response, next: NextFunction): void {
+  if (req.session) return next();
+  if (wantsJson(req)) return next(new PageError(401, 'login_required', errorTexts.login_required));
+  res.redirect(303, `/login?${new URLSearchParams({ return_to: '/account' })}`);
+}
+
+/** The session of a request that `signedIn` let pass. */
+export function sessionOf(req: Request): BrowserSession {
+  if (!req.session) throw new Error('signedIn must come before');
+  return req.session;
+}
