@@ -117,7 +117,7 @@ describe('by keyboard', () => {
       for (let tabs = 0; tabs < 3 && !(await page.evaluate(`document.activeElement.matches('${selector}')`)); tabs++) {
         await page.keyboard.press('Tab');
       }
-      expect(await page.evaluate(focusRing), selector).toEqual([true, '2px', '2px', 'solid']);
+      expect([selector, await page.evaluate(focusRing)]).toEqual([selector, [true, '2px', '2px', 'solid']]);
     }
     await context.close();
   });
