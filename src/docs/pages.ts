@@ -1,0 +1,6 @@
+import { eventsPage } from './events-page.js';
+
+/** The documents that follow from the code, by path. `npm run docs` writes them; a test compares them. */
+export function generatedPages(): Readonly<Record<string, string>> {
+  return { 'docs/events.md': eventsPage() };
+}

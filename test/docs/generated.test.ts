@@ -1,0 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { generatedPages } from '../../src/docs/pages.js';
+
+test.each(Object.entries(generatedPages()))('%s is what the code says (npm run docs writes it)', async (path, text) => {
+  expect(await readFile(path, 'utf8')).toBe(text);
+});
