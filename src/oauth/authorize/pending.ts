@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { PageError } from '../../errors.js';
 import { openPending, pendingPath, type PendingAuthorization } from '../../http/return-to.js';
 import type { Parameters } from '../../lib/parameters.js';
 
@@ -30,9 +31,18 @@ export function waitingOf(req: Request, handle: string | undefined): Waiting | n
   return { parameters: { all, repeated: new Set(pending.repeated), get: (name) => all[name] || undefined }, since: pending.at };
 }
 
+/** What the login page still takes as an address to return to, and a browser as a header. */
+const maxPathLength = 16_000;
+
+function pathTo(req: Request, waiting: Waiting, fresh: boolean): string {
+  const path = pendingPath(req, pendingOf(waiting, fresh));
+  if (path.length > maxPathLength) throw new PageError(400, 'invalid_request', "The application's link is wrong: it is too long.");
+  return path;
+}
+
 /** Sends the person to the login page; the request waits, sealed, in the address to return to. */
 export function sendToLogin(req: Request, res: Response, waiting: Waiting, fresh: boolean): void {
-  const path = pendingPath(req, pendingOf(waiting, fresh));
+  const path = pathTo(req, waiting, fresh);
   const hint = waiting.parameters.get('login_hint');
   const query = new URLSearchParams({ return_to: path, ...(hint !== undefined && hint.length <= 255 ? { login_hint: hint } : {}) });
   res.setHeader('Cache-Control', 'no-store');
@@ -45,5 +55,5 @@ export function sendToLogin(req: Request, res: Response, waiting: Waiting, fresh
  */
 export function sendRound(req: Request, res: Response, waiting: Waiting): void {
   res.setHeader('Cache-Control', 'no-store');
-  res.redirect(303, pendingPath(req, pendingOf(waiting)));
+  res.redirect(303, pathTo(req, waiting, false));
 }

@@ -1,0 +1,61 @@
+// PKCE (RFC 7636): the lines of the attack catalogue, section 1.3, by their numbers.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
+import { Browser, locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { authorizeCode, redeem } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let client: TestClient;
+let browser: Browser;
+
+beforeAll(async () => {
+  service = await startTestService();
+  const ctx = await service.context();
+  const user = await addUser(ctx);
+  client = await addClient(ctx);
+  browser = new Browser(service.url);
+  await browser.login(user.email, password);
+});
+afterAll(() => service?.stop());
+
+const refused = (extra: Record<string, string | undefined>, of = client) =>
+  expectRedirectError(service, of, 'invalid_request', () => authorizeGet(browser, authorizeQuery(of, extra)));
+
+const { challenge } = pkcePair();
+
+describe('security 1.3', () => {
+  test('security 1.3.39: plain, no method, another method', async () => {
+    for (const code_challenge_method of ['plain', undefined, 's256', 'S512'])
+      await refused({ code_challenge: challenge, code_challenge_method });
+    await refused({ code_challenge_method: 'S256' });
+  });
+
+  test('security 1.3.40: a challenge of another length, padded, or in another alphabet', async () => {
+    const challenges = [challenge.slice(1), challenge + 'a'.repeat(86), `${challenge}=`, `${challenge.slice(0, 41)}+/`];
+    for (const code_challenge of challenges) await refused({ code_challenge, code_challenge_method: 'S256' });
+  });
+
+  test('security 1.3.42: a verifier though no challenge was set: the challenge was stripped on the way', async () => {
+    const code = locationParameters(await authorizeGet(browser, authorizeQuery(client))).get('code') ?? '';
+    const answer = await redeem(service.url, client, { code, verifier: pkcePair().verifier, redirect_uri: client.redirect_uris[0] ?? '' });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
+  });
+
+  test('security 1.3.43: a wrong verifier spends the code', async () => {
+    const grant = await authorizeCode(browser, client);
+    const wrong = await redeem(service.url, client, { ...grant, verifier: pkcePair().verifier });
+    const right = await redeem(service.url, client, grant);
+    expect([wrong.status, wrong.body.error, right.status, right.body.error]).toEqual([400, 'invalid_grant', 400, 'invalid_grant']);
+    const none = await authorizeCode(browser, client);
+    const missing = await redeem(service.url, client, none, { code_verifier: '' });
+    expect([missing.status, missing.body.error]).toEqual([400, 'invalid_grant']);
+  });
+
+  test('security 1.3.45: a client that must use PKCE, confidential or public, without a challenge', async () => {
+    const ctx = await service.context();
+    await refused({}, await addClient(ctx, { require_pkce: true }));
+    await refused({}, await addClient(ctx, { token_endpoint_auth_method: 'none', application_type: 'spa' }));
+  });
+});

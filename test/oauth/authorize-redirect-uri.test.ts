@@ -1,0 +1,136 @@
+// Which addresses an answer may go to: the lines of the attack catalogue, section 1.2, by their numbers.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { authorizeGet, authorizeQuery, expectPage400 } from '../support/authorize.js';
+import { Browser, locationParameters } from '../support/browser.js';
+import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let client: TestClient;
+let browser: Browser;
+
+beforeAll(async () => {
+  service = await startTestService({ ALLOW_PRIVATE_NETWORK: 'off' });
+  const ctx = await service.context();
+  const user = await addUser(ctx);
+  client = await addClient(ctx);
+  await service.deps.knex('environments').where({ id: ctx.environment.id }).update({ dynamic_registration_enabled: true });
+  service.deps.cache.clear();
+  browser = new Browser(service.url);
+  await browser.login(user.email, password);
+});
+afterAll(() => service?.stop());
+
+const page400 = (redirect_uri: string) => expectPage400(service, () => authorizeGet(browser, authorizeQuery(client, { redirect_uri })));
+
+/** The value as it stands in the query, without encoding it first. */
+const page400Raw = (redirect_uri: string) =>
+  expectPage400(service, () =>
+    authorizeGet(browser, `${authorizeQuery(client, { redirect_uri: undefined })}&redirect_uri=${redirect_uri}`),
+  );
+
+function registration(redirect_uris: string[]): Promise<Response> {
+  return fetch(`${service.url}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris, client_name: 'x' }),
+  });
+}
+
+describe('security 1.2', () => {
+  test('security 1.2.28: another path, however it is spelled', async () => {
+    for (const uri of ['/cb/', '/cb/x', '/cb/../evil', '/cb/%2e%2e/evil', '/CB', '/cb?x=1', '/cb;x', '//cb'])
+      await page400(`https://app.example${uri}`);
+  });
+
+  test('security 1.2.30: a fragment, plain or encoded; also at registration', async () => {
+    for (const uri of ['https://app.example/cb#', 'https://app.example/cb#x', 'https://app.example/cb%23x']) await page400(uri);
+    const response = await registration(['https://app.example/cb#x']);
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_redirect_uri' }]);
+  });
+
+  test('security 1.2.31: a user name, a backslash', async () => {
+    const uris = [
+      'https://app.example@evil.example/cb',
+      'https://app.example:pw@evil.example/cb',
+      'https://evil.example\\@app.example/cb',
+      'https:\\\\app.example/cb',
+    ];
+    for (const uri of uris) await page400(uri);
+  });
+
+  test('security 1.2.33: scheme or host in other case, another scheme or port', async () => {
+    const uris = [
+      'HTTPS://app.example/cb',
+      'https://APP.example/cb',
+      'http://app.example/cb',
+      'https://app.example:8443/cb',
+      'https://app.example:443/cb',
+    ];
+    for (const uri of uris) await page400(uri);
+  });
+
+  test('security 1.2.34: control characters, double encoding, look-alikes; no header is split', async () => {
+    for (const uri of [
+      'https://app.example/cb\t',
+      'https://app.example/cb\r\nX-Evil: 1',
+      ' https://app.example/cb',
+      'https://app．example/cb',
+      'https://аpp.example/cb',
+    ]) {
+      await page400(uri);
+    }
+    for (const uri of [
+      'https://app.example/cb%00',
+      'https%253A%252F%252Fapp.example%252Fcb',
+      'https://app.example/cb%0d%0aX-Evil:%201',
+      'https://app.example/cb%ff',
+    ]) {
+      await page400Raw(uri);
+    }
+  });
+
+  test('security 1.2.36: what can not be registered', async () => {
+    const uris = [
+      'javascript:alert(1)', 'data:text/html,x', 'blob:https://app.example/1', 'https://*.app.example/cb', 'https://app.example/cb#x', 'https://user@app.example/cb',
+      'http://app.example/cb', 'https://app.example/cb?code=1', 'https://app.example/cb?state=1', '/cb', 'https:app.example', 'com.example:/cb', 'https://app.example/c b',
+    ]; // prettier-ignore
+    const before = await service.deps.knex('clients').count('* as count');
+    for (const uri of uris) {
+      const response = await registration([uri]);
+      expect([uri, response.status, ((await response.json()) as { error: string }).error]).toEqual([uri, 400, 'invalid_redirect_uri']);
+    }
+    expect(await service.deps.knex('clients').count('* as count')).toEqual(before);
+  });
+
+  test('security 1.2.37: another or no redirect_uri at the token endpoint', async () => {
+    const grant = await authorizeCode(browser, client);
+    const other = await redeem(service.url, client, { ...grant, redirect_uri: 'https://app.example/other' });
+    expect([other.status, other.body.error]).toEqual([400, 'invalid_grant']);
+    const again = await authorizeCode(browser, client);
+    const none = await tokenRequest(service.url, client, {
+      grant_type: 'authorization_code',
+      code: again.code,
+      code_verifier: again.verifier,
+    });
+    expect([none.status, none.body.error]).toEqual([400, 'invalid_request']);
+  });
+
+  test('a registered query is kept, and the answer is added to it', async () => {
+    const uri = 'https://app.example/cb?tenant=a%20b';
+    const withQuery = await addClient(await service.context(), { redirect_uris: [uri] });
+    const response = await authorizeGet(browser, authorizeQuery(withQuery));
+    expect(response.headers.get('location')?.startsWith(`${uri}&code=`)).toBe(true);
+    expect(locationParameters(response).get('tenant')).toBe('a b');
+  });
+
+  test('a native client listens on any port of the loopback address it registered (RFC 8252 7.3)', async () => {
+    const native = await addClient(await service.context(), { application_type: 'native', redirect_uris: ['http://127.0.0.1/cb'] });
+    const allowed = await authorizeGet(browser, authorizeQuery(native, { redirect_uri: 'http://127.0.0.1:51234/cb' }));
+    expect(allowed.headers.get('location')?.startsWith('http://127.0.0.1:51234/cb?code=')).toBe(true);
+    for (const redirect_uri of ['http://127.0.0.1:51234/cb2', 'http://localhost:51234/cb', 'http://127.0.0.1:51234@evil.example/cb']) {
+      await expectPage400(service, () => authorizeGet(browser, authorizeQuery(native, { redirect_uri })));
+    }
+  });
+});
