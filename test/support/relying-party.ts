@@ -3,7 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A request that reached the relying party. */
-export type Arrived = { readonly method: string; readonly path: string; readonly headers: Record<string, string | string[] | undefined>; readonly body: string };
+export type Arrived = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: string;
+};
 
 /** A listening relying party: records what comes, and answers as told. */
 export type RelyingParty = {
