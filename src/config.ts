@@ -131,6 +131,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     port: v.PORT,
     host: v.HOST,
     baseUrl,
+    /** The host of `baseUrl`, with its port if that isn't the usual one. */
+    baseHost: new URL(baseUrl).host,
     /** True while BASE_URL names this machine: development defaults apply. */
     loopback,
     secureCookies: baseUrl.startsWith('https:'),

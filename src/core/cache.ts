@@ -1,7 +1,15 @@
 import type { Clock } from '../platform/clock.js';
 import type { Metrics } from '../platform/metrics.js';
 
-type Entry = { value: unknown; loadedAt: number };
+type Entry = { readonly value: unknown; readonly loadedAt: number };
+
+/** The entries of one kind in one environment; `generation` counts how often they were dropped. */
+type Group = {
+  readonly kind: string;
+  generation: number;
+  readonly entries: Map<string, Entry>;
+  readonly loading: Map<string, Promise<unknown>>;
+};
 
 /**
  * What rarely changes (environments, clients, API resources, grants, keys, subscriptions), kept per process. An entry is
@@ -11,6 +19,8 @@ type Entry = { value: unknown; loadedAt: number };
 export type Cache = {
   /** The remembered value, or what `load` finds. Null is never remembered: a miss is always read again. */
   get<T>(environment_id: string, kind: string, key: string, load: () => Promise<T | null>): Promise<T | null>;
+  /** The remembered value if it may be used right now, at once and without looking elsewhere; else undefined. */
+  recall<T>(environment_id: string, kind: string, key: string): T | undefined;
   /** Forgets one key, e.g. after a secret that didn't match what is remembered. */
   forget(environment_id: string, kind: string, key: string): void;
   /** Forgets a kind of one environment. */
@@ -31,67 +41,92 @@ const derivedFrom: Record<string, readonly string[]> = {
 const entryLifetimeMs = 60_000;
 const trustWithoutSyncMs = 1_000;
 
-/** @param maxEntries the oldest entries go beyond this number. */
+/** The groups of all environments; looked up by two maps, so that a read builds no text. */
+function createGroups() {
+  const environments = new Map<string, Map<string, Group>>();
+  return {
+    find: (environment_id: string, kind: string): Group | undefined => environments.get(environment_id)?.get(kind),
+    require(environment_id: string, kind: string): Group {
+      let kinds = environments.get(environment_id);
+      if (!kinds) environments.set(environment_id, (kinds = new Map<string, Group>()));
+      let group = kinds.get(kind);
+      if (!group) kinds.set(kind, (group = { kind, generation: 0, entries: new Map(), loading: new Map() }));
+      return group;
+    },
+    all: () => [...environments.values()].flatMap((kinds) => [...kinds.values()]),
+  };
+}
+
+function drop(group: Group): number {
+  const dropped = group.entries.size;
+  group.generation += 1;
+  group.entries.clear();
+  group.loading.clear();
+  return dropped;
+}
+
+/** @param maxEntries the oldest entries of the largest group go beyond this number. */
 export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntries?: number }): Cache {
   const { clock, metrics, maxEntries = 20_000 } = options;
-  const entries = new Map<string, Entry>();
-  const loading = new Map<string, Promise<unknown>>();
-  const generations = new Map<string, number>();
-  let epoch = 0;
+  const groups = createGroups();
+  let size = 0;
   let syncedAt = Number.NEGATIVE_INFINITY;
 
-  const generation = (group: string) => `${epoch}.${generations.get(group) ?? 0}`;
-  const groupOf = (environment_id: string, kind: string) => `${environment_id} ${kind}`;
+  /** The entry if it may be trusted now. */
+  function trusted(group: Group | undefined, key: string, now: number): Entry | undefined {
+    const known = group?.entries.get(key);
+    return known && now - syncedAt < trustWithoutSyncMs && now - known.loadedAt < entryLifetimeMs ? known : undefined;
+  }
 
-  const drop = (environment_id: string, kind: string) => {
-    const group = groupOf(environment_id, kind);
-    generations.set(group, (generations.get(group) ?? 0) + 1);
-    const prefix = `${group} `;
-    for (const name of entries.keys()) if (name.startsWith(prefix)) entries.delete(name);
-  };
+  function remember(group: Group, key: string, entry: Entry): void {
+    if (!group.entries.delete(key)) size += 1;
+    group.entries.set(key, entry);
+    if (size <= maxEntries) return;
+    const largest = groups.all().reduce((one, other) => (other.entries.size > one.entries.size ? other : one));
+    largest.entries.delete(largest.entries.keys().next().value as string);
+    size -= 1;
+  }
+
+  function load<T>(group: Group, key: string, now: number, read: () => Promise<T | null>): Promise<T | null> {
+    const { generation } = group;
+    const promise = read()
+      .then((value) => {
+        if (value !== null && group.generation === generation) remember(group, key, { value, loadedAt: now });
+        return value;
+      })
+      .finally(() => group.loading.get(key) === promise && group.loading.delete(key));
+    group.loading.set(key, promise);
+    return promise;
+  }
 
   return {
-    async get<T>(environment_id: string, kind: string, key: string, load: () => Promise<T | null>): Promise<T | null> {
-      const group = groupOf(environment_id, kind);
-      const name = `${group} ${key}`;
+    async get<T>(environment_id: string, kind: string, key: string, read: () => Promise<T | null>): Promise<T | null> {
+      const group = groups.require(environment_id, kind);
       const now = clock.now().getTime();
-      const known = entries.get(name);
-      const trusted = now - syncedAt < trustWithoutSyncMs;
-      if (known && trusted && now - known.loadedAt < entryLifetimeMs) {
-        metrics?.cacheReads.inc({ kind, result: 'hit' });
-        return known.value as T;
-      }
-      metrics?.cacheReads.inc({ kind, result: 'miss' });
-      const started = generation(group);
-      const flight = `${name} ${started}`;
-      const pending = loading.get(flight) as Promise<T | null> | undefined;
-      if (pending) return pending;
-      const promise = load()
-        .then((value) => {
-          if (value !== null && generation(group) === started) {
-            entries.delete(name);
-            entries.set(name, { value, loadedAt: now });
-            if (entries.size > maxEntries) entries.delete(entries.keys().next().value as string);
-          }
-          return value;
-        })
-        .finally(() => loading.delete(flight));
-      loading.set(flight, promise);
-      return promise;
+      const known = trusted(group, key, now);
+      metrics?.cacheReads.count(kind, known ? 'hit' : 'miss');
+      if (known) return known.value as T;
+      return (group.loading.get(key) as Promise<T | null> | undefined) ?? load(group, key, now, read);
+    },
+    recall<T>(environment_id: string, kind: string, key: string): T | undefined {
+      const known = trusted(groups.find(environment_id, kind), key, clock.now().getTime());
+      if (!known) return undefined;
+      metrics?.cacheReads.count(kind, 'hit');
+      return known.value as T;
     },
     forget(environment_id, kind, key) {
-      entries.delete(`${groupOf(environment_id, kind)} ${key}`);
+      if (groups.find(environment_id, kind)?.entries.delete(key)) size -= 1;
     },
     invalidate(environment_id, kind) {
-      drop(environment_id, kind);
+      size -= drop(groups.require(environment_id, kind));
       for (const derived of derivedFrom[kind] ?? []) {
         // Which host leads to which environment is remembered for all environments together.
-        drop(derived === 'hosts' ? '*' : environment_id, derived);
+        size -= drop(groups.require(derived === 'hosts' ? '*' : environment_id, derived));
       }
     },
     clear() {
-      epoch += 1;
-      entries.clear();
+      for (const group of groups.all()) drop(group);
+      size = 0;
     },
     synced(at) {
       syncedAt = at.getTime();

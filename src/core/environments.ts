@@ -64,7 +64,14 @@ function idOf(hosts: Hosts, own: string, host: string): string {
 /** The environment that answers on a host (decisions 3): a verified custom domain, `<slug>.<host of BASE_URL>`, else the default one. */
 export async function findEnvironmentForHost(deps: Deps, host: string): Promise<Environment> {
   const hosts = await deps.cache.get('*', 'hosts', 'all', () => loadHosts(deps));
-  const environment = hosts && (await findEnvironmentById(deps, idOf(hosts, new URL(deps.config.baseUrl).host, host)));
+  const environment = hosts && (await findEnvironmentById(deps, idOf(hosts, deps.config.baseHost, host)));
   if (!environment) throw new Error('there is no default environment; was the database bootstrapped?');
   return environment;
+}
+
+/** The same from memory alone, at once; undefined when something of it must be read first. */
+export function recallEnvironmentForHost(deps: Deps, host: string): Environment | undefined {
+  const hosts = deps.cache.recall<Hosts>('*', 'hosts', 'all');
+  const id = hosts && idOf(hosts, deps.config.baseHost, host);
+  return id === undefined ? undefined : deps.cache.recall<Environment>(id, 'environments', id);
 }

@@ -14,8 +14,8 @@ export type KeyRing = {
   readonly kid: string;
   readonly privateKey: KeyObject;
   readonly byKid: ReadonlyMap<string, ImportedKey>;
-  /** The JWKS document (RFC 7517 5) as it is sent. */
-  readonly jwks: Buffer;
+  /** The JWKS document (RFC 7517 5) as it is sent. A string goes out in one write with its headers, a buffer in two. */
+  readonly jwks: string;
 };
 
 const generate = promisify(generateKeyPair);
@@ -45,7 +45,7 @@ async function loadKeyRing(ctx: Context): Promise<KeyRing | null> {
     kid: primary.kid,
     privateKey: createPrivateKey({ key: privateJwk as never, format: 'jwk' }),
     byKid: new Map(imported.map((key) => [key.kid, key])),
-    jwks: Buffer.from(JSON.stringify({ keys: rows.map((row) => row.public_jwk) })),
+    jwks: JSON.stringify({ keys: rows.map((row) => row.public_jwk) }),
   };
 }
 

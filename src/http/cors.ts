@@ -5,9 +5,12 @@ import { listAllowedOrigins } from '../db/tables/clients.js';
  * Lets browser applications of registered origins call an endpoint (clients' `allowed_origins`; Fetch Standard, CORS protocol). No
  * credentials mode: cookies never authenticate here.
  */
-export async function cors(req: Request, res: Response, next: NextFunction): Promise<void> {
+export function cors(req: Request, res: Response, next: NextFunction): void | Promise<void> {
   const { origin } = req.headers;
-  if (origin === undefined) return next();
+  return origin === undefined ? next() : answerOrigin(origin, req, res, next);
+}
+
+async function answerOrigin(origin: string, req: Request, res: Response, next: NextFunction): Promise<void> {
   res.vary('Origin');
   const { ctx } = req;
   const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' allowed origins', () => listAllowedOrigins(ctx.scope));

@@ -31,11 +31,12 @@ export function route(
   if (methods.options) allowed.push('OPTIONS');
   const allow = allowed.join(', ');
   const refuse = (_req: Request, _res: Response, next: NextFunction) => next(new MethodNotAllowedError(allow));
-  if (!methods.head) router.head(path, refuse);
-  if (methods.get) router.get(path, ...methods.get);
-  if (methods.post) router.post(path, ...methods.post);
-  if (methods.put) router.put(path, ...methods.put);
-  if (methods.delete) router.delete(path, ...methods.delete);
-  if (methods.options) router.options(path, ...methods.options);
-  router.all(path, refuse);
+  const mounted = router.route(path);
+  if (!methods.head) mounted.head(refuse);
+  if (methods.get) mounted.get(...methods.get);
+  if (methods.post) mounted.post(...methods.post);
+  if (methods.put) mounted.put(...methods.put);
+  if (methods.delete) mounted.delete(...methods.delete);
+  if (methods.options) mounted.options(...methods.options);
+  mounted.all(refuse);
 }

@@ -24,6 +24,19 @@ export function openRateLimitStore(
  * IPv6 address. Express has already decided whose address it is (`TRUST_PROXY`).
  */
 export function addressKey(ip: string | undefined): string {
+  const known = addressKeys.get(ip ?? '');
+  if (known !== undefined) return known;
+  const key = readAddress(ip);
+  if (addressKeys.size >= maxAddresses) addressKeys.clear();
+  addressKeys.set(ip ?? '', key);
+  return key;
+}
+
+/** Parsing an address costs more than everything else that counting does from memory. */
+const addressKeys = new Map<string, string>();
+const maxAddresses = 10_000;
+
+function readAddress(ip: string | undefined): string {
   const text = ip?.replace(/%.*$/, '') ?? '';
   if (!ipaddr.isValid(text)) return 'unknown';
   const address = ipaddr.process(text);

@@ -50,9 +50,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
 /** GET /.well-known/openid-configuration and /.well-known/oauth-authorization-server: built once per version of the environment. */
 export async function discovery(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
-  const body = await ctx.cache.get(ctx.environment.id, 'environments', ' discovery', async () =>
-    Buffer.from(JSON.stringify(metadata(ctx.environment))),
-  );
+  const body = await ctx.cache.get(ctx.environment.id, 'environments', ' discovery', async () => JSON.stringify(metadata(ctx.environment)));
   res.setHeader('Access-Control-Allow-Origin', '*');
   res.setHeader('Cache-Control', 'public, max-age=300');
   res.setHeader('Content-Type', 'application/json');

@@ -13,8 +13,10 @@ export async function token(req: Request, res: Response): Promise<void> {
   if (!client.grant_types.includes(grant_type) || (unproven && !grant.public_clients)) {
     throw OAuthError.unauthorized_client('the client may not use this grant type');
   }
+  const started = performance.now();
   const answer = await grant.handle(ctx, client, form);
-  ctx.metrics.tokensIssued.inc({ grant_type, format: answer.access_token.startsWith('at_') ? 'opaque' : 'jwt' });
+  ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
+  ctx.metrics.tokensIssued.count(grant_type, answer.access_token.startsWith('at_') ? 'opaque' : 'jwt');
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Pragma', 'no-cache');
   res.setHeader('Content-Type', 'application/json');

@@ -2,7 +2,7 @@ import { pino, type Logger } from 'pino';
 import type { Config } from '../config.js';
 
 /** Names under which a secret could be logged by mistake; their values are replaced. */
-const secrets = [
+const secrets = new Set([
   'password',
   'code',
   'token',
@@ -12,19 +12,41 @@ const secrets = [
   'signing_secret',
   'authorization',
   'cookie',
-];
+]);
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Error);
+
+/**
+ * The record with what secret names hold replaced, at its top and one level below. Done by hand: pino's own `redact` copies every
+ * record, which cost a tenth of a short request.
+ */
+function censored(record: Record<string, unknown>, depth = 0): Record<string, unknown> {
+  let copy: Record<string, unknown> | null = null;
+  for (const name in record) {
+    const value = record[name];
+    let shown: unknown = value;
+    if (secrets.has(name)) shown = '[redacted]';
+    else if (depth === 0 && isRecord(value)) shown = censored(value, 1);
+    if (shown !== value) (copy ??= { ...record })[name] = shown;
+  }
+  return copy ?? record;
+}
+
+/** Lines are written together, this many bytes or milliseconds after the first of them at the latest. */
+const batch = { minLength: 32_768, periodicFlush: 100 };
 
 /** The log of one process: JSON lines, or readable ones on a terminal. */
 export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat'>): Logger {
   const options = {
     level: config.logLevel,
     base: null,
-    redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' },
+    formatters: { log: (record: Record<string, unknown>) => censored(record) },
   };
   if (config.logFormat === 'pretty') {
     return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' } } });
   }
-  return pino(options, pino.destination({ sync: false, minLength: 0 }));
+  return pino(options, pino.destination({ sync: false, ...batch }));
 }
 
 export type { Logger };

@@ -1,4 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { createDurations, createTally } from './tallies.js';
+
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
@@ -7,18 +10,22 @@ export function createMetrics() {
   const registers = [registry];
   return {
     registry,
-    requestSeconds: new Histogram({
+    requestSeconds: createDurations(registry, {
       name: 'http_request_duration_seconds',
       help: 'Duration of HTTP requests by route and status class.',
       labelNames: ['method', 'route', 'status'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      registers,
+      buckets,
     }),
-    tokensIssued: new Counter({
+    tokenSeconds: createDurations(registry, {
+      name: 'oauth_token_duration_seconds',
+      help: 'Duration of successful token requests by grant type, after client authentication.',
+      labelNames: ['grant_type'],
+      buckets,
+    }),
+    tokensIssued: createTally(registry, {
       name: 'oauth_tokens_issued_total',
       help: 'Access tokens issued by grant type.',
       labelNames: ['grant_type', 'format'],
-      registers,
     }),
     logins: new Counter({
       name: 'logins_total',
@@ -26,11 +33,10 @@ export function createMetrics() {
       labelNames: ['method', 'outcome'],
       registers,
     }),
-    cacheReads: new Counter({
+    cacheReads: createTally(registry, {
       name: 'cache_reads_total',
       help: 'Reads of the in-process cache by kind and result.',
       labelNames: ['kind', 'result'],
-      registers,
     }),
     outboxAge: new Gauge({ name: 'outbox_oldest_due_seconds', help: 'Age of the oldest due delivery.', labelNames: ['queue'], registers }),
     deliveries: new Counter({
