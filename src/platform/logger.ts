@@ -34,7 +34,7 @@ function censored(record: Record<string, unknown>, depth = 0): Record<string, un
 }
 
 /** Lines are written together, this many bytes or milliseconds after the first of them at the latest. */
-const batch = { minLength: 32_768, periodicFlush: 100 };
+const batch = { minLength: 8192, periodicFlush: 100 };
 
 /** The log of one process: JSON lines, or readable ones on a terminal. */
 export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat'>): Logger {
