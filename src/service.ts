@@ -8,6 +8,7 @@ import { startCacheSync } from './core/cache-sync.js';
 import type { Deps } from './core/context.js';
 import { startJanitor } from './core/janitor.js';
 import { createPasswordHasher } from './core/passwords.js';
+import { startSigningKeyRotation } from './core/signing-key-rotation.js';
 import { createKnex } from './db/knex.js';
 import { migrate } from './db/migrate.js';
 import { listen } from './db/notifications.js';
@@ -23,6 +24,7 @@ import type { Loop } from './platform/loop.js';
 import type { Logger } from './platform/logger.js';
 import { createMailer } from './platform/mailer.js';
 import { createMetrics } from './platform/metrics.js';
+import { createTxtLookup } from './platform/txt-lookup.js';
 
 /** Where the database is and what seals its secrets; `main.ts` finds both out. */
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
@@ -44,6 +46,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     knex: createKnex({ url: storage.url, poolMax: config.databasePoolMax, logger }),
     mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
     fetch: createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork }),
+    txtLookup: createTxtLookup(),
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
     passwords: createPasswordHasher(),
@@ -83,6 +86,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     mail: startMailLoop(deps),
     webhook: startWebhookLoop(deps),
     backchannel_logout: startBackchannelLogout(deps),
+    signing_keys: startSigningKeyRotation(deps),
   };
   const notifications = listen({
     url: directUrl,

@@ -1,4 +1,4 @@
-import { countRoleHolders, listRoleIdsOfUser, lockRole } from '../db/tables/roles.js';
+import { countRoleHolders, findRoleByName, listRoleIdsOfUser } from '../db/tables/roles.js';
 import type { Context } from './context.js';
 import { administratorRole } from './management-permissions.js';
 import { Refusal } from './refusal.js';
@@ -9,7 +9,7 @@ import { Refusal } from './refusal.js';
  * @throws {Refusal} 409
  */
 export async function refuseLastAdministrator(tx: Context, user_id: string): Promise<void> {
-  const role = await lockRole(tx.scope, administratorRole);
+  const role = await findRoleByName(tx.scope, administratorRole, { lock: true });
   if (!role) return;
   const held = await listRoleIdsOfUser(tx.scope, user_id);
   if (!held.includes(role.id)) return;

@@ -7,6 +7,7 @@ import type { Clock } from '../platform/clock.js';
 import type { GuardedFetch } from '../platform/fetch.js';
 import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics.js';
+import type { TxtLookup } from '../platform/txt-lookup.js';
 import type { Cache } from './cache.js';
 import type { Environment } from './environments.js';
 import type { PasswordHasher } from './passwords.js';
@@ -19,6 +20,8 @@ export type Deps = {
   readonly clock: Clock;
   readonly mailer: Mailer | null;
   readonly fetch: GuardedFetch;
+  /** Reads TXT records, which prove who owns a domain. */
+  readonly txtLookup: TxtLookup;
   readonly metrics: Metrics;
   readonly cache: Cache;
   readonly sealer: Sealer;

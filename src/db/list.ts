@@ -115,6 +115,7 @@ export async function findRows(
   if (values.length === 0) return [];
   const query = rowsOf(scope, source)
     .whereIn(`${source.table}.${column}`, [...values])
+    .orderBy(`${source.table}.${source.key}`)
     .select(`${source.table}.*`);
   if (lock) void query.forUpdate();
   return (await query) as ListedRow[];

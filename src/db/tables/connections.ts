@@ -1,4 +1,4 @@
-import { table, type Scope } from '../scope.js';
+import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `connections`; `provider_client_secret_sealed` is sealed for `connections/<id>`. */
 export type ConnectionRow = {
@@ -41,4 +41,19 @@ export async function findConnection(scope: Scope, id: string): Promise<Connecti
       .where({ id } as never)
       .first()) ?? null
   );
+}
+
+/** Stores a connection. */
+export async function insertConnection(scope: Scope, row: Partial<ConnectionRow>): Promise<ConnectionRow> {
+  return insert<ConnectionRow>(scope, 'connections', row);
+}
+
+/** Changes a connection and returns it, or null when there is no such connection. */
+export async function updateConnection(scope: Scope, id: string, changes: Partial<ConnectionRow>): Promise<ConnectionRow | null> {
+  return update<ConnectionRow>(scope, 'connections', { id }, changes);
+}
+
+/** Deletes a connection and the links of accounts to it. */
+export async function deleteConnection(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<ConnectionRow>(scope, 'connections', { id })) > 0;
 }

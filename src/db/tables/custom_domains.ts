@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `custom_domains`. */
 export type CustomDomainRow = {
@@ -27,4 +28,27 @@ export async function listVerifiedDomains(knex: Knex, environment_id: string): P
     .where({ environment_id, status: 'verified' })
     .orderBy('is_primary', 'desc')
     .select('domain', 'is_primary');
+}
+
+/** Stores a domain. The unique index refuses one that any environment has. */
+export async function insertCustomDomain(scope: Scope, row: Partial<CustomDomainRow>): Promise<CustomDomainRow> {
+  return insert<CustomDomainRow>(scope, 'custom_domains', row);
+}
+
+/** Changes a domain and returns it, or null when there is no such domain. */
+export async function updateCustomDomain(scope: Scope, id: string, changes: Partial<CustomDomainRow>): Promise<CustomDomainRow | null> {
+  return update<CustomDomainRow>(scope, 'custom_domains', { id }, changes);
+}
+
+/** No domain is the primary one any more. */
+export async function clearPrimaryDomain(scope: Scope, at: Date): Promise<void> {
+  scope.touched.add('custom_domains');
+  await table<CustomDomainRow>(scope, 'custom_domains')
+    .where({ is_primary: true } as never)
+    .update({ is_primary: false, updated_at: at, version: scope.knex.raw('version + 1') } as never);
+}
+
+/** Deletes a domain. */
+export async function deleteCustomDomain(scope: Scope, id: string): Promise<boolean> {
+  return (await remove<CustomDomainRow>(scope, 'custom_domains', { id })) > 0;
 }

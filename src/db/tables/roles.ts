@@ -79,11 +79,6 @@ export async function deleteRole(scope: Scope, id: string): Promise<boolean> {
   return (await remove<RoleRow>(scope, 'roles', { id })) > 0;
 }
 
-/** The role held until the transaction ends, so that two transactions can't both count its holders and then take one away. */
-export async function lockRole(scope: Scope, name: string): Promise<RoleRow | null> {
-  return (await table<RoleRow>(scope, 'roles').where({ name }).forUpdate().first()) ?? null;
-}
-
 /** Takes permissions from the role. */
 export async function removeRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
   await table(scope, 'role_permissions')

@@ -36,3 +36,20 @@ export async function insertSigningKey(scope: Scope, row: Partial<SigningKeyRow>
 export async function updateSigningKey(scope: Scope, kid: string, changes: Partial<SigningKeyRow>): Promise<SigningKeyRow | null> {
   return update<SigningKeyRow>(scope, 'signing_keys', { kid }, changes);
 }
+
+/** The key of the status, held until the transaction ends. */
+export async function lockSigningKey(scope: Scope, status: 'primary' | 'next'): Promise<SigningKeyRow | null> {
+  return (await table<SigningKeyRow>(scope, 'signing_keys').where({ status }).forUpdate().first()) ?? null;
+}
+
+/** The longest lifetime in seconds of anything that the environment's keys sign. */
+export async function longestSignedLifetime(scope: Scope): Promise<number> {
+  const result = await scope.knex.raw<{ rows: { seconds: number }[] }>(
+    `select greatest(
+       (select greatest(default_access_token_lifetime, id_token_lifetime) from environments where id = ?),
+       (select max(access_token_lifetime) from api_resources where environment_id = ?),
+       (select max(id_token_lifetime) from clients where environment_id = ?))::integer as seconds`,
+    [scope.environment_id, scope.environment_id, scope.environment_id],
+  );
+  return result.rows[0]?.seconds ?? 0;
+}

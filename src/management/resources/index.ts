@@ -1,15 +1,39 @@
 import { registryOf } from '../resource.js';
 import { api_resources } from './api_resources.js';
+import { audit_logs } from './audit_logs.js';
 import { client_grants } from './client_grants.js';
 import { clients } from './clients.js';
+import { connections } from './connections.js';
+import { custom_domains } from './custom_domains.js';
 import { environments } from './environments.js';
+import { event_types } from './event_types.js';
 import { permissions } from './permissions.js';
 import { roles } from './roles.js';
 import { sessions } from './sessions.js';
+import { signing_keys } from './signing_keys.js';
 import { users } from './users.js';
+import { webhook_deliveries, webhook_delivery_attempts } from './webhook_deliveries.js';
+import { webhooks } from './webhooks.js';
 
 /** The resources of the Management API. Routes, permissions, documents, OpenAPI and the reference page follow from this list. */
-export const resources = [users, roles, permissions, clients, client_grants, api_resources, sessions, environments] as const;
+export const resources = [
+  users,
+  roles,
+  permissions,
+  clients,
+  client_grants,
+  api_resources,
+  connections,
+  sessions,
+  webhooks,
+  webhook_deliveries,
+  webhook_delivery_attempts,
+  event_types,
+  signing_keys,
+  environments,
+  custom_domains,
+  audit_logs,
+] as const;
 
 /** The same by type and by path. */
 export const registry = registryOf(resources);

@@ -1,0 +1,142 @@
+import { deleteConnection, insertConnection, updateConnection, type ConnectionRow } from '../db/tables/connections.js';
+import { uuidv7 } from '../lib/random.js';
+import { parseScope } from '../lib/scope-set.js';
+import { checkUrl, type UrlProblem } from '../platform/address-guard.js';
+import {
+  attributeAliases,
+  endpointFields,
+  mappableAttributes,
+  missingFields,
+  strategyOf,
+  type StrategyName,
+} from './connection-strategies.js';
+import { domainOfEmail, secretPlace } from './connections.js';
+import type { Context } from './context.js';
+import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from './refusal.js';
+
+/** What can be set on a connection. The secret is plain here, sealed in the row and shown nowhere; null takes it away. */
+export type ConnectionInput = Partial<
+  Pick<
+    ConnectionRow,
+    | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
+    | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains'
+  >
+> & { provider_client_secret?: string | null }; // prettier-ignore
+
+const duplicates = { connections_environment_id_name_key: { attribute: 'name', detail: 'There is a connection of this name already.' } };
+
+const refused = (attribute: string | (string | number)[], code: string, detail: string): Problem => ({
+  status: 422,
+  code,
+  detail,
+  attribute,
+});
+
+const urlTexts: Record<UrlProblem, string> = {
+  url_invalid: 'is not an absolute URL',
+  url_scheme: 'must use https',
+  url_userinfo: 'must not hold a user name or password',
+  url_fragment: 'must not hold a fragment',
+  url_port: 'uses the port of another kind of service',
+  url_address: 'leads into a private network',
+};
+
+function urlProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
+  return (['issuer', ...endpointFields] as const).flatMap((field) => {
+    const url = row[field];
+    const problem = url === null ? null : checkUrl(url, policy);
+    return problem === null ? [] : [refused(field, problem, `The URL ${urlTexts[problem]}.`)];
+  });
+}
+
+const mappable: ReadonlySet<string> = new Set([...mappableAttributes, ...Object.keys(attributeAliases)]);
+
+function mappingProblems(row: ConnectionRow): Problem[] {
+  return Object.keys(row.claim_mapping)
+    .filter((name) => !mappable.has(name))
+    .map((name) =>
+      refused(['claim_mapping', name], 'unknown_attribute', `"${name.slice(0, 100)}" is not an attribute that claims can fill.`),
+    );
+}
+
+function optionProblems(row: ConnectionRow): Problem[] {
+  const { options } = strategyOf(row.strategy as StrategyName);
+  return Object.entries(row.options).flatMap(([name, value]) => {
+    const option = options.find((one) => one.name === name);
+    if (!option)
+      return [refused(['options', name], 'unknown_option', `The strategy ${row.strategy} has no option "${name.slice(0, 100)}".`)];
+    const fits = option.type === 'boolean' ? typeof value === 'boolean' : typeof value === 'string' && value.length <= 255;
+    return fits
+      ? []
+      : [
+          refused(
+            ['options', name],
+            'invalid_type',
+            `"${name}" must be ${option.type === 'boolean' ? 'true or false' : 'a text of at most 255 characters'}.`,
+          ),
+        ];
+  });
+}
+
+function listProblems(row: ConnectionRow): Problem[] {
+  const scopes = row.scopes.flatMap((scope, index) =>
+    parseScope(scope)?.length === 1 ? [] : [refused(['scopes', index], 'invalid_scope', 'This is not one scope (RFC 6749 3.3).')],
+  );
+  const domains = row.domains.flatMap((domain, index) =>
+    domainOfEmail(`x@${domain}`) === null ? [refused(['domains', index], 'invalid_domain', 'This is not a domain name.')] : [],
+  );
+  return [...scopes, ...domains];
+}
+
+/** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (decisions 13). */
+function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
+  const present = (field: string) =>
+    field === 'provider_client_secret'
+      ? row.provider_client_secret_sealed !== null
+      : row[field as 'issuer'] !== null && row[field as 'issuer'] !== '';
+  const missing = missingFields(row.strategy as StrategyName, present).map((field) =>
+    refused(field, 'required', `The strategy ${row.strategy} needs ${field}.`),
+  );
+  return [...urlProblems(row, policy), ...missing, ...mappingProblems(row), ...optionProblems(row), ...listProblems(row)];
+}
+
+const blank = {
+  issuer: null,
+  authorization_endpoint: null,
+  token_endpoint: null,
+  userinfo_endpoint: null,
+  jwks_uri: null,
+  provider_client_secret_sealed: null,
+  scopes: [],
+  claim_mapping: {},
+  options: {},
+  domains: [],
+};
+
+function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
+  if (secret === undefined) return rest;
+  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, secretPlace(id)) };
+}
+
+/** Makes a connection. @throws {Refusal} 409, 422 */
+export async function createConnection(tx: Context, input: ConnectionInput): Promise<ConnectionRow> {
+  const now = tx.clock.now();
+  const id = uuidv7(now.getTime());
+  const columns = columnsOf(tx, id, input);
+  refuseIfAny(connectionProblems({ ...blank, ...columns } as ConnectionRow, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  return refuseDuplicates(duplicates, () => insertConnection(tx.scope, { ...columns, id, created_at: now, updated_at: now }));
+}
+
+/** Changes a connection; its accounts stay linked. @throws {Refusal} 404, 422 */
+export async function changeConnection(tx: Context, connection: ConnectionRow, input: ConnectionInput): Promise<ConnectionRow> {
+  const columns = columnsOf(tx, connection.id, input);
+  refuseIfAny(connectionProblems({ ...connection, ...columns }, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  const changed = await updateConnection(tx.scope, connection.id, { ...columns, updated_at: tx.clock.now() });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such connection.' });
+  return changed;
+}
+
+/** Deletes a connection; accounts linked through it keep existing, without that way in. */
+export async function removeConnection(tx: Context, connection: ConnectionRow): Promise<void> {
+  await deleteConnection(tx.scope, connection.id);
+}

@@ -1,0 +1,92 @@
+import {
+  clearPrimaryDomain,
+  deleteCustomDomain,
+  insertCustomDomain,
+  updateCustomDomain,
+  type CustomDomainRow,
+} from '../db/tables/custom_domains.js';
+import { randomToken, uuidv7 } from '../lib/random.js';
+import type { Context } from './context.js';
+import { emit } from './events/emit.js';
+import { invalidTransition, Refusal, refuseDuplicates } from './refusal.js';
+
+const duplicates = { custom_domains_domain_key: { attribute: 'domain', detail: 'The domain is in use already.' } };
+const label = '_identity-verification';
+
+/** What the owner puts into the domain's zone to prove that it is theirs. */
+export function verificationRecords(row: Pick<CustomDomainRow, 'domain' | 'verification_token'>) {
+  return [{ record_kind: 'TXT', name: `${label}.${row.domain}`, value: `identity-verification=${row.verification_token}` }];
+}
+
+/** Adds a domain, to be verified; emits `custom_domain.created`. @throws {Refusal} 409 when any environment has it, 422 */
+export async function createCustomDomain(tx: Context, input: { domain: string }): Promise<CustomDomainRow> {
+  const own = new URL(tx.config.baseUrl).hostname;
+  if (input.domain === own || input.domain.endsWith(`.${own}`)) {
+    throw new Refusal({ status: 422, code: 'own_domain', detail: 'This is an address of the service itself.', attribute: 'domain' });
+  }
+  const now = tx.clock.now();
+  const columns = { ...input, id: uuidv7(now.getTime()), verification_token: randomToken(''), created_at: now, updated_at: now };
+  const row = await refuseDuplicates(duplicates, () => insertCustomDomain(tx.scope, columns));
+  const { id, domain, status, is_primary } = row;
+  await emit(tx, 'custom_domain.created', {
+    id,
+    domain,
+    status,
+    is_primary,
+    verification_records: verificationRecords(row),
+    created_at: now.toISOString(),
+  });
+  return row;
+}
+
+/** What a look at the domain's zone found. */
+export type DomainCheck = {
+  readonly verified: boolean;
+  readonly failure_reason: 'record_not_found' | 'record_mismatch' | 'dns_error' | null;
+};
+
+/** Looks for the record. Waits for name servers: never inside a transaction. */
+export async function checkDomain(ctx: Context, row: CustomDomainRow): Promise<DomainCheck> {
+  const [record] = verificationRecords(row);
+  try {
+    const texts = await ctx.txtLookup(record?.name ?? '');
+    if (texts.includes(record?.value ?? '')) return { verified: true, failure_reason: null };
+    return { verified: false, failure_reason: texts.length === 0 ? 'record_not_found' : 'record_mismatch' };
+  } catch (error) {
+    ctx.logger.warn({ err: error, domain: row.domain }, 'custom_domain.lookup_failed');
+    return { verified: false, failure_reason: 'dns_error' };
+  }
+}
+
+/** Notes what a check found. A verified domain stays so: a missing record later takes nobody's login away. */
+export async function noteDomainCheck(tx: Context, row: CustomDomainRow, check: DomainCheck): Promise<CustomDomainRow> {
+  const now = tx.clock.now();
+  if (row.status === 'verified') return row;
+  const changes: Partial<CustomDomainRow> = check.verified ? { status: 'verified', verified_at: now } : { status: 'failed' };
+  const changed = await updateCustomDomain(tx.scope, row.id, {
+    ...changes,
+    failure_reason: check.failure_reason,
+    last_checked_at: now,
+    updated_at: now,
+  });
+  return changed ?? row;
+}
+
+/**
+ * Makes a domain the primary one, which the issuer is made of, or no longer so. Tokens of the issuer until now stay valid until they expire.
+ * @throws {Refusal} 409 while it isn't verified
+ */
+export async function setPrimaryDomain(tx: Context, row: CustomDomainRow, is_primary: boolean): Promise<CustomDomainRow> {
+  if (is_primary === row.is_primary) return row;
+  if (row.status !== 'verified') throw invalidTransition('Only a verified domain can be the primary one.');
+  const now = tx.clock.now();
+  if (is_primary) await clearPrimaryDomain(tx.scope, now);
+  return (await updateCustomDomain(tx.scope, row.id, { is_primary, updated_at: now })) ?? row;
+}
+
+/** Removes a domain; emits `custom_domain.deleted`. If it was the primary one, the issuer is the base URL again. */
+export async function removeCustomDomain(tx: Context, row: CustomDomainRow): Promise<void> {
+  await deleteCustomDomain(tx.scope, row.id);
+  const { id, domain, status, is_primary } = row;
+  await emit(tx, 'custom_domain.deleted', { id, domain, status, is_primary, deleted_at: tx.clock.now().toISOString() });
+}

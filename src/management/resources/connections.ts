@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { changeConnection, createConnection, removeConnection, type ConnectionInput } from '../../core/connection-settings.js';
+import { strategyNames } from '../../core/connection-strategies.js';
+import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../core/connections.js';
+import type { ConnectionRow } from '../../db/tables/connections.js';
+import { equalTo, search, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+const strategy = z.enum(strategyNames as [string, ...string[]]);
+const status = z.enum(['enabled', 'disabled']);
+const linking = z.enum(['verified_email', 'ask', 'never']);
+const sync = z.enum(['never', 'on_create', 'on_login']);
+const name = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/, 'must be a slug: lower-case letters, digits, inner hyphens and underscores');
+const url = z.string().min(1).max(2048).nullable();
+const claim = z.string().min(1).max(200);
+const claimMapping = z
+  .record(z.string().max(100), z.union([claim, z.array(claim).min(1).max(10)]))
+  .refine((mapping) => Object.keys(mapping).length <= 50, {
+    message: 'must not name more than 50 attributes',
+    params: { code: 'too_long' },
+  });
+
+const settable = z
+  .strictObject({
+    status,
+    provider_client_secret: z
+      .string()
+      .min(1)
+      .max(8192)
+      .nullable()
+      .meta({ writeOnly: true, description: 'Sealed; never shown. null takes it away.' }),
+    issuer: url,
+    authorization_endpoint: url,
+    token_endpoint: url,
+    userinfo_endpoint: url,
+    jwks_uri: url,
+    scopes: uniqueTexts(z.string().min(1).max(200), 50),
+    claim_mapping: claimMapping,
+    options: z.record(z.string().max(100), z.unknown()),
+    allow_registration: z.boolean(),
+    account_linking: linking,
+    profile_sync: sync,
+    domains: uniqueTexts(z.string().min(1).max(253), 200),
+  })
+  .partial().shape;
+const providerClientId = text(500);
+
+/** Ways to sign in through a provider. */
+export const connections = resource<ConnectionRow, ConnectionInput, ConnectionInput>({
+  type: 'connection',
+  path: 'connections',
+  title: 'Connections',
+  description: 'Ways to sign in through a provider. Saving one does not need the provider to be reachable.',
+  source: { table: 'connections', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    name: z.string(),
+    display_name: z.string(),
+    strategy,
+    status,
+    provider_client_id: z.string(),
+    has_client_secret: z.boolean(),
+    issuer: z.string().nullable(),
+    authorization_endpoint: z.string().nullable(),
+    token_endpoint: z.string().nullable(),
+    userinfo_endpoint: z.string().nullable(),
+    jwks_uri: z.string().nullable(),
+    scopes: z.array(z.string()),
+    claim_mapping: z.record(z.string(), z.unknown()),
+    options: z.record(z.string(), z.unknown()),
+    allow_registration: z.boolean(),
+    account_linking: linking,
+    profile_sync: sync,
+    domains: z.array(z.string()),
+    callback_url: z.string().meta({ description: 'To be registered with the provider.' }),
+    login_url: z.string().meta({ description: 'Where a login through it begins.' }),
+    ...stamps,
+  }),
+  computed: {
+    has_client_secret: (row) => row.provider_client_secret_sealed !== null,
+    callback_url: (_row, ctx) => callbackUrl(ctx.environment),
+    login_url: (row, ctx) => connectionLoginUrl(ctx.environment, row),
+  },
+  relationships: { environment: environmentLink },
+  filters: {
+    name: equalTo('name', text(63), 'The exact name.'),
+    strategy: equalTo('strategy', strategy, 'Of one of these strategies.'),
+    status: equalTo('status', status, 'Enabled or disabled.'),
+    search: search(['lower(found.name)', 'lower(found.display_name)'], 'Name or display name begins with this.'),
+  },
+  sorts: { ...stampSorts('connections'), name: textSort('connections.name'), display_name: textSort('connections.display_name') },
+  create: {
+    schema: z.strictObject({ name, display_name: text(100), strategy, provider_client_id: providerClientId, ...settable }),
+    run: async (tx, _actor, input) => ({ row: await createConnection(tx, input) }),
+  },
+  update: {
+    schema: z.strictObject({ display_name: text(100).optional(), provider_client_id: providerClientId.optional(), ...settable }),
+    run: async (tx, _actor, row, input) => ({ row: await changeConnection(tx, row, input) }),
+  },
+  remove: { run: (tx, _actor, row) => removeConnection(tx, row) },
+  actions: {
+    test: {
+      method: 'POST',
+      description: 'Answers an address where a login can be tried out; it changes nothing and works for an hour.',
+      audit: 'tested',
+      meta: z.object({ login_url: z.string() }),
+      run: async (tx, _actor, row) => ({ row, meta: { login_url: connectionTestUrl(tx, row) } }),
+    },
+  },
+  display: (row) => row.name,
+});

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { activateKey, deactivateKey, publishNextKey, type NewSigningKey } from '../../core/signing-key-operations.js';
+import { generateSigningKey } from '../../core/signing-keys.js';
+import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
+import { equalTo, stamps, stampSorts, time } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+const status = z.enum(['next', 'primary', 'previous', 'deactivated']);
+
+/** The keys that sign tokens. */
+export const signing_keys = resource<SigningKeyRow>({
+  type: 'signing_key',
+  path: 'signing_keys',
+  title: 'Signing keys',
+  description: 'The keys that sign tokens. The id is the kid (RFC 7638). The service rotates them every 90 days by itself.',
+  source: { table: 'signing_keys', key: 'kid', keyType: 'text' },
+  attributes: z.object({
+    algorithm: z.literal('RS256'),
+    status,
+    public_jwk: z.record(z.string(), z.unknown()),
+    activated_at: time.nullable(),
+    retired_at: time.nullable(),
+    deactivated_at: time.nullable(),
+    ...stamps,
+  }),
+  relationships: { environment: environmentLink },
+  filters: { status: equalTo('status', status, 'Next, primary, previous or deactivated.') },
+  sorts: stampSorts('signing_keys'),
+  create: {
+    schema: z.strictObject({}),
+    prepare: (ctx) => generateSigningKey(ctx),
+    run: async (tx, _actor, _input, _related, key) => ({ row: await publishNextKey(tx, key as NewSigningKey) }),
+  },
+  actions: {
+    activate: {
+      method: 'PATCH',
+      description: 'Lets the next key sign from now on; the primary one becomes previous and stays published.',
+      audit: 'activated',
+      run: async (tx, _actor, row) => ({ row: await activateKey(tx, row) }),
+    },
+    deactivate: {
+      method: 'PATCH',
+      description: 'Takes a key that is not primary out of the published set: what it signed is refused.',
+      audit: 'deactivated',
+      run: async (tx, _actor, row) => ({ row: await deactivateKey(tx, row, 'manual') }),
+    },
+  },
+  display: (key) => key.kid,
+});

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { Refusal } from '../../core/refusal.js';
+import { eventTypes } from '../../core/events/catalogue.js';
+import { redeliver } from '../../core/webhooks.js';
+import { matches } from '../../db/conditions.js';
+import {
+  deliveryStatuses,
+  deliveryTriggers,
+  failureReasons,
+  type WebhookDeliveryAttemptRow,
+  type WebhookDeliveryRow,
+} from '../../db/tables/webhook_deliveries.js';
+import { equalTo, stamps, time, timeRange, uuid } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+const responseStatus = z.string().regex(/^([1-9]xx|[1-9][0-9]{2})$/, 'must be a status such as 404, or a class such as 4xx');
+
+/** Conditions on the last response: exact or by class. */
+function respondedWith(values: readonly string[]) {
+  const ranges = values.map((value) =>
+    value.endsWith('xx') ? [Number(value[0]) * 100, Number(value[0]) * 100 + 99] : [Number(value), Number(value)],
+  );
+  return matches(`(${ranges.map(() => 'webhook_deliveries.last_response_status between ? and ?').join(' or ')})`, ranges.flat());
+}
+
+/** One POST of a delivery and what came of it. */
+export const webhook_delivery_attempts = resource<WebhookDeliveryAttemptRow>({
+  type: 'webhook_delivery_attempt',
+  path: 'webhook_delivery_attempts',
+  routed: false,
+  permissions: 'webhooks',
+  title: 'Webhook delivery attempts',
+  description: 'One POST of a delivery and what came of it.',
+  source: { table: 'webhook_delivery_attempts', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    attempt_number: z.int(),
+    started_at: time,
+    duration_ms: z.int(),
+    response_status: z.int().nullable(),
+    response_body: z.string().nullable(),
+    response_truncated: z.boolean(),
+    failure_reason: z.enum(failureReasons).nullable(),
+  }),
+  relationships: { delivery: { kind: 'one', to: 'webhook_delivery', column: 'delivery_id', description: 'What it tried to deliver.' } },
+  filters: {},
+  sorts: {
+    attempt_number: { expression: 'webhook_delivery_attempts.attempt_number', type: 'integer' },
+    started_at: { expression: 'webhook_delivery_attempts.started_at', type: 'timestamptz' },
+  },
+  defaultSort: 'attempt_number',
+});
+
+/** Events on their way to webhooks. */
+export const webhook_deliveries = resource<WebhookDeliveryRow>({
+  type: 'webhook_delivery',
+  path: 'webhook_deliveries',
+  permissions: 'webhooks',
+  title: 'Webhook deliveries',
+  description: 'Events on their way to webhooks: at least once, unordered, deduplicated by event_id. Kept for 30 days.',
+  source: { table: 'webhook_deliveries', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    status: z.enum(deliveryStatuses),
+    event_id: uuid,
+    event_type: z.string(),
+    payload: z.record(z.string(), z.unknown()).meta({ description: 'The body as sent.' }),
+    attempt_count: z.int(),
+    next_attempt_at: time.nullable(),
+    trigger: z.enum(deliveryTriggers),
+    failure_reason: z.enum(failureReasons).nullable(),
+    last_response_status: z.int().nullable(),
+    completed_at: time.nullable(),
+    ...stamps,
+  }),
+  computed: { payload: (row) => JSON.parse(row.payload) as unknown },
+  relationships: {
+    webhook: { kind: 'one', to: 'webhook', column: 'webhook_id', description: 'Where it goes.', include: true },
+    attempts: {
+      kind: 'many',
+      to: 'webhook_delivery_attempt',
+      by: { foreign: 'delivery_id' },
+      description: 'What was tried.',
+      include: true,
+    },
+    environment: environmentLink,
+  },
+  filters: {
+    webhook: equalTo('webhook_id', uuid, 'To one of these webhooks (ids).'),
+    status: equalTo('status', z.enum(deliveryStatuses), 'What became of it.'),
+    event_type: equalTo('event_type', z.enum(eventTypes as [string, ...string[]]), 'Of one of these event types.'),
+    event_id: equalTo('event_id', uuid, 'Of one of these events.'),
+    trigger: equalTo('trigger', z.enum(deliveryTriggers), 'What caused it.'),
+    response_status: {
+      description: 'The last response status, exact or by class.',
+      schema: responseStatus,
+      condition: (_ctx, values) => respondedWith(values as string[]),
+    },
+    created_at: timeRange('created_at', 'When it was made.'),
+  },
+  sorts: { created_at: { expression: 'webhook_deliveries.created_at', type: 'timestamptz' } },
+  actions: {
+    redeliver: {
+      method: 'POST',
+      description: 'Sends the same bytes and event_id again; answers the new delivery.',
+      audit: 'redelivered',
+      answers: 'webhook_delivery',
+      async run(tx, _actor, row) {
+        const delivery = await redeliver(tx, row.id);
+        if (!delivery) throw new Refusal({ status: 409, code: 'webhook_deleted', detail: 'The webhook of this delivery was deleted.' });
+        return { row: delivery };
+      },
+    },
+  },
+  display: (row) => row.event_type,
+});

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { Refusal, refuseIfAny } from '../../core/refusal.js';
+import type { Context } from '../../core/context.js';
+import { maxDescriptionLength, maxNameLength, subscribableEvents, webhookProblems, type WebhookInput } from '../../core/webhook-input.js';
+import { createWebhook, deleteWebhook, rotateSecret, sendTest, updateWebhook } from '../../core/webhooks.js';
+import type { WebhookRow } from '../../db/tables/webhooks.js';
+import { equalTo, holding, search, stamps, stampSorts, textSort, time } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+const status = z.enum(['enabled', 'disabled']);
+const once = z.object({ signing_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
+
+const name = z.string().max(maxNameLength);
+const url = z.string().meta({ format: 'uri', description: 'https; http only where private networks are allowed.' });
+const events = z
+  .array(z.string().meta({ enum: [...subscribableEvents] }))
+  .min(1)
+  .max(100)
+  .meta({ description: 'Event types by name; `*` stands for all but `token.issued`.' });
+const settable = { description: z.string().max(maxDescriptionLength).nullable().optional(), status: status.optional() };
+
+function check(tx: Context, input: Partial<WebhookInput>): void {
+  const problems = webhookProblems(input, { allowPrivateNetwork: tx.config.allowPrivateNetwork });
+  refuseIfAny(
+    problems.map(({ attribute, path, code, detail }) => ({
+      status: 422,
+      code,
+      detail: `${attribute} ${detail}.`,
+      attribute: [attribute, ...path],
+    })),
+  );
+}
+
+const gone = () => new Refusal({ status: 404, code: 'not_found', detail: 'There is no such webhook.' });
+
+/** Receivers of events. */
+export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>>({
+  type: 'webhook',
+  path: 'webhooks',
+  title: 'Webhooks',
+  description: 'Receivers of events. The signing secret is shown when it is made and never again.',
+  source: { table: 'webhooks', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    name: z.string(),
+    url: z.string(),
+    events: z.array(z.string()),
+    description: z.string().nullable(),
+    status,
+    disabled_reason: z.string().nullable(),
+    secret_hint: z.string().meta({ description: 'The last four characters of the signing secret.' }),
+    secret_rotated_at: time.nullable(),
+    last_delivery_at: time.nullable(),
+    last_success_at: time.nullable(),
+    ...stamps,
+  }),
+  relationships: {
+    deliveries: { kind: 'many', to: 'webhook_delivery', by: { foreign: 'webhook_id' }, description: 'What was sent, or will be.' },
+    environment: environmentLink,
+  },
+  filters: {
+    status: equalTo('status', status, 'Enabled or disabled.'),
+    events: holding('events', z.enum(subscribableEvents as [string, ...string[]]), 'Subscribes to one of these by name.'),
+    search: search(['lower(found.name)', 'lower(found.url)'], 'Name or URL begins with this.'),
+  },
+  sorts: { ...stampSorts('webhooks'), name: textSort('webhooks.name') },
+  create: {
+    schema: z.strictObject({ name, url, events, ...settable }),
+    once,
+    async run(tx, _actor, input) {
+      check(tx, input);
+      const { webhook, signing_secret } = await createWebhook(tx, input);
+      return { row: webhook, once: { signing_secret } };
+    },
+  },
+  update: {
+    schema: z.strictObject({ name: name.optional(), url: url.optional(), events: events.optional(), ...settable }),
+    async run(tx, _actor, row, input) {
+      check(tx, input);
+      const webhook = await updateWebhook(tx, row.id, input);
+      if (!webhook) throw gone();
+      return { row: webhook };
+    },
+  },
+  remove: { run: async (tx, _actor, row) => void (await deleteWebhook(tx, row.id)) },
+  actions: {
+    rotate_secret: {
+      method: 'PATCH',
+      description: 'Makes a new signing secret. Deliveries in flight may still be signed with the old one.',
+      audit: 'secret_rotated',
+      once,
+      async run(tx, _actor, row) {
+        const rotated = await rotateSecret(tx, row.id);
+        if (!rotated) throw gone();
+        return { row: rotated.webhook, once: { signing_secret: rotated.signing_secret } };
+      },
+    },
+    test: {
+      method: 'POST',
+      description: 'Sends `webhook.test`, subscribed or not; answers the delivery.',
+      audit: 'tested',
+      answers: 'webhook_delivery',
+      run: async (tx, { actor_kind, actor_id }, row) => ({ row: await sendTest(tx, row, { actor_kind, actor_id }) }),
+    },
+  },
+  display: (webhook) => webhook.name,
+});

@@ -1,0 +1,357 @@
+// The rules of JSON:API 1.1 about negotiation, documents and fetching, each by its number in the checklist that the project keeps.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+
+const jsonApi = 'application/vnd.api+json';
+let service: TestService;
+let api: Api;
+let user: Document;
+let role: Document;
+let permission: Document;
+
+beforeAll(async () => {
+  service = await startManagedService();
+  api = await manage(service.url);
+  const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://orders.example', name: 'Orders' });
+  permission = await api.create(
+    'permissions',
+    'permission',
+    { name: 'orders:read' },
+    { api_resource: link('api_resource', resource['id']) },
+  );
+  role = await api.create('roles', 'role', { name: 'Clerk' }, { permissions: links('permission', permission['id']) });
+  user = await api.create('users', 'user', { email: 'ada@example.com', first_name: 'Ada' }, { roles: links('role', role['id']) });
+  for (const name of ['Bea', 'Cid', 'Dot', 'Eve'])
+    await api.create('users', 'user', { email: `${name.toLowerCase()}@example.com`, first_name: name });
+});
+afterAll(() => service?.stop());
+
+const create = (headers: Record<string, string | undefined>) =>
+  api.post('/roles', { data: { type: 'role', attributes: { name: `Role ${Math.random()}` } } }, headers);
+const firstError = (answer: { body: Document }) => answer.body['errors'][0] as Document;
+
+test('JSON:API 1.1.1: every document, errors too, has the media type without charset', async () => {
+  for (const answer of [await api.get('/users'), await api.get('/users/unknown'), await api.get('/nothing')]) {
+    expect(answer.headers.get('content-type')).toBe(jsonApi);
+  }
+});
+
+test('JSON:API 1.1.2: a Content-Type parameter other than ext and profile is 415, charset too', async () => {
+  for (const type of [`${jsonApi}; charset=utf-8`, `${jsonApi};version=1`]) {
+    const answer = await create({ 'content-type': type });
+    expect([answer.status, firstError(answer)['source']]).toEqual([415, { header: 'Content-Type' }]);
+  }
+});
+
+test('JSON:API 1.1.3: an unsupported extension in Content-Type is 415', async () => {
+  expect((await create({ 'content-type': `${jsonApi}; ext="https://jsonapi.org/ext/atomic"` })).status).toBe(415);
+});
+
+test('JSON:API 1.1.4: unknown profiles are ignored', async () => {
+  expect((await create({ 'content-type': `${jsonApi}; profile="https://x.example/p https://y.example/q"` })).status).toBe(201);
+  expect((await api.get('/users', { accept: `${jsonApi};profile="https://x.example/p"` })).status).toBe(200);
+});
+
+test('JSON:API 1.1.5 to 1.1.9: Accept', async () => {
+  const cases: [string | undefined, number][] = [
+    [`${jsonApi}; charset=utf-8`, 406],
+    [`${jsonApi}; charset=utf-8, ${jsonApi}`, 200],
+    [`${jsonApi}; ext="https://x.example/e"`, 406],
+    [`${jsonApi}; ext="https://x.example/e", ${jsonApi};q=0.1`, 200],
+    [`${jsonApi};q=0.8`, 200],
+    ['*/*', 200],
+    ['application/*', 200],
+    [undefined, 200],
+    ['text/html', 406],
+    [`${jsonApi};q=0`, 406],
+  ];
+  for (const [accept, status] of cases) expect([accept, (await api.get('/users', { accept })).status]).toEqual([accept, status]);
+});
+
+test('JSON:API 1.1.10: Vary: Accept', async () => {
+  expect((await api.get('/users')).headers.get('vary')).toContain('Accept');
+});
+
+test('JSON:API 1.1.11: another media type, or none, is 415 with a body, and no matter without', async () => {
+  expect((await create({ 'content-type': 'application/json' })).status).toBe(415);
+  expect((await create({ 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415);
+  expect((await api.request('POST', '/roles', { raw: '{}', headers: { 'content-type': undefined } })).status).toBe(415);
+  expect((await api.get('/users', { 'content-type': 'application/json' })).status).toBe(200);
+});
+
+test('JSON:API 1.1.12: members of the document never drive negotiation', async () => {
+  const body = { jsonapi: { version: '1.1', ext: ['https://x.example/e'] }, data: { type: 'role', attributes: { name: 'Unmoved' } } };
+  expect((await api.post('/roles', body)).status).toBe(201);
+});
+
+test('JSON:API 1.2.13: a root that is no object, and malformed JSON, are 400', async () => {
+  for (const raw of ['[]', '"x"', 'null', '7', '{', '', '\ufeff{}', '{"data":{}} trailing']) {
+    const answer = await api.request('POST', '/roles', { raw });
+    expect([raw, answer.status]).toEqual([raw, 400]);
+  }
+});
+
+test('JSON:API 1.2.14 to 1.2.16: top-level members and links', async () => {
+  const answer = await api.get('/users?page[size]=2&sort=email');
+  expect(Object.keys(answer.body).sort()).toEqual(['data', 'jsonapi', 'links', 'meta']);
+  expect(answer.body['jsonapi']).toEqual({ version: '1.1' });
+  expect(answer.body['links'].self).toBe(`${service.url}/api/users?page[size]=2&sort=email`);
+  expect(answer.body['links'].describedby).toBe(`${service.url}/api/openapi.json`);
+  expect(Object.keys((await api.get('/users/unknown')).body).sort()).toEqual(['errors', 'jsonapi']);
+});
+
+test('JSON:API 1.2.17: a collection is an array, also with one item or none', async () => {
+  expect((await api.get('/users?filter[email]=ada@example.com')).body['data']).toHaveLength(1);
+  expect((await api.get('/users?filter[email]=nobody@example.com')).body['data']).toEqual([]);
+  expect((await api.get(`/users/${user['id']}`)).body['data'].id).toBe(user['id']);
+});
+
+test('JSON:API 1.2.18: type and id are strings', async () => {
+  const answer = await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: 7 } });
+  expect([answer.status, firstError(answer)['source']]).toEqual([400, { pointer: '/data/id' }]);
+  expect((await api.post('/roles', { data: { type: 1 } })).status).toBe(400);
+});
+
+test('JSON:API 1.2.19 and 1.2.20: member names, and one namespace for attributes and relationships', async () => {
+  for (const path of ['users', 'roles', 'clients', 'api_resources', 'permissions', 'event_types', 'signing_keys', 'environments']) {
+    const [one] = (await api.get(`/${path}`)).body['data'] as Document[];
+    const names = [...Object.keys(one?.['attributes'] ?? {}), ...Object.keys(one?.['relationships'] ?? {})];
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[a-z][a-z0-9_]*[a-z0-9]$/);
+    expect(names).not.toContain('type');
+    expect(names).not.toContain('id');
+  }
+});
+
+test('JSON:API 1.2.21: no foreign keys among the attributes', async () => {
+  for (const path of ['users', 'roles', 'permissions', 'clients', 'api_resources']) {
+    const [one] = (await api.get(`/${path}`)).body['data'] as Document[];
+    expect(Object.keys(one?.['attributes']).filter((name) => name.endsWith('_id') && name !== 'external_id')).toEqual([]);
+  }
+});
+
+test('JSON:API 1.2.22 to 1.2.24 and 1.3.29: every link that is shown answers GET', async () => {
+  for (const path of [
+    'users',
+    'roles',
+    'permissions',
+    'clients',
+    'client_grants',
+    'api_resources',
+    'environments',
+    'signing_keys',
+    'event_types',
+    'audit_logs',
+  ]) {
+    const list = await api.get(`/${path}?page[size]=1`);
+    const [one] = list.body['data'] as Document[];
+    const shown = [list.body['links'].self, list.body['links'].first, one?.['links'].self];
+    for (const relationship of Object.values((one?.['relationships'] ?? {}) as Document)) {
+      expect('links' in relationship || 'data' in relationship || 'meta' in relationship).toBe(true);
+      shown.push(relationship.links.self, relationship.links.related);
+    }
+    for (const address of shown) expect([address, (await api.get(address)).status]).toEqual([address, 200]);
+  }
+});
+
+test('JSON:API 1.2.25: unknown members of the document are ignored, unknown attributes are not', async () => {
+  const body = { extra: 1, data: { type: 'role', extra: 2, attributes: { name: 'Tolerant' }, meta: {}, '@note': 'x' } };
+  expect((await api.post('/roles', body)).status).toBe(201);
+  const answer = await api.post('/roles', { data: { type: 'role', attributes: { name: 'Strict', colour: 'red' } } });
+  expect([answer.status, firstError(answer)['code'], firstError(answer)['source']]).toEqual([
+    422,
+    'unknown_attribute',
+    { pointer: '/data/attributes/colour' },
+  ]);
+});
+
+test('JSON:API 1.2.26: included records are linked to, each there once, none a copy of a primary one', async () => {
+  const answer = await api.get('/roles?include=permissions,users,permissions.roles'.replace(',users', ''));
+  const all = [...(answer.body['data'] as Document[]), ...(answer.body['included'] as Document[])];
+  const names = all.map((one) => `${one['type']} ${one['id']}`);
+  expect(new Set(names).size).toBe(names.length);
+  const linked = new Set(
+    all.flatMap((one) =>
+      Object.values((one['relationships'] ?? {}) as Document).flatMap((r) =>
+        [r.data]
+          .flat()
+          .filter(Boolean)
+          .map((d: Document) => `${d['type']} ${d['id']}`),
+      ),
+    ),
+  );
+  for (const one of answer.body['included'] as Document[]) expect(linked).toContain(`${one['type']} ${one['id']}`);
+});
+
+test('JSON:API 1.3.27: an unknown id is 404', async () => {
+  for (const id of ['00000000-0000-7000-8000-000000000000', 'unknown', '%00', 'x'.repeat(10_000)]) {
+    expect((await api.get(`/users/${id}`)).status).toBe(404);
+  }
+});
+
+test('JSON:API 1.3.30: relationship URLs', async () => {
+  expect((await api.get(`/users/${user['id']}/relationships/roles`)).body['data']).toEqual([{ type: 'role', id: role['id'] }]);
+  expect((await api.get(`/users/${user['id']}/relationships/sessions`)).body['data']).toEqual([]);
+  expect((await api.get(`/permissions/${permission['id']}/relationships/api_resource`)).body['data'].type).toBe('api_resource');
+  expect((await api.get(`/users/${user['id']}/relationships/nothing`)).status).toBe(404);
+  expect((await api.get(`/users/unknown/relationships/roles`)).status).toBe(404);
+  expect((await api.get(`/users/unknown/roles`)).status).toBe(404);
+});
+
+test('JSON:API 1.3.31: include where there is none, or by an unknown path, is 400', async () => {
+  for (const path of [
+    '/event_types?include=x',
+    '/users?include=nope',
+    '/users?include=roles.nope',
+    '/users?include=__proto__',
+    '/users?include=environment',
+    `/users/${user['id']}/relationships/roles?include=roles`,
+  ]) {
+    const answer = await api.get(path);
+    expect([path, answer.status, firstError(answer)?.['source']]).toEqual([path, 400, { parameter: 'include' }]);
+  }
+});
+
+test('JSON:API 1.3.32: include', async () => {
+  expect((await api.get('/users?filter[email]=bea@example.com&include=roles')).body['included']).toEqual([]);
+  expect((await api.get('/users?include=')).body['included']).toEqual([]);
+  expect((await api.get('/users')).body).not.toHaveProperty('included');
+  const deep = await api.get(`/users/${user['id']}?include=roles.permissions`);
+  expect((deep.body['included'] as Document[]).map((one) => one['type']).sort()).toEqual(['permission', 'role']);
+});
+
+test('JSON:API 1.3.33: sparse fieldsets', async () => {
+  const [one] = (await api.get('/users?fields[user]=email,roles&page[size]=1')).body['data'] as Document[];
+  expect([Object.keys(one?.['attributes']), Object.keys(one?.['relationships'])]).toEqual([['email'], ['roles']]);
+  const [bare] = (await api.get('/users?fields[user]=&page[size]=1')).body['data'] as Document[];
+  expect([bare?.['attributes'], bare?.['relationships'], typeof bare?.['links'].self]).toEqual([{}, undefined, 'string']);
+  const included = (await api.get(`/users/${user['id']}?include=roles&fields[role]=name`)).body['included'] as Document[];
+  expect(included[0]?.['attributes']).toEqual({ name: 'Clerk' });
+  const posted = await api.post('/roles?fields[role]=name', { data: { type: 'role', attributes: { name: 'Sparse' } } });
+  expect(posted.body['data'].attributes).toEqual({ name: 'Sparse' });
+  for (const query of ['fields[user]=password_hash', 'fields[users]=email', 'fields[user]=nope'])
+    expect((await api.get(`/users?${query}`)).status).toBe(400);
+});
+
+test('JSON:API 1.3.34: sort', async () => {
+  const emails = async (sort: string) =>
+    ((await api.get(`/users?sort=${sort}`)).body['data'] as Document[]).map((one) => one['attributes'].email);
+  const ascending = ['ada@example.com', 'bea@example.com', 'cid@example.com', 'dot@example.com', 'eve@example.com'];
+  expect(await emails('email')).toEqual(ascending);
+  expect(await emails('-email')).toEqual(ascending.toReversed());
+  expect(await emails('last_name,email')).toEqual(ascending);
+  for (const sort of ['signing_secret', 'email;drop', '-', 'email,email', '__proto__']) {
+    const answer = await api.get(`/users?sort=${sort}`);
+    expect([answer.status, firstError(answer)['source']]).toEqual([400, { parameter: 'sort' }]);
+  }
+  expect((await api.get(`/users/${user['id']}?sort=email`)).status).toBe(400);
+});
+
+test('JSON:API 1.3.35, 1.3.41 and 1.3.42: pages, forwards and backwards, in every order', async () => {
+  for (const sort of ['email', '-email', 'created_at', '-created_at', 'last_name,-email', '-last_login_at']) {
+    const whole = ((await api.get(`/users?sort=${sort}`)).body['data'] as Document[]).map((one) => one['id']);
+    const seen: string[][] = [];
+    let answer = await api.get(`/users?sort=${sort}&page[size]=2`);
+    expect(answer.body['links'].prev).toBeNull();
+    for (;;) {
+      seen.push((answer.body['data'] as Document[]).map((one) => one['id']));
+      if (answer.body['links'].next === null) break;
+      answer = await api.get(answer.body['links'].next);
+    }
+    expect([sort, seen.flat()]).toEqual([sort, whole]);
+    expect(seen.map((page) => page.length)).toEqual([2, 2, 1]);
+    const back = await api.get(answer.body['links'].prev);
+    expect((back.body['data'] as Document[]).map((one) => one['id'])).toEqual(seen[1]);
+    const first = await api.get(back.body['links'].prev);
+    expect((first.body['data'] as Document[]).map((one) => one['id'])).toEqual(seen[0]);
+    expect(first.body['links'].prev).toBeNull();
+    expect(first.body['links'].next).not.toBeNull();
+  }
+});
+
+test('pages survive inserts: what comes in meanwhile shifts nothing', async () => {
+  const first = await api.get('/roles?sort=-created_at&page[size]=2');
+  const rest = (await api.get('/roles?sort=-created_at&page[size]=100')).body['data'] as Document[];
+  await api.create('roles', 'role', { name: 'A late one' });
+  const second = await api.get(first.body['links'].next);
+  expect((second.body['data'] as Document[]).map((one) => one['id'])).toEqual(rest.slice(2, 4).map((one) => one['id']));
+});
+
+test('JSON:API 1.3.36 and 1.3.37: unknown parameters and filters are 400 and named', async () => {
+  for (const name of [
+    'q',
+    'limit',
+    'page',
+    'expand',
+    'Filter',
+    'filter',
+    'filter[environment_id]',
+    'filter[email][gte]',
+    'filter[created_at]',
+    'page[number]',
+    'fields',
+    'filter[__proto__]',
+    'access',
+    'a[b][c]',
+  ]) {
+    const answer = await api.get(`/users?${name}=x`);
+    expect([name, answer.status, firstError(answer)?.['source']?.parameter]).toEqual([name, 400, name]);
+  }
+});
+
+test('JSON:API 1.3.38: raw and encoded brackets mean the same, a name twice is 400', async () => {
+  const [raw, encoded] = [await api.get('/users?page[size]=1'), await api.get('/users?page%5Bsize%5D=1')];
+  expect(raw.body['data']).toEqual(encoded.body['data']);
+  expect((await api.get('/users?page[size]=1&page%5Bsize%5D=2')).status).toBe(400);
+});
+
+test('JSON:API 1.3.39: a size must be a positive whole number; a cursor one of ours', async () => {
+  for (const size of ['0', '-1', 'abc', '1e2', '', '1.5', '00']) {
+    const answer = await api.get(`/users?page[size]=${size}`);
+    expect([size, answer.status, firstError(answer)?.['source']]).toEqual([size, 400, { parameter: 'page[size]' }]);
+  }
+  const { next } = (await api.get('/users?page[size]=2')).body['links'] as { next: string };
+  const cursor = new URL(next).searchParams.get('page[after]') as string;
+  const edited = `${cursor.slice(0, -2)}${cursor.endsWith('AA') ? 'BB' : 'AA'}`;
+  for (const bad of ['x', edited, "' or 1=1 --", Buffer.from('["x","y"]').toString('base64url')]) {
+    const answer = await api.get(`/users?page[after]=${encodeURIComponent(bad)}`);
+    expect([answer.status, firstError(answer)?.['source']]).toEqual([400, { parameter: 'page[after]' }]);
+  }
+  expect((await api.get(`/users?sort=email&page[after]=${cursor}`)).status).toBe(400);
+  expect((await api.get(`/roles?page[after]=${cursor}`)).status).toBe(400);
+});
+
+test('JSON:API 1.3.40: a size beyond the maximum is 400 and tells the maximum', async () => {
+  const answer = await api.get('/users?page[size]=1000');
+  expect([answer.status, firstError(answer)['meta']]).toEqual([400, { page: { maxSize: 100 } }]);
+  expect(firstError(answer)['links'].type).toContain('max-size-exceeded');
+});
+
+test('JSON:API 1.3.43: meta.page', async () => {
+  expect((await api.get('/users')).body['meta']).toEqual({ page: { size: 25 } });
+});
+
+test('filters: lists of values, ranges, prefixes, links', async () => {
+  const emails = async (filter: string) =>
+    ((await api.get(`/users?sort=email&${filter}`)).body['data'] as Document[]).map((one) => one['attributes'].email.split('@')[0]);
+  expect(await emails('filter[email]=ADA@example.com,eve@example.com')).toEqual(['ada', 'eve']);
+  expect(await emails('filter[search]=D')).toEqual(['dot']);
+  expect(await emails('filter[search]=%25')).toEqual([]);
+  expect(await emails(`filter[role]=${role['id']}`)).toEqual(['ada']);
+  expect(await emails('filter[status]=blocked')).toEqual([]);
+  expect(await emails(`filter[created_at][lt]=${encodeURIComponent(user['attributes'].created_at)}`)).toEqual([]);
+  expect(await emails(`filter[created_at][gte]=${encodeURIComponent(user['attributes'].created_at)}`)).toHaveLength(5);
+  for (const filter of ['filter[status]=odd', 'filter[role]=x', 'filter[created_at][gte]=yesterday'])
+    expect((await api.get(`/users?${filter}`)).status).toBe(400);
+});
+
+test('conditional reading: the same answer again is 304, a changed one is not', async () => {
+  const first = await api.get(`/roles/${role['id']}`);
+  const etag = first.headers.get('etag') as string;
+  const again = await api.get(`/roles/${role['id']}`, { 'if-none-match': etag });
+  expect([again.status, again.text]).toEqual([304, '']);
+  expect((await api.get(`/roles/${role['id']}?fields[role]=name`, { 'if-none-match': etag })).status).toBe(200);
+  await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'], attributes: { description: 'Sells.' } } });
+  expect((await api.get(`/roles/${role['id']}`, { 'if-none-match': etag })).status).toBe(200);
+});
