@@ -22,7 +22,8 @@ afterEach(async () => {
 
 async function smtpOn(port: number): Promise<TestSmtpServer> {
   const server = await startSmtpServer(port);
-  cleanups.push(() => server.close());
+  // Last of all: it waits for its clients to leave.
+  cleanups.unshift(() => server.close());
   return server;
 }
 
