@@ -1,0 +1,193 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ensureDemoData } from '../../src/demo-data.js';
+import { launchChromium } from '../support/chromium.js';
+import { freePort, startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let app: ChildProcess;
+let appUrl: string;
+let chromium: Browser;
+
+beforeAll(async () => {
+  service = await startTestService();
+  appUrl = `http://localhost:${await freePort()}`;
+  const { web } = await ensureDemoData(await service.context(), appUrl);
+  const settings = { ISSUER: service.url, CLIENT_ID: web.client_id, CLIENT_SECRET: web.client_secret, APP_URL: appUrl };
+  app = spawn(process.execPath, ['examples/web-app/server.js'], {
+    env: { PATH: process.env['PATH'], ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(app.stdout as NodeJS.ReadableStream, 'data');
+  chromium = await launchChromium();
+});
+afterAll(async () => {
+  await chromium?.close();
+  app?.kill('SIGTERM');
+  await service?.stop();
+});
+
+const views = [
+  { name: 'desktop-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light', javaScriptEnabled: true },
+  { name: 'phone-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark', javaScriptEnabled: false },
+] as const;
+
+/** Pictures for looking at: set SCREENSHOTS to a directory. */
+async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env['SCREENSHOTS'];
+  if (!directory) return;
+  mkdirSync(directory, { recursive: true });
+  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
+}
+
+/** Reads the newest code in the mailbox, as a developer would. */
+async function readCode(context: BrowserContext, email: string, name: string): Promise<string> {
+  const page = await context.newPage();
+  await page.goto(`${service.url}/dev/mailbox`);
+  await page.getByLabel('Recipient').fill(email);
+  await page.getByRole('button', { name: 'Filter' }).click();
+  const subject = await page.getByRole('heading', { level: 2 }).first().textContent();
+  await picture(page, name);
+  await page.close();
+  return /\d{6}/.exec(subject ?? '')?.[0] ?? '';
+}
+
+/** From the application, as a stranger, to the page that asks for the email address. */
+async function toRegistration(page: Page): Promise<void> {
+  await page.goto(appUrl);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.waitForURL(/\/login\?/);
+  await page.getByRole('link', { name: 'Create an account' }).click();
+  await page.waitForURL(/\/register\?/);
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Demo notes');
+}
+
+async function register(context: BrowserContext, page: Page, user: { email: string; password: string }, name: string): Promise<void> {
+  await toRegistration(page);
+  await page.getByLabel('Email address').fill('grace@');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('Enter an email address in the form').first().waitFor();
+  await picture(page, `1-register-refused-${name}`);
+  await page.getByLabel('Email address').fill(user.email);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.waitForURL(/\/register\/verify\?/);
+  const code = await readCode(context, user.email, `2-mailbox-${name}`);
+  await page.getByLabel('Code').fill(code === '000000' ? '000001' : '000000');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('This code is not right').first().waitFor();
+  await picture(page, `3-verify-refused-${name}`);
+  await page.getByLabel('Code').fill(code);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByLabel('First name').fill('Grace');
+  await page.getByLabel('Last name').fill('Hopper');
+  await page.getByLabel('Password', { exact: true }).fill('short');
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByText('Choose a password of at least 8 characters').first().waitFor();
+  await picture(page, `4-complete-refused-${name}`);
+  expect(await page.getByLabel('First name').inputValue()).toBe('Grace');
+  await page.getByLabel('Password', { exact: true }).fill(user.password);
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.waitForURL(`${appUrl}/`);
+  await page.getByText('Signed in as').waitFor();
+}
+
+async function recover(context: BrowserContext, page: Page, user: { email: string; password: string }, name: string): Promise<void> {
+  await page.goto(appUrl);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.getByRole('link', { name: 'Forgot your password?' }).click();
+  await page.getByLabel('Email address').fill(user.email);
+  await picture(page, `6-forgot-${name}`);
+  await page.getByRole('button', { name: 'Send code' }).click();
+  await page.waitForURL(/\/password\/reset\?/);
+  await page.getByLabel('Code').fill(await readCode(context, user.email, `7-mailbox-${name}`));
+  await page.getByLabel('New password', { exact: true }).fill(user.password);
+  await picture(page, `8-reset-${name}`);
+  await page.getByRole('button', { name: 'Set new password' }).click();
+  await page.getByText('Your password has been changed').waitFor();
+  await picture(page, `9-login-after-reset-${name}`);
+  await page.getByLabel('Email address').fill(user.email);
+  await page.getByLabel('Password', { exact: true }).fill(user.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${appUrl}/`);
+  await page.getByText('Signed in as').waitFor();
+}
+
+test.each(views)(
+  'in Chromium ($name): register from the application, sign out, recover; old sessions are gone',
+  async ({ name, ...options }) => {
+    const context = await chromium.newContext(options);
+    const elsewhere = await chromium.newContext(options);
+    for (const one of [context, elsewhere]) one.setDefaultTimeout(15_000);
+    const complaints: string[] = [];
+    context.on('console', (message) => {
+      if (/Content Security Policy/i.test(message.text())) complaints.push(message.text());
+    });
+    const email = `grace-${name}@example.com`;
+    const page = await context.newPage();
+    await register(context, page, { email, password: 'seven brown foxes at dawn' }, name);
+
+    await page.goto(`${service.url}/account`);
+    await page.getByText('This device').waitFor();
+    await picture(page, `5-account-${name}`);
+    const other = await elsewhere.newPage();
+    await other.goto(`${service.url}/login`);
+    await other.getByLabel('Email address').fill(email);
+    await other.getByLabel('Password', { exact: true }).fill('seven brown foxes at dawn');
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.waitForURL(/\/account$/);
+
+    await page.goto(appUrl);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are not signed in.').waitFor();
+    await recover(context, page, { email, password: 'nine quiet herons by the lake' }, name);
+
+    await other.reload();
+    await other.waitForURL(/\/login\?/);
+    await picture(other, `10-signed-out-${name}`);
+    expect(complaints).toEqual([]);
+    for (const one of [context, elsewhere]) await one.close();
+  },
+);
+
+test('in Chromium: the account page saves, says so, ends sessions and changes the password', async () => {
+  const email = 'account@example.com';
+  const context = await chromium.newContext(views[0]);
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  await register(context, page, { email, password: 'seven brown foxes at dawn' }, 'account');
+  const elsewhere = await chromium.newContext(views[0]);
+  const other = await elsewhere.newPage();
+  await other.goto(`${service.url}/login`);
+  await other.getByLabel('Email address').fill(email);
+  await other.getByLabel('Password', { exact: true }).fill('seven brown foxes at dawn');
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.waitForURL(/\/account$/);
+
+  await page.goto(`${service.url}/account`);
+  await page.getByText('More about you').click();
+  await page.getByLabel('Nickname').fill('Amazing Grace');
+  await page.getByLabel('Website').fill('grace.example');
+  await page.getByRole('button', { name: 'Save profile' }).click();
+  await page.getByText('Enter a web address').first().waitFor();
+  expect(await page.evaluate('document.activeElement?.id')).toBe('error-summary');
+  await picture(page, '11-account-refused');
+  await page.getByLabel('Website').fill('https://grace.example');
+  await page.getByRole('button', { name: 'Save profile' }).click();
+  await page.getByText('Your profile has been saved.').waitFor();
+  await picture(page, '12-account-saved');
+  await page.getByRole('button', { name: 'End all other sessions' }).click();
+  await page.getByText('All other sessions have been ended.').waitFor();
+  await other.reload();
+  await other.waitForURL(/\/login\?/);
+  await page.getByLabel('Current password').fill('seven brown foxes at dawn');
+  await page.getByLabel('New password', { exact: true }).fill('nine quiet herons by the lake');
+  await page.getByRole('button', { name: 'Change password' }).click();
+  await page.getByText('Your password has been changed.').waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await picture(page, '13-account-phone');
+  for (const one of [context, elsewhere]) await one.close();
+});
