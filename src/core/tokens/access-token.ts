@@ -145,9 +145,22 @@ async function find(ctx: Context, token: string, withUser: boolean): Promise<Fou
     : await findAccessToken(ctx.scope, digest(token)).then((row) => row && { token: row, user: null });
   if (!found) return null;
   const { token: row, user } = found;
-  const { user_status, session_revoked_at, revoked, ...stored } = row;
-  const claims = { ...stored, format: 'opaque' as const, sub: row.user_id ?? row.client_id, issuer: ctx.environment.issuer };
-  return { claims, standing: { user_status, session_revoked_at, revoked }, user };
+  const claims: Found['claims'] = {
+    format: 'opaque',
+    jti: row.jti,
+    grant_id: row.grant_id,
+    client_id: row.client_id,
+    sub: row.user_id ?? row.client_id,
+    user_id: row.user_id,
+    session_id: row.session_id,
+    scope: row.scope,
+    audience: row.audience,
+    issuer: ctx.environment.issuer,
+    claims: row.claims,
+    issued_at: row.issued_at,
+    expires_at: row.expires_at,
+  };
+  return { claims, standing: row, user };
 }
 
 function stands(ctx: Context, { claims, standing }: Found): boolean {

@@ -142,28 +142,39 @@ export async function findJwtStanding(
   return rows[0] as TokenStanding;
 }
 
-/** A user with the names of the roles, as userinfo shows them. */
-export type UserWithRoles = UserRow & { role_names: string[] };
+/** What claims are made of. */
+const claimColumns = [
+  'email', 'email_verified', 'first_name', 'last_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website',
+  'gender', 'birthdate', 'zoneinfo', 'locale', 'phone_number', 'phone_number_verified', 'address', 'updated_at',
+] as const satisfies readonly (keyof UserRow)[]; // prettier-ignore
+
+/** A user as userinfo shows it: what claims are made of, with the names of the roles. */
+export type UserWithRoles = Pick<UserRow, (typeof claimColumns)[number]> & { role_names: string[] };
+
+const userColumns = ['id as found_user_id', ...claimColumns].map((column) => `u.${column}`).join(', ');
 
 const roleNames = `array(
   select ro.name from user_roles ur join roles ro on ro.environment_id = ur.environment_id and ro.id = ur.role_id
-  where ur.environment_id = u.environment_id and ur.user_id = u.id order by ro.name) as role_names`;
+  where ur.environment_id = u.environment_id and ur.user_id = u.id order by ro.name)`;
 
-/** The opaque token of the digest together with its user's whole row, in one statement: what userinfo needs. */
+type FoundUser = UserWithRoles & { found_user_id: string | null };
+
+/** The user's part of a row, or null when the token has none. */
+const userOf = (row: FoundUser): UserWithRoles | null => (row.found_user_id === null ? null : row);
+
+/** The opaque token of the digest together with what userinfo shows of its user, in one statement. */
 export async function findAccessTokenWithUser(
   scope: Scope,
   digest: Buffer,
 ): Promise<{ token: AccessTokenState; user: UserWithRoles | null } | null> {
-  const rows = await run<
-    UserWithRoles & { token: AccessTokenState & { issued_at: string; expires_at: string; session_revoked_at: string | null } }
-  >(
+  const rows = await run<AccessTokenState & FoundUser>(
     scope,
     {
       name: 'access_tokens.find_with_user',
-      text: `select u.*, ${roleNames},
-               json_build_object('jti', t.jti, 'grant_id', t.grant_id, 'client_id', t.client_id, 'user_id', t.user_id, 'session_id', t.session_id,
-                 'scope', t.scope, 'audience', t.audience, 'claims', t.claims, 'issued_at', t.issued_at, 'expires_at', t.expires_at,
-                 'user_status', u.status, 'session_revoked_at', s.revoked_at, 'revoked', r.id is not null) as token
+      // Roles cost three more tables: they are looked up only where they can be asked for.
+      text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
+               ${standing}, r.id is not null as revoked, ${userColumns},
+               case when t.scope like '%roles%' or t.claims is not null then ${roleNames} else '{}' end as role_names
              from access_tokens t
              left join users u on u.environment_id = t.environment_id and u.id = t.user_id
              left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id
@@ -173,27 +184,19 @@ export async function findAccessTokenWithUser(
     [digest],
   );
   const row = rows[0];
-  if (!row) return null;
-  const { token, ...user } = row;
-  const state: AccessTokenState = {
-    ...token,
-    issued_at: new Date(token.issued_at),
-    expires_at: new Date(token.expires_at),
-    session_revoked_at: token.session_revoked_at === null ? null : new Date(token.session_revoked_at),
-  };
-  return { token: state, user: user.id === null ? null : user };
+  return row ? { token: row, user: userOf(row) } : null;
 }
 
-/** The same for a JWT: its standing and its user's row in one statement. */
+/** The same for a JWT: its standing and its user in one statement. */
 export async function findJwtStandingWithUser(
   scope: Scope,
   token: { ids: readonly string[]; user_id: string | null; session_id: string | null },
 ): Promise<{ standing: TokenStanding; user: UserWithRoles | null }> {
-  const rows = await run<UserWithRoles & { session_revoked_at: Date | null; revoked: boolean }>(
+  const rows = await run<TokenStanding & FoundUser>(
     scope,
     {
       name: 'access_tokens.jwt_standing_with_user',
-      text: `select u.*, ${roleNames}, s.revoked_at as session_revoked_at,
+      text: `select ${standing}, ${userColumns}, ${roleNames} as role_names,
                exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
              from (select 1) as token
              left join users u on u.environment_id = $1 and u.id = $3::uuid
@@ -201,9 +204,8 @@ export async function findJwtStandingWithUser(
     },
     [token.ids, token.user_id, token.session_id],
   );
-  const { session_revoked_at, revoked, ...user } = rows[0] as UserWithRoles & { session_revoked_at: Date | null; revoked: boolean };
-  const known = user.id !== null;
-  return { standing: { user_status: known ? user.status : null, session_revoked_at, revoked }, user: known ? user : null };
+  const row = rows[0] as TokenStanding & FoundUser;
+  return { standing: row, user: userOf(row) };
 }
 
 /** Deletes one opaque token; true when there was one. */

@@ -50,7 +50,22 @@ export async function insertAuthorizationCode(
 export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'resource' | 'user' | 'session';
 
 /** What redeeming a code answers: the code, its user's status and permissions, and what was wrong with the request. */
-export type RedeemedCode = AuthorizationCodeRow & {
+export type RedeemedCode = Pick<
+  AuthorizationCodeRow,
+  | 'grant_id'
+  | 'client_id'
+  | 'user_id'
+  | 'session_id'
+  | 'scope'
+  | 'resource'
+  | 'access_token_format'
+  | 'access_token_lifetime'
+  | 'nonce'
+  | 'auth_time'
+  | 'auth_time_requested'
+  | 'acr'
+  | 'amr'
+> & {
   problem: CodeProblem | null;
   /** Names of the resource's permissions that the user holds; empty without a resource. */
   permissions: string[];
@@ -140,7 +155,9 @@ const redeemStatement = {
         user_id, session_id, scope, coalesce(resource, $15), access_token_lifetime, $9::bytea is not null) as stored
       from judged where problem is null and cardinality($13::uuid[]) > 0
     )
-    select judged.*, (select count(*) from event) as events from judged`,
+    select grant_id, client_id, user_id, session_id, scope, resource, access_token_format, access_token_lifetime, nonce, auth_time,
+      auth_time_requested, acr, amr, problem, permissions, (select count(*) from event) as events
+    from judged`,
 };
 
 /** The grant of a code that was spent, or null when there never was such a code. */
