@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { enabledConnections } from '../core/connections.js';
 import type { Context } from '../core/context.js';
 import { listIdentities } from '../core/identities.js';
 import { addressMembers, profileColumns } from '../core/profile.js';
@@ -25,6 +26,7 @@ const notices: Readonly<Record<string, string>> = {
   password: 'Your password has been changed. You are signed out everywhere else.',
   session: 'The session has been ended.',
   sessions: 'All other sessions have been ended.',
+  connected: 'The account has been connected. You can sign in with it from now on.',
   identity: 'The account has been disconnected.',
   application: 'The application no longer has access.',
 };
@@ -78,7 +80,10 @@ async function load(req: Request) {
     last_login_at: identity.last_login_at?.toISOString() ?? null,
   }));
   const consents = await listConsentsOfUser(ctx.scope, user_id);
-  return { user, sessions: documents, identities, consents };
+  const connections = (await enabledConnections(ctx))
+    .filter(({ id }) => !identities.some((identity) => identity.connection_id === id))
+    .map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageIdentity['strategy'] }));
+  return { user, sessions: documents, identities, connections, consents };
 }
 
 /** The scopes of a consent in words; those of an API resource in the words of its permissions. */
@@ -105,7 +110,7 @@ export async function renderAccount(
   state: { refusal?: StepRefusal; typed?: Record<string, string>; notice?: Notice | null } = {},
 ): Promise<void> {
   const { ctx } = req;
-  const { user, sessions, identities, consents } = await load(req);
+  const { user, sessions, identities, connections, consents } = await load(req);
   const words = await scopesInWords(ctx, consents);
   web.renderPage(
     res,
@@ -123,6 +128,7 @@ export async function renderAccount(
       password_min_length: ctx.environment.password_min_length,
       sessions,
       identities,
+      connections,
       applications: consents.map((consent) => ({ ...applicationDocument(consent), scopes: words.get(consent.client_id) ?? [] })),
       notice: state.notice,
       errors: state.refusal && pageErrors(req, state.refusal),

@@ -146,7 +146,7 @@ export type ProfileField = (typeof profileFields)[number];
 
 /**
  * Forms: profile to POST /account/profile; `current_password`, `password` to POST /account/password; POST /account/sessions/{id}/revoke and
- * /account/sessions/revoke_others; POST /account/identities/{id}/unlink; POST /account/applications/{client_id}/revoke; POST /logout.
+ * /account/sessions/revoke_others; POST /account/identities/{id}/unlink; POST /auth/sso/{connection_id}/connect; POST /account/applications/{client_id}/revoke; POST /logout.
  */
 export interface AccountPage extends FormPage {
   user: { email: string; email_verified: boolean; phone_number_verified: boolean; name: string };
@@ -156,6 +156,8 @@ export interface AccountPage extends FormPage {
   password_min_length: number;
   sessions: PageSession[];
   identities: PageIdentity[];
+  /** Further ones that could be connected. */
+  connections?: PageConnection[] | undefined;
   applications: PageApplication[];
 }
 

@@ -54,7 +54,7 @@ function render(
     'account/link-account',
     {
       ...basePage(req.ctx.environment, {
-        title: `Connect ${connection.display_name}`,
+        title: `Connect ${connection.display_name} to your account`,
         request_id: req.request_id,
         csrf_token: csrfToken(req, res),
       }),

@@ -109,7 +109,11 @@ export function connect(web: Web, memory: ProviderMemory) {
     if (!req.session) return res.redirect(303, '/login?return_to=%2Faccount');
     const connection = await connectionOf(req.ctx, req.params.connection_id);
     if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
-    const href = await destination(req, res, memory, connection, { purpose: 'connect', return_to: '/account', session_id: req.session.id });
+    const href = await destination(req, res, memory, connection, {
+      purpose: 'connect',
+      return_to: '/account?done=connected',
+      session_id: req.session.id,
+    });
     leave(web, req, res, connection, href);
   };
 }

@@ -1,3 +1,4 @@
+import '../../src/sso/page-models.js';
 import { errorTexts } from '../../src/http/error-texts.js';
 import { renderMail } from '../../src/core/mail-templates.js';
 import { profileFields, type ProfileField } from '../../src/http/page-models.js';
@@ -79,6 +80,7 @@ const account = {
       current: false,
     },
   ],
+  connections: connections.slice(2, 4),
   identities: [
     { id: 'i1', display_name: 'Google', strategy: 'google' as const, email: 'ada@gmail.example', linked_at: '2026-03-02T10:00:00.000Z' },
     { id: 'i2', display_name: 'Example Corporation', strategy: 'oidc' as const, email: null, linked_at: '2026-05-12T10:00:00.000Z' },
@@ -257,9 +259,49 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Connect Google to your account'),
       action: '/auth/sso/link',
-      hidden: { link_id: '019ab3c2' },
+      hidden: { link: '019ab3c2' },
       email: 'ada@example.com',
       connection: { display_name: 'Google', strategy: 'google' },
+    },
+  },
+  leaving: {
+    view: 'sso/leaving',
+    model: {
+      ...base('Continue to Google'),
+      connection: { display_name: 'Google', strategy: 'google' },
+      href: 'https://accounts.google.example/',
+    },
+  },
+  'connection-test': {
+    view: 'sso/test-result',
+    model: {
+      ...base('Test of Example Corporation'),
+      connection: { display_name: 'Example Corporation', strategy: 'oidc' },
+      tone: 'good',
+      verdict: 'This login would create a user with the address ada@corp.example.',
+      code: null,
+      detail: null,
+      mapping: [
+        { attribute: 'sub', claim: 'sub', value: '4f1c7c0e' },
+        { attribute: 'email', claim: 'email', value: 'ada@corp.example' },
+        { attribute: 'email_verified', claim: 'email_verified', value: 'true' },
+        { attribute: 'first_name', claim: 'given_name', value: 'Ada' },
+        { attribute: 'picture', claim: 'picture', value: '' },
+      ],
+      claims: JSON.stringify({ iss: 'https://id.corp.example', sub: '4f1c7c0e', email: 'ada@corp.example', email_verified: true }, null, 2),
+    },
+  },
+  'connection-test-refused': {
+    view: 'sso/test-result',
+    model: {
+      ...base('Test of Example Corporation'),
+      connection: { display_name: 'Example Corporation', strategy: 'oidc' },
+      tone: 'bad',
+      verdict: 'The login did not get as far as a person.',
+      code: 'sso_provider_error',
+      detail: 'the provider answered invalid_client (client authentication failed)',
+      mapping: [],
+      claims: '',
     },
   },
   logout: { view: 'account/logout', model: { ...base('Sign out'), user: ada, return_to: '' } },

@@ -16,7 +16,7 @@ export type ConnectionRow = {
   userinfo_endpoint: string | null;
   jwks_uri: string | null;
   scopes: string[];
-  claim_mapping: Record<string, string>;
+  claim_mapping: Record<string, string | string[]>;
   options: Record<string, unknown>;
   allow_registration: boolean;
   account_linking: 'verified_email' | 'ask' | 'never';

@@ -1,0 +1,166 @@
+// What a signed-in user does with connections, and how an administrator tries one out.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { connectionTestUrl } from '../../src/core/connections.js';
+import { listIdentities } from '../../src/core/identities.js';
+import type { Context } from '../../src/core/context.js';
+import type { ConnectionRow } from '../../src/db/tables/connections.js';
+import type { UserRow } from '../../src/db/tables/users.js';
+import { table, update } from '../../src/db/scope.js';
+import { Browser, csrfOf } from '../support/browser.js';
+import { addConnection, providerSecret } from '../support/connections.js';
+import { addUser, password } from '../support/data.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
+import { ScriptedUpstream } from '../support/upstream-scripted.js';
+
+let service: TestService;
+let ctx: Context;
+let upstream: ScriptedUpstream;
+let connection: ConnectionRow;
+let browser: Browser;
+let user: UserRow;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ctx = await service.context();
+  upstream = await ScriptedUpstream.start();
+  connection = await addConnection(ctx, { issuer: upstream.url, account_linking: 'never' });
+});
+afterAll(async () => {
+  await service?.stop();
+  await upstream?.close();
+});
+beforeEach(async () => {
+  browser = new Browser(service.url);
+  user = await addUser(ctx);
+  await browser.login(user.email, password);
+  upstream.claims = { sub: `sub of ${user.id}`, email: 'other@corp.example', email_verified: true, given_name: 'Ada' };
+  upstream.instead.clear();
+  upstream.requests.length = 0;
+});
+
+/** Presses "Connect" on the account page; the address that the page in between leads to. */
+async function pressConnect(from = browser, one = connection): Promise<URL> {
+  const html = await (await from.get('/account')).text();
+  expect(html).toContain(`action="/auth/sso/${one.id}/connect"`);
+  const response = await from.post(`/auth/sso/${one.id}/connect`, { _csrf: csrfOf(html) });
+  expect(response.status).toBe(200);
+  return new URL((response.headers.get('refresh') as string).replace('0; url=', ''));
+}
+
+const goBack = (url: URL, from = browser) => from.get(url.pathname + url.search);
+
+describe('connecting', () => {
+  test('from the account page, whatever the mode and the address; then it signs in, and can be disconnected', async () => {
+    const back = await goBack(await throughProvider(await pressConnect()));
+    expect([back.status, back.headers.get('location')]).toEqual([303, '/account?done=connected']);
+    const [identity] = await listIdentities(ctx, user.id);
+    expect(identity).toMatchObject({ subject: `sub of ${user.id}`, email: 'other@corp.example' });
+    expect((await loginThrough(new Browser(service.url), connection)).headers.get('location')).toBe('/account');
+    const html = await (await browser.get('/account')).text();
+    expect(html).not.toContain(`/auth/sso/${connection.id}/connect`);
+    const gone = await browser.post(`/account/identities/${identity?.id}/unlink`, { _csrf: csrfOf(html) });
+    expect(gone.status).toBe(303);
+    expect(await listIdentities(ctx, user.id)).toEqual([]);
+  });
+
+  test('needs a session and the token of its form: neither a link nor another site can begin it', async () => {
+    expect((await browser.get(`/auth/sso/${connection.id}/connect`)).status).toBe(405);
+    expect((await browser.post(`/auth/sso/${connection.id}/connect`, {})).status).toBe(403);
+    const html = await (await browser.get('/account')).text();
+    const foreign = await browser.post(`/auth/sso/${connection.id}/connect`, { _csrf: csrfOf(html) }, { origin: 'https://evil.example' });
+    expect(foreign.status).toBe(403);
+    const stranger = new Browser(service.url);
+    const page = await (await stranger.get('/login')).text();
+    const toLogin = await stranger.post(`/auth/sso/${connection.id}/connect`, { _csrf: csrfOf(page) });
+    expect([toLogin.status, toLogin.headers.get('location')]).toEqual([303, '/login?return_to=%2Faccount']);
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test('an account that signs somebody else in stays theirs; one that is connected already stays connected', async () => {
+    await goBack(await throughProvider(await pressConnect()));
+    const again = await addConnection(ctx, { issuer: upstream.url });
+    const other = new Browser(service.url);
+    const second = await addUser(ctx);
+    await other.login(second.email, password);
+    const refused = await goBack(await throughProvider(await pressConnect(other)), other);
+    expect([refused.status, await codeOf(refused)]).toEqual([409, 'sso_account_exists']);
+    expect(await listIdentities(ctx, second.id)).toEqual([]);
+    expect((await goBack(await throughProvider(await pressConnect(other, again)), other)).status).toBe(303);
+    expect(await listIdentities(ctx, second.id)).toHaveLength(1);
+  });
+
+  test('whoever signs in meanwhile in that browser does not get the account', async () => {
+    const back = await throughProvider(await pressConnect());
+    const second = await addUser(ctx);
+    const html = await (await browser.get('/account')).text();
+    await browser.post('/logout', { _csrf: csrfOf(html) });
+    await browser.login(second.email, password);
+    expect((await goBack(back)).status).toBe(400);
+    expect([await listIdentities(ctx, second.id), await listIdentities(ctx, user.id)]).toEqual([[], []]);
+    expect(upstream.asked('/token')).toEqual([]);
+  });
+});
+
+describe('the connection test', () => {
+  const state = async () =>
+    JSON.stringify(await Promise.all(['users', 'identities', 'sessions'].map((name) => table(ctx.scope, name).orderBy('id'))));
+
+  /** A login by the test's address; the page it ends on. */
+  async function tryOut(one: ConnectionRow): Promise<string> {
+    const stranger = new Browser(service.url);
+    const url = new URL(connectionTestUrl(ctx, one));
+    const before = await state();
+    const start = await stranger.get(url.pathname + url.search);
+    expect(start.status).toBe(303);
+    const page = await goBack(await throughProvider(new URL(start.headers.get('location') as string)), stranger);
+    expect(page.status).toBe(200);
+    expect(await state()).toBe(before);
+    expect(stranger.cookies.has('session')).toBe(false);
+    return page.text();
+  }
+
+  test('shows the claims, the mapping and the user that would result, and changes nothing; a disabled connection too', async () => {
+    const fresh = await addConnection(ctx, { issuer: upstream.url, status: 'disabled', claim_mapping: { nickname: 'alias' } });
+    upstream.claims = { ...upstream.claims, alias: 'ada <b>', sub: 'tested' };
+    const html = await tryOut(fresh);
+    expect(html).toContain('This login would create a user with the address other@corp.example.');
+    expect(html).toContain('ada &lt;b&gt;');
+    expect(html).toMatch(/nickname <code>alias<\/code>/);
+    expect(html).not.toContain('access_token');
+    expect((await browser.get(`/auth/sso/${fresh.id}`)).status).toBe(404);
+  });
+
+  test('says whose account it would be, what it would ask for, and why it would be refused', async () => {
+    const asking = await addConnection(ctx, { issuer: upstream.url, account_linking: 'ask' });
+    upstream.claims = { ...upstream.claims, email: user.email };
+    expect(await tryOut(asking)).toContain(`first ask for the password of ${user.email} (${user.id})`);
+    await update<ConnectionRow>(ctx.scope, 'connections', { id: asking.id }, { account_linking: 'verified_email' });
+    expect(await tryOut({ ...asking })).toContain(`connect itself to ${user.email}`);
+    upstream.claims = { ...upstream.claims, email_verified: false };
+    expect(await tryOut(asking)).toMatch(/would be refused[\s\S]*sso_email_unverified/);
+  });
+
+  test('a login that fails at the provider shows the reason in words, without a secret', async () => {
+    const failing = await addConnection(ctx, { issuer: upstream.url });
+    upstream.instead.set(
+      '/token',
+      (_req, res) => void res.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"invalid_client"}'),
+    );
+    const html = await tryOut(failing);
+    expect(html).toMatch(/sso_provider_error[\s\S]*invalid_client/);
+    expect(html).not.toContain(providerSecret);
+  });
+
+  test('the address is for one connection, and for an hour', async () => {
+    const off = await addConnection(ctx, { issuer: upstream.url, status: 'disabled' });
+    const ticket = new URL(connectionTestUrl(ctx, connection)).searchParams.get('test') as string;
+    expect((await browser.get(`/auth/sso/${off.id}?test=${ticket}`)).status).toBe(404);
+    expect((await browser.get(`/auth/sso/${off.id}?test=nonsense`)).status).toBe(404);
+    const own = new URL(connectionTestUrl(ctx, off));
+    expect((await browser.get(own.pathname + own.search)).status).toBe(303);
+    service.clock.advance(3_601_000);
+    expect((await browser.get(own.pathname + own.search)).status).toBe(404);
+    expect((await startAt(new Browser(service.url), connection)).origin).toBe(upstream.url);
+  });
+});
