@@ -1,0 +1,146 @@
+// Consent: asked for, remembered, refused, taken back (OIDC Core 3.1.2.4).
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { withdrawConsent } from '../../src/core/consents.js';
+import { transaction } from '../../src/core/context.js';
+import type { UserRow } from '../../src/db/tables/users.js';
+import { authorizeGet, authorizeQuery, expectRedirectError, sideEffects } from '../support/authorize.js';
+import { Browser, csrfOf, locationParameters } from '../support/browser.js';
+import { addClient, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let client: TestClient;
+let user: UserRow;
+let browser: Browser;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await addResource(await service.context());
+});
+afterAll(() => service?.stop());
+
+beforeEach(async () => {
+  const ctx = await service.context();
+  [client, user] = [await addClient(ctx, { first_party: false, policy_uri: 'https://app.example/privacy' }), await addUser(ctx)];
+  browser = new Browser(service.url);
+  await browser.login(user.email, password);
+});
+
+const ask = (extra: Record<string, string | undefined> = {}) =>
+  authorizeGet(browser, authorizeQuery(client, { scope: 'openid email', ...extra }));
+
+async function answer(page: Response, decision: string, fields: Record<string, string> = {}, by = browser): Promise<Response> {
+  const html = await page.text();
+  const request = /name="request" value="([^"]+)"/.exec(html)?.[1] ?? '';
+  return by.post('/oauth/consent', { _csrf: csrfOf(html), request, decision, ...fields });
+}
+
+const codeOf = (response: Response) => locationParameters(response).get('code');
+const isPage = async (response: Response) => response.status === 200 && (await response.clone().text()).includes('id="consent"');
+
+test('the page names application, scopes in words, person, destination and policy', async () => {
+  const page = await ask({ scope: 'openid email offline_access' });
+  const html = await page.text();
+  for (const text of [
+    'Acme Notes',
+    'See your email address',
+    'while you are away',
+    user.email,
+    'app.example',
+    'https://app.example/privacy',
+  ])
+    expect(html).toContain(text);
+  expect(page.headers.get('content-security-policy')).toContain("form-action 'self' https://app.example;");
+});
+
+test('yes is remembered: no page the next time, and prompt=none succeeds', async () => {
+  expect(codeOf(await answer(await ask(), 'allow'))).toMatch(/^ac_/);
+  expect(codeOf(await ask())).toMatch(/^ac_/);
+  expect(codeOf(await ask({ prompt: 'none' }))).toMatch(/^ac_/);
+  expect(codeOf(await ask({ scope: 'openid' }))).toMatch(/^ac_/);
+});
+
+test('a further scope is asked for, and then all of them are remembered', async () => {
+  await answer(await ask(), 'allow');
+  const more = await ask({ scope: 'openid email phone' });
+  expect(await isPage(more)).toBe(true);
+  await answer(more, 'allow');
+  expect(codeOf(await ask({ scope: 'phone email openid' }))).toMatch(/^ac_/);
+});
+
+test('no: access_denied to the client, nothing remembered', async () => {
+  const page = await ask();
+  const before = await sideEffects(service);
+  const refusal = locationParameters(await answer(page, 'deny'));
+  expect([refusal.get('error'), refusal.get('state'), refusal.get('iss')]).toEqual(['access_denied', 'st-1', service.url]);
+  expect(await sideEffects(service)).toEqual(before);
+  expect(await isPage(await ask())).toBe(true);
+});
+
+test('prompt=none without consent: consent_required', async () => {
+  await expectRedirectError(service, client, 'consent_required', () => ask({ prompt: 'none' }));
+});
+
+test('prompt=consent asks again, also for first-party applications', async () => {
+  await answer(await ask(), 'allow');
+  const again = await ask({ prompt: 'consent' });
+  expect(await isPage(again)).toBe(true);
+  expect(codeOf(await answer(again, 'allow'))).toMatch(/^ac_/);
+  client = await addClient(await service.context());
+  expect(codeOf(await ask())).toMatch(/^ac_/);
+  expect(await isPage(await ask({ prompt: 'consent' }))).toBe(true);
+});
+
+test('claims that are asked for one by one need consent like their scope', async () => {
+  await answer(await ask({ scope: 'openid' }), 'allow');
+  const page = await ask({ scope: 'openid', claims: JSON.stringify({ userinfo: { phone_number: null } }) });
+  expect(await page.clone().text()).toContain('See your phone number');
+});
+
+test('a resource and its permissions are asked for separately', async () => {
+  await answer(await ask({ scope: 'openid read' }), 'allow');
+  const page = await ask({ scope: 'openid read', resource: 'https://api.example/notes' });
+  const html = await page.clone().text();
+  expect(html).toContain('Act for you at Notes');
+  await answer(page, 'allow');
+  expect(codeOf(await ask({ scope: 'openid read', resource: 'https://api.example/notes' }))).toMatch(/^ac_/);
+  expect(await isPage(await ask({ scope: 'openid write', resource: 'https://api.example/notes' }))).toBe(true);
+});
+
+test('withdrawn consent ends refresh tokens, offline_access too, and is asked for again', async () => {
+  await answer(await ask({ scope: 'openid email offline_access profile' }), 'allow');
+  const tokens = await redeem(service.url, client, await authorizeCode(browser, client, { scope: 'openid offline_access' }));
+  const refresh = { grant_type: 'refresh_token', refresh_token: tokens.body.refresh_token as string };
+  expect((await tokenRequest(service.url, client, refresh)).status).toBe(200);
+  expect(await transaction(await service.context(), (tx) => withdrawConsent(tx, user.id, client.id))).toBe(true);
+  const refused = await tokenRequest(service.url, client, refresh);
+  expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
+  expect(await isPage(await ask())).toBe(true);
+  expect(await transaction(await service.context(), (tx) => withdrawConsent(tx, user.id, 'nobody'))).toBe(false);
+});
+
+test('the form is refused without its token, from another session, altered, or without an answer', async () => {
+  const page = await ask();
+  const before = await sideEffects(service);
+  expect((await answer(page.clone(), 'allow', { _csrf: '' })).status).toBe(403);
+  const other = new Browser(service.url);
+  await other.login((await addUser(await service.context())).email, password);
+  expect((await answer(page.clone(), 'allow', {}, other)).status).toBe(403);
+  expect((await answer(page.clone(), 'allow', { request: 'AAAA' })).status).toBe(400);
+  expect((await answer(page.clone(), 'perhaps')).status).toBe(400);
+  expect(await sideEffects(service)).toEqual(before);
+});
+
+test('an hour later the form has expired', async () => {
+  const page = await ask();
+  service.clock.advance(3_600_001);
+  expect((await answer(page, 'allow')).status).toBe(400);
+});
+
+test('the answer to consent goes on with the whole request: state, nonce, PKCE, form_post', async () => {
+  const page = await ask({ response_mode: 'form_post' });
+  const posted = await answer(page, 'allow');
+  const html = await posted.text();
+  expect([posted.status, html.includes('id="form-post"'), html.includes('value="st-1"')]).toEqual([200, true, true]);
+});
