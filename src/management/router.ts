@@ -6,8 +6,10 @@ import { OAuthError } from '../errors.js';
 import { recordDenial } from './audit.js';
 import { authenticate } from './authenticate.js';
 import type { Call } from './call.js';
+import { etagOf } from './documents.js';
 import { checkAccept, checkContentType } from './negotiation.js';
 import { requirePermissions } from './operations.js';
+import { createOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
 import { readQuery } from './query.js';
 import { readLinkage, readList, readOne, readRelated } from './read.js';
@@ -26,10 +28,11 @@ const asPromise =
       void handler(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve()));
     });
 
-/** The path and the query of a request, as they were sent. */
+/** The path and the query of a request. In the query what has no place in a URI (RFC 3986 3.4), such as brackets, is encoded. */
 function addressOf(req: Request): { path: string; raw: string } {
   const mark = req.url.indexOf('?');
-  return mark < 0 ? { path: req.url, raw: '' } : { path: req.url.slice(0, mark), raw: req.url.slice(mark) };
+  if (mark < 0) return { path: req.url, raw: '' };
+  return { path: req.url.slice(0, mark), raw: req.url.slice(mark).replaceAll(/[^\w\-.~!$&'()*+,;=:@/?%]/g, encodeURIComponent) };
 }
 
 async function answerRead(call: Call, route: Route, raw: string): Promise<Reply> {
@@ -80,8 +83,19 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
   );
   const limitAddress = asPromise(limitBy(web.limiter, { name: 'api_address', limit: api, key: (req) => addressKey(req.ip) }));
 
+  const openApi = createOpenApi(registry);
+
+  /** `/api/openapi.json` needs no token (decisions 13). */
+  function answerOpenApi(req: Request, res: Response): void {
+    if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowedError('GET, HEAD');
+    const body = JSON.stringify(openApi(req.ctx.environment));
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300', ETag: etagOf(body, null) };
+    send(res, unlessKnown(req, { status: 200, headers, body }));
+  }
+
   async function answer(req: Request, res: Response): Promise<void> {
     const { path, raw } = addressOf(req);
+    if (path === '/openapi.json') return answerOpenApi(req, res);
     const route = findRoute(registry, path);
     if (!route) throw notFound('There is nothing at this address.');
     const methods = methodsOf(route);

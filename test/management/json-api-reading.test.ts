@@ -1,6 +1,7 @@
 // The rules of JSON:API 1.1 about negotiation, documents and fetching, each by its number in the checklist that the project keeps.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
+import { publishedDocument } from '../support/openapi.js';
 import type { TestService } from '../support/service.js';
 
 const jsonApi = 'application/vnd.api+json';
@@ -96,7 +97,7 @@ test('JSON:API 1.2.14 to 1.2.16: top-level members and links', async () => {
   const answer = await api.get('/users?page[size]=2&sort=email');
   expect(Object.keys(answer.body).sort()).toEqual(['data', 'jsonapi', 'links', 'meta']);
   expect(answer.body['jsonapi']).toEqual({ version: '1.1' });
-  expect(answer.body['links'].self).toBe(`${service.url}/api/users?page[size]=2&sort=email`);
+  expect(answer.body['links'].self).toBe(`${service.url}/api/users?page%5Bsize%5D=2&sort=email`);
   expect(answer.body['links'].describedby).toBe(`${service.url}/api/openapi.json`);
   expect(Object.keys((await api.get('/users/unknown')).body).sort()).toEqual(['errors', 'jsonapi']);
 });
@@ -354,4 +355,8 @@ test('conditional reading: the same answer again is 304, a changed one is not', 
   expect((await api.get(`/roles/${role['id']}?fields[role]=name`, { 'if-none-match': etag })).status).toBe(200);
   await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'], attributes: { description: 'Sells.' } } });
   expect((await api.get(`/roles/${role['id']}`, { 'if-none-match': etag })).status).toBe(200);
+});
+
+test('every exchange of this file is as the OpenAPI document says', async () => {
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
 });

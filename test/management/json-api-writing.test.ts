@@ -1,6 +1,7 @@
 // The rules of JSON:API 1.1 about creating, updating, deleting and errors, each by its number in the checklist that the project keeps.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
+import { publishedDocument } from '../support/openapi.js';
 import type { TestService } from '../support/service.js';
 
 let service: TestService;
@@ -343,4 +344,8 @@ test('parallel creations of one name: one 201, the rest 409 (security 183)', asy
   const { name, description } = (await api.get(`/roles/${role['id']}`)).body['data'].attributes;
   expect(name.slice(2)).toBe(description.slice(2));
   expect((await api.get(`/roles/${role['id']}`)).body['data'].meta.version).toBe(5);
+});
+
+test('every exchange of this file is as the OpenAPI document says', async () => {
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
 });

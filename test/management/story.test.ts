@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { link, links, manage, secondEnvironment, startManagedService, type Api } from '../support/management.js';
 import { claimsOf, tokenRequest } from '../support/oauth.js';
+import { publishedDocument } from '../support/openapi.js';
 import type { TestService } from '../support/service.js';
 
 let service: TestService;
@@ -110,4 +111,8 @@ test('a new environment comes with its management client, and sees nothing of th
   expect(
     (await other.post('/environments', { data: { type: 'environment', attributes: { name: 'X', slug: 'x', kind: 'staging' } } })).status,
   ).toBe(403);
+});
+
+test('every exchange of this file is as the OpenAPI document says', async () => {
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
 });

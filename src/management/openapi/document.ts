@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from 'zod-openapi';
+import { catalogue, eventTypes, type EventType } from '../../core/events/catalogue.js';
+import { managementPermissions } from '../../core/management-permissions.js';
+import type { Environment } from '../../core/environments.js';
+import type { Registry } from '../resource.js';
+import { exampleOf } from './example.js';
+import { pathsOf } from './operations.js';
+
+/** The document as plain JSON. */
+export type OpenApiDocument = ReturnType<typeof createDocument>;
+
+const description = `Administers an environment: users, roles, permissions, clients, API resources, connections, sessions, webhooks, keys and domains.
+
+Requests and answers are JSON:API 1.1 documents (\`application/vnd.api+json\`, without charset). Send a Bearer token whose audience is this API; each operation names the permission it needs. 100 requests a minute for each token.`;
+
+/** An example of an event's payload. */
+export function examplePayload(type: EventType): Record<string, unknown> {
+  const data = exampleOf(z.toJSONSchema(catalogue[type].data) as Record<string, unknown>);
+  const id = '0192f0c1-7a3b-7c4d-8e5f-0123456789ab';
+  return { event: type, event_id: id, timestamp: '2026-01-31T12:00:00.000Z', environment_id: id, data };
+}
+
+const deliveryHeaders = z.object({
+  'X-Service-Signature': z.string().meta({ description: '`sha256=` and the HMAC-SHA256 of the raw body with the signing secret, in hex.' }),
+  'X-Service-Event': z.string().meta({ description: 'The event type.' }),
+  'webhook-id': z.string().meta({ description: 'The event_id (Standard Webhooks).' }),
+  'webhook-timestamp': z.string().meta({ description: 'Unix time of the attempt (Standard Webhooks).' }),
+  'webhook-signature': z.string().meta({ description: '`v1,` and a signature of id, timestamp and body (Standard Webhooks).' }),
+});
+
+function webhookItem(type: EventType): ZodOpenApiPathItemObject {
+  const payload = z.object({
+    event: z.literal(type),
+    event_id: z.uuid(),
+    timestamp: z.iso.datetime(),
+    environment_id: z.uuid(),
+    data: catalogue[type].data.meta({ id: `${type.replace('.', '_')}_data` }),
+  });
+  return {
+    post: {
+      operationId: `on_${type.replace('.', '_')}`,
+      tags: ['events'],
+      summary: catalogue[type].description,
+      security: [],
+      requestParams: { header: deliveryHeaders },
+      requestBody: { required: true, content: { 'application/json': { schema: payload, example: examplePayload(type) } } },
+      responses: {
+        '2XX': { description: 'Received. Anything else, or no answer within 10 s, counts as failed and is tried again up to 5 times.' },
+        '410': { description: 'Nobody listens here any more: the webhook is disabled.' },
+      },
+    },
+  };
+}
+
+function build(registry: Registry, environment: Pick<Environment, 'base_url' | 'issuer'>): OpenApiDocument {
+  const scopes = Object.fromEntries(managementPermissions.map((permission) => [permission, permission]));
+  const object: ZodOpenApiObject = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Management API',
+      version: '1.0.0',
+      description,
+      license: { name: 'All rights reserved', identifier: 'LicenseRef-Proprietary' },
+    },
+    servers: [{ url: environment.base_url, description: 'This environment' }],
+    tags: [
+      ...[...registry.byPath.values()].map((resource) => ({ name: resource.path, description: resource.description })),
+      { name: 'events', description: 'What the service sends to webhooks.' },
+    ],
+    paths: pathsOf(registry),
+    webhooks: Object.fromEntries(eventTypes.map((type) => [type, webhookItem(type)])),
+    components: {
+      securitySchemes: {
+        oauth2: {
+          type: 'oauth2',
+          description: `An access token for the resource ${environment.base_url}/api.`,
+          flows: { clientCredentials: { tokenUrl: `${environment.issuer}/oauth/token`, scopes } },
+        },
+      },
+    },
+  };
+  return createDocument(object);
+}
+
+const kept = 50;
+
+/** The OpenAPI 3.1 document of an environment, made once for each address; the oldest go beyond fifty. */
+export function createOpenApi(registry: Registry): (environment: Pick<Environment, 'base_url' | 'issuer'>) => OpenApiDocument {
+  const made = new Map<string, OpenApiDocument>();
+  return (environment) => {
+    const name = `${environment.base_url} ${environment.issuer}`;
+    let document = made.get(name);
+    if (!document) {
+      document = build(registry, environment);
+      made.set(name, document);
+      if (made.size > kept) made.delete(made.keys().next().value as string);
+    }
+    return document;
+  };
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import { jsonApi } from '../media-type.js';
+import { errorDocument } from './schemas.js';
+
+const texts: Record<number, string> = {
+  400: 'The query or the document is malformed.',
+  401: 'The access token is missing, expired or revoked, or meant for something else.',
+  403: 'The permission is missing (`meta.required` names it), or this can not be changed by anybody.',
+  404: 'There is no such resource in this environment.',
+  406: 'None of the media types in Accept can be answered.',
+  409: 'The resource is in a state that does not allow it, a name is taken, or type or id are not those of the URL.',
+  412: 'The resource changed since the version in If-Match.',
+  413: 'The body is too large.',
+  415: 'The body must be of the JSON:API media type without foreign parameters.',
+  422: 'Values are invalid; there is one error for each.',
+  429: 'More than 100 requests in a minute with this token. Retry-After says when to go on.',
+  500: 'Something went wrong; the log has the cause under the request id.',
+  503: 'The service can not do it right now; try again.',
+};
+
+const challenge = { 'WWW-Authenticate': z.string().optional().meta({ description: 'The challenge of RFC 6750.' }) };
+const retry = { 'Retry-After': z.string().meta({ description: 'Whole seconds.' }) };
+
+const headersOf = (status: number) => (status === 401 || status === 403 ? challenge : status === 429 || status === 503 ? retry : null);
+
+const shared = Object.fromEntries(
+  Object.entries(texts).map(([status, description]): [string, ZodOpenApiResponseObject] => {
+    const headers = headersOf(Number(status));
+    return [
+      status,
+      {
+        id: `error_${status}`,
+        description,
+        content: { [jsonApi]: { schema: errorDocument } },
+        ...(headers ? { headers: z.object(headers) } : {}),
+      },
+    ];
+  }),
+);
+
+/** The shared error answers of an operation. */
+export function errorResponses(...statuses: number[]): Record<`${1 | 2 | 3 | 4 | 5}${string}`, ZodOpenApiResponseObject> {
+  const all = [...new Set([...statuses, 401, 403, 406, 429, 500, 503])].sort();
+  return Object.fromEntries(all.map((status) => [String(status), shared[String(status)]])) as Record<
+    `4${string}`,
+    ZodOpenApiResponseObject
+  >;
+}
+
+const etag = { ETag: z.string().optional().meta({ description: 'For If-None-Match and If-Match.' }) };
+
+/** An answer with a document. */
+export function documentResponse(
+  description: string,
+  schema: z.ZodObject,
+  headers: Record<string, z.ZodType> = {},
+): ZodOpenApiResponseObject {
+  return { description, content: { [jsonApi]: { schema } }, headers: z.object({ ...etag, ...headers }) };
+}
+
+/** 304: what the caller has is still right. */
+export const notModified: ZodOpenApiResponseObject = { description: 'What the caller has is still right.' };
+
+/** 204. */
+export const noContentResponse: ZodOpenApiResponseObject = { description: 'Done; there is nothing to show.' };
+
+/** The `Location` of something created. */
+export const location = { Location: z.string().meta({ description: 'Where the new resource is.' }) };

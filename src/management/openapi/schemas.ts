@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { Registry, Relationship, Resource } from '../resource.js';
+import { targetOf } from '../resource.js';
+
+const address = z.string().meta({ format: 'uri-reference' });
+const jsonapi = z.looseObject({ version: z.literal('1.1') });
+const documentLinks = z.looseObject({ self: address.optional(), describedby: address.optional() });
+const pageLinks = z.looseObject({
+  self: address,
+  first: address,
+  prev: address.nullable(),
+  next: address.nullable(),
+  describedby: address,
+});
+
+/** `{type, id}` of one type. */
+const identifierOf = (type: string) => z.looseObject({ type: z.literal(type), id: z.string() });
+
+/** Any included record. */
+const included = z.array(z.looseObject({ type: z.string(), id: z.string() })).optional();
+
+/** The error document (JSON:API 1.1, "Errors"). */
+export const errorDocument = z
+  .looseObject({
+    jsonapi,
+    errors: z
+      .array(
+        z.looseObject({
+          id: z.string().meta({ description: 'The request id.' }),
+          status: z.string(),
+          code: z.string().meta({ description: 'Stable; what programs look at.' }),
+          title: z.string(),
+          detail: z.string(),
+          source: z
+            .looseObject({ pointer: z.string().optional(), parameter: z.string().optional(), header: z.string().optional() })
+            .optional(),
+          meta: z.looseObject({}).optional(),
+        }),
+      )
+      .min(1),
+  })
+  .meta({ id: 'error_document', description: 'What a refusal looks like.' });
+
+const linkageOf = (registry: Registry, relationship: Relationship) => {
+  const one = identifierOf(targetOf(registry, relationship).type);
+  return relationship.kind === 'one' ? one.nullable() : z.array(one);
+};
+
+/** The schemas of one resource; made once, so that components are shared. */
+export type ResourceSchemas = {
+  readonly object: z.ZodObject;
+  readonly one: z.ZodObject;
+  readonly nullable: z.ZodObject;
+  readonly list: z.ZodObject;
+  readonly create: z.ZodObject | null;
+  readonly update: z.ZodObject | null;
+  /** The answer that also shows what no later one does. */
+  withOnce(id: string, extra: z.ZodObject | undefined, meta: z.ZodObject | undefined): z.ZodObject;
+};
+
+/** A relationship as a request names it. */
+function writtenRelationships(registry: Registry, resource: Resource, creating: boolean): { shape: z.ZodObject; required: boolean } | null {
+  const shape: Record<string, z.ZodType> = {};
+  let required = false;
+  for (const [name, relationship] of Object.entries(resource.relationships)) {
+    const settable = relationship.kind === 'many' ? relationship.write === true : creating && relationship.create !== undefined;
+    if (!settable) continue;
+    const needed = relationship.kind === 'one' && relationship.create === 'required';
+    const data = z.object({ data: linkageOf(registry, relationship) }).meta({ description: relationship.description });
+    shape[name] = needed ? data : data.optional();
+    required ||= needed;
+  }
+  return Object.keys(shape).length === 0 ? null : { shape: z.object(shape), required };
+}
+
+function requestDocument(registry: Registry, resource: Resource, attributes: z.ZodObject, creating: boolean): z.ZodObject {
+  const related = writtenRelationships(registry, resource, creating);
+  const attributesNeeded =
+    creating && Object.values(attributes.shape).some((schema) => !(schema as z.ZodType).safeParse(undefined).success);
+  const named = attributes.meta({ id: `${resource.type}_${creating ? 'create' : 'update'}_attributes` });
+  return z
+    .object({
+      data: z.object({
+        type: z.literal(resource.type),
+        ...(creating ? {} : { id: z.string() }),
+        attributes: attributesNeeded ? named : named.optional(),
+        ...(related ? { relationships: related.required ? related.shape : related.shape.optional() } : {}),
+      }),
+    })
+    .meta({ id: `${resource.type}_${creating ? 'create' : 'update'}` });
+}
+
+/** The schemas of a resource, derived from its definition. */
+export function schemasOf(registry: Registry, resource: Resource): ResourceSchemas {
+  const { type } = resource;
+  const relationships = Object.fromEntries(
+    Object.entries(resource.relationships).map(([name, relationship]) => [
+      name,
+      z
+        .looseObject({
+          links: z.looseObject({ self: address, related: address }).optional(),
+          data: linkageOf(registry, relationship).optional(),
+        })
+        .meta({ description: relationship.description })
+        .optional(),
+    ]),
+  );
+  const objectWith = (attributes: z.ZodRawShape) =>
+    z.looseObject({
+      type: z.literal(type),
+      id: z.string(),
+      attributes: z.looseObject(attributes),
+      ...(Object.keys(relationships).length > 0 ? { relationships: z.looseObject(relationships).optional() } : {}),
+      links: z.looseObject({ self: address }).optional(),
+      meta: z.looseObject({ version: z.int() }),
+    });
+  // Sparse fieldsets leave attributes out.
+  const shown = resource.attributes.partial().shape;
+  const object = objectWith(shown).meta({ id: type, description: resource.description });
+  const envelope = { jsonapi, links: documentLinks, included };
+  const named = (suffix: string, shape: z.ZodRawShape) => z.looseObject(shape).meta({ id: `${type}_${suffix}` });
+  return {
+    object,
+    one: named('document', { ...envelope, data: object }),
+    nullable: z.looseObject({ ...envelope, data: object.nullable() }),
+    list: named('list', {
+      jsonapi,
+      links: pageLinks,
+      data: z.array(object),
+      included,
+      meta: z.looseObject({ page: z.looseObject({ size: z.int() }) }),
+    }),
+    create: resource.create ? requestDocument(registry, resource, resource.create.schema, true) : null,
+    update: resource.update ? requestDocument(registry, resource, resource.update.schema, false) : null,
+    withOnce(id, extra, meta) {
+      const data = extra ? objectWith({ ...shown, ...extra.partial().shape }) : object;
+      return z.looseObject({ ...envelope, data, ...(meta ? { meta } : {}) }).meta({ id });
+    },
+  };
+}
+
+/** Linkage of a relationship URL. */
+export function linkageDocument(registry: Registry, relationship: Relationship): z.ZodObject {
+  return z.looseObject({ jsonapi, links: documentLinks, data: linkageOf(registry, relationship) });
+}
+
+/** What a relationship URL takes. */
+export function linkageRequest(registry: Registry, relationship: Relationship): z.ZodObject {
+  return z.object({ data: linkageOf(registry, relationship) });
+}
