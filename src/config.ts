@@ -120,6 +120,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   if (present['DATABASE_URL'] !== undefined && present['SECRET_KEY'] === undefined) {
     problems.push('SECRET_KEY is required with DATABASE_URL; make one with: openssl rand -base64 32');
   }
+  if (present['RATE_LIMIT_STORE'] === 'memory' && parsed.success && parsed.data.WEB_CONCURRENCY > 1) {
+    problems.push('RATE_LIMIT_STORE=memory counts in one process; with WEB_CONCURRENCY above 1 use postgres or redis');
+  }
   if (present['RATE_LIMIT_STORE'] === 'redis' && present['REDIS_URL'] === undefined)
     problems.push('REDIS_URL is required with RATE_LIMIT_STORE=redis');
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);

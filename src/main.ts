@@ -1,6 +1,9 @@
 import { run } from './run.js';
+import { isWorker, startPrimary, startWorker } from './cluster.js';
 import { startAll } from './runtime.js';
 
 run(async (config, logger, stops) => {
-  await startAll(config, logger, stops);
+  if (isWorker) await startWorker(config, logger, stops);
+  else if (config.webConcurrency > 1) await startPrimary(config, logger, stops);
+  else await startAll(config, logger, stops);
 });

@@ -1,6 +1,7 @@
 import { rm, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.js';
+import type { Deps } from './core/context.js';
 import { defaultContext } from './core/bootstrap.js';
 import { needsSetup, setupUrl } from './core/setup.js';
 import { startEmbeddedPostgres } from './db/embedded-postgres.js';
@@ -71,10 +72,16 @@ export async function startAll(config: Config, logger: Logger, stops: Stops): Pr
   await prepareDatabase(deps, database.directUrl);
   const service = await startService(deps, database.directUrl);
   stops.add(() => service.stop());
+  await announce(deps, service.port);
+  return service;
+}
+
+/** Says where the service is, and how its first administrator comes to be while there is none. */
+export async function announce(deps: Deps, port: number): Promise<void> {
+  const { config, logger } = deps;
   const ctx = await defaultContext(deps);
   if (await needsSetup(ctx)) logger.warn(`there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`);
-  logger.info({ base_url: config.baseUrl, port: service.port }, `ready at ${config.baseUrl}`);
-  return service;
+  logger.info({ base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
 }
 
 /** Calls `stop` at the first signal; a second one more than a second later (Ctrl-C under npm arrives twice) ends at once. */

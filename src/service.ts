@@ -9,7 +9,7 @@ import type { Deps } from './core/context.js';
 import { startJanitor } from './core/janitor.js';
 import { createPasswordHasher } from './core/passwords.js';
 import { startSigningKeyRotation } from './core/signing-key-rotation.js';
-import { createKnex } from './db/knex.js';
+import { createKnex, poolState } from './db/knex.js';
 import { migrate } from './db/migrate.js';
 import { listen } from './db/notifications.js';
 import type { Lifecycle } from './http/health.js';
@@ -37,13 +37,15 @@ const drainMs = 10_000;
 /** Everything that requests need, built once. Tests hand in `overrides` for what lies at `platform/`. */
 export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Partial<Deps> = {}): Deps {
   const clock = overrides.clock ?? systemClock;
-  const metrics = createMetrics();
+  const metrics = overrides.metrics ?? createMetrics();
+  const knex = createKnex({ url: storage.url, poolMax: config.databasePoolMax, logger });
+  metrics.watchPool(() => poolState(knex));
   return {
     config,
     logger,
     clock,
     metrics,
-    knex: createKnex({ url: storage.url, poolMax: config.databasePoolMax, logger }),
+    knex,
     mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
     fetch: createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork }),
     txtLookup: createTxtLookup(),

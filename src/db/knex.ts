@@ -90,3 +90,9 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   dialect.driver = { ...pg, Client: DeadlineClient };
   return knex;
 }
+
+/** How much of the pool is taken, and how many wait for a part of it. */
+export function poolState(knex: Knex): { used: number; waiting: number; max: number } {
+  const { pool } = knex.client as { pool?: { max: number; numUsed(): number; numPendingAcquires(): number } };
+  return { used: pool?.numUsed() ?? 0, waiting: pool?.numPendingAcquires() ?? 0, max: pool?.max ?? 0 };
+}

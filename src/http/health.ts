@@ -40,8 +40,6 @@ export function metrics(deps: Deps) {
       res.status(401).set('WWW-Authenticate', 'Bearer realm="metrics"').json({ error: 'invalid_token' });
       return;
     }
-    const pool = (deps.knex.client as { pool?: { numUsed(): number } }).pool;
-    if (pool) deps.metrics.poolInUse.set(pool.numUsed());
-    res.set('Content-Type', deps.metrics.registry.contentType).send(await deps.metrics.registry.metrics());
+    res.set('Content-Type', deps.metrics.registry.contentType).send(await deps.metrics.render());
   };
 }

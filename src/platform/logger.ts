@@ -33,8 +33,11 @@ function censored(record: Record<string, unknown>, depth = 0): Record<string, un
   return copy ?? record;
 }
 
-/** Lines are written together, this many bytes or milliseconds after the first of them at the latest. */
-const batch = { minLength: 8192, periodicFlush: 100 };
+/**
+ * Lines are written together, at the latest after so many milliseconds. No write is longer than 4096 bytes (PIPE_BUF): up to there POSIX
+ * keeps writes to a pipe whole, so that the lines of several workers don't run into each other.
+ */
+const batch = { minLength: 3072, maxWrite: 4096, periodicFlush: 100 };
 
 /** The log of one process: JSON lines, or readable ones on a terminal. */
 export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat'>): Logger {

@@ -3,13 +3,23 @@ import { createDurations, createTally } from './tallies.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Connections of a pool: taken, asked for in vain so far, allowed. */
+export type PoolState = { readonly used: number; readonly waiting: number; readonly max: number };
+
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  let pool: (() => PoolState) | null = null;
   return {
     registry,
+    /** What Prometheus reads. */
+    render: () => registry.metrics(),
+    /** Whose connections the pool gauges show. */
+    watchPool(state: () => PoolState): void {
+      pool = state;
+    },
     requestSeconds: createDurations(registry, {
       name: 'http_request_duration_seconds',
       help: 'Duration of HTTP requests by route and status class.',
@@ -52,7 +62,30 @@ export function createMetrics() {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
       registers,
     }),
-    poolInUse: new Gauge({ name: 'database_connections_in_use', help: 'Connections of the pool that are taken.', registers }),
+    poolInUse: new Gauge({
+      name: 'database_connections_in_use',
+      help: 'Connections of the pool that are taken.',
+      registers,
+      collect() {
+        this.set(pool?.().used ?? 0);
+      },
+    }),
+    poolWaiting: new Gauge({
+      name: 'database_connections_awaited',
+      help: 'Requests that wait for a connection of the pool.',
+      registers,
+      collect() {
+        this.set(pool?.().waiting ?? 0);
+      },
+    }),
+    poolMax: new Gauge({
+      name: 'database_connections_max',
+      help: 'Connections that the pool may open (DATABASE_POOL_MAX).',
+      registers,
+      collect() {
+        this.set(pool?.().max ?? 0);
+      },
+    }),
   };
 }
 
