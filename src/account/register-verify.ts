@@ -28,7 +28,7 @@ export function renderVerify(
   web: Web,
   req: Request,
   res: Response,
-  state: { registration: PasscodeRow; return_to: string | null; refusal?: StepRefusal; notice?: Notice | null },
+  state: { registration: PasscodeRow; return_to: string | null; code?: string; refusal?: StepRefusal; notice?: Notice | null },
 ): void {
   const { registration, refusal } = state;
   web.renderPage(
@@ -40,6 +40,7 @@ export function renderVerify(
       email: registration.email,
       expires_at: registration.expires_at.toISOString(),
       return_to: state.return_to ?? '',
+      values: { code: state.code },
       errors: refusal && pageErrors(req, refusal),
       notice: state.notice,
     },
@@ -83,6 +84,6 @@ export function verify(web: Web) {
     const refusal = missing ?? codeRefusal(verdict as Exclude<typeof verdict, null>);
     const registration = wantsJson(req) ? null : await findRegistration(req.ctx, registration_id);
     if (!registration || registration.consumed_at) throw refusalError(refusal);
-    renderVerify(web, req, res, { registration, return_to, refusal });
+    renderVerify(web, req, res, { registration, return_to, code, refusal });
   };
 }

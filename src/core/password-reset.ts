@@ -39,7 +39,8 @@ async function openReset(ctx: Context, { address, user, initiated_by, origin }: 
       initiated_by,
       link_digest: linkDigest(tx, user ? token : randomToken('')),
     });
-    const query = new URLSearchParams({ reset_id: passcode.id, code: token });
+    // The token may end in a dash, which mail programs leave out of a link: it doesn't come last.
+    const query = new URLSearchParams({ code: token, reset_id: passcode.id });
     await queueMail(tx, {
       template: 'password-reset-code',
       to: user?.email ?? address.email,

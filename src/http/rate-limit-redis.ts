@@ -1,4 +1,5 @@
 import { createClient, defineScript } from 'redis';
+import { UnavailableError } from '../errors.js';
 import type { RateLimitDemand as Demand, RateLimitGrant as Grant } from '../db/tables/rate_limits.js';
 import type { RateLimitStore } from './rate-limit-stores.js';
 
@@ -60,6 +61,8 @@ return { granted, math.max(0, limit - used), retry, reset, leased_at }
 
 /** How long a connection, or an answer, is waited for before the request is refused with 503. */
 const timeoutMs = 3000;
+/** What those who are refused are told to wait, in seconds. */
+const retryAfterSeconds = 5;
 
 /**
  * Counts in Redis (`RATE_LIMIT_STORE=redis`). The connection is made in the background and made again when it is lost; while
@@ -93,7 +96,10 @@ export function createRedisStore({ url, onError }: { readonly url: string; reado
         await Promise.race([first, new Promise((resolve) => setTimeout(resolve, timeoutMs).unref())]);
         first = null;
       }
-      const [granted = 0, remaining = 0, retry_ms = 0, reset_ms = 0, leased_at = 0] = await client.take(key, demand);
+      const reply = await client.take(key, demand).catch((error: unknown) => {
+        throw new UnavailableError(retryAfterSeconds, error);
+      });
+      const [granted = 0, remaining = 0, retry_ms = 0, reset_ms = 0, leased_at = 0] = reply;
       return { granted, remaining, retry_ms, reset_ms, leased_at };
     },
     now: () => performance.now(),

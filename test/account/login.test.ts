@@ -1,0 +1,145 @@
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createPasswordHasher } from '../../src/core/passwords.js';
+import { findUser, type UserRow } from '../../src/db/tables/users.js';
+import { Browser, csrfOf } from '../support/browser.js';
+import { addUser, password } from '../support/data.js';
+import { jsonFrom } from '../support/from-address.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service?.stop());
+
+const newUser = async (row: Partial<UserRow> = {}) => addUser(await service.context(), row);
+const login = (email: string, secret: string) => new Browser(service.url).postJson('/login', { email, password: secret });
+
+test('security 1.10.112: unknown, wrong, suspended and passwordless look alike', async () => {
+  const [known, suspended, passwordless] = [await newUser(), await newUser({ status: 'blocked' }), await newUser({ password_hash: null })];
+  const bodies: string[] = [];
+  const headers: string[] = [];
+  for (const email of [known.email, suspended.email, passwordless.email, 'nobody-here@example.com']) {
+    const answer = await login(email, 'not the password');
+    expect(answer.status).toBe(401);
+    bodies.push((await answer.text()).replace(/"request_id":"[^"]+"/, ''));
+    headers.push([...answer.headers.keys()].join());
+  }
+  expect(new Set(bodies).size).toBe(1);
+  expect(new Set(headers).size).toBe(1);
+  const right = await login(suspended.email, password);
+  expect([right.status, ((await right.json()) as { error: string }).error]).toEqual([403, 'account_blocked']);
+});
+
+test('security 1.10.114: guesses from fifty addresses and spellings count at one account', async () => {
+  const user = await newUser({ email: 'many.guesses@example.com' });
+  const spellings = ['many.guesses@example.com', 'MANY.GUESSES@EXAMPLE.COM', ' Many.Guesses@example.com', 'many.guesses@Example.Com '];
+  for (let i = 0; i < 50; i++) {
+    const answer = await jsonFrom(`127.0.1.${i + 1}`, `${service.url}/login`, { email: spellings[i % 4], password: `guess ${i}` });
+    expect(answer.status).toBe(401);
+  }
+  expect((await findUser((await service.context()).scope, user.id))?.locked_until).not.toBeNull();
+  expect((await login(user.email, password)).status).toBe(401);
+});
+
+test('security 1.10.114: parallel wrong passwords are all counted', async () => {
+  const user = await newUser();
+  await Promise.all(Array.from({ length: 10 }, () => login(user.email, 'wrong')));
+  expect((await login(user.email, password)).status).toBe(401);
+});
+
+test('security 1.10.117: a password of a megabyte is refused unread', async () => {
+  const user = await newUser();
+  const started = performance.now();
+  expect((await login(user.email, 'x'.repeat(1_000_000))).status).toBe(413);
+  expect((await login(user.email, 'x'.repeat(10_000))).status).toBe(400);
+  expect(performance.now() - started).toBeLessThan(1_000);
+});
+
+test('security 1.10.117: of a burst of sign-ins some are checked, the rest are told to come back; nobody waits for all of them', async () => {
+  const crowded = await startTestService({}, { overrides: { passwords: createPasswordHasher({ concurrency: 1, queueMax: 5 }) } });
+  try {
+    const attempt = (index: number) =>
+      new Browser(crowded.url).postJson('/login', { email: `burst-${index}@example.com`, password: 'wrong' });
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => attempt(index)));
+    const checked = answers.filter((answer) => answer.status === 401);
+    const refused = answers.filter((answer) => answer.status === 503);
+    expect(checked.length + refused.length).toBe(60);
+    expect([checked.length > 0, refused.length > 0]).toEqual([true, true]);
+    for (const answer of refused) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  } finally {
+    await crowded.stop();
+  }
+});
+
+test('security 1.10.118: a password is taken as typed, to its last character', async () => {
+  const ctx = await service.context();
+  const long = `${'pass phrase '.repeat(10)}🔑 ünï`;
+  const [one, other] = [`${'k'.repeat(36)}${'7'.repeat(36)} one`, `${'k'.repeat(36)}${'7'.repeat(36)} two`];
+  const user = await newUser({ password_hash: await ctx.passwords.hash(long) });
+  expect((await login(user.email, long)).status).toBe(200);
+  expect((await login(user.email, long.trimEnd().slice(0, -1))).status).toBe(401);
+  const twin = await newUser({ password_hash: await ctx.passwords.hash(one) });
+  expect([(await login(twin.email, one)).status, (await login(twin.email, other)).status]).toEqual([200, 401]);
+});
+
+test('security 1.10.120: a sign-in from another site, or with another browser’s token, gives no session', async () => {
+  const user = await newUser();
+  const [browser, stranger] = [new Browser(service.url), new Browser(service.url)];
+  const foreign = csrfOf(await (await stranger.get('/login')).text());
+  await browser.get('/login');
+  const fields = { email: user.email, password };
+  const attempts = [
+    await browser.post('/login', fields),
+    await browser.post('/login', { ...fields, _csrf: foreign }),
+    await browser.post('/login', fields, { origin: 'https://evil.example' }),
+    await browser.postJson('/login', fields, { origin: 'https://evil.example' }),
+    await browser.postJson('/login', fields, { 'sec-fetch-site': 'cross-site' }),
+  ];
+  for (const attempt of attempts) {
+    expect(attempt.status).toBe(403);
+    expect(attempt.headers.getSetCookie().filter((cookie) => cookie.startsWith('session='))).toEqual([]);
+  }
+});
+
+test('security 1.10.121: a cookie that was set before the sign-in is worth nothing after it', async () => {
+  const user = await newUser();
+  const browser = new Browser(service.url);
+  const planted = 'A'.repeat(43);
+  browser.cookies.set('session', planted);
+  expect((await browser.login(user.email, password)).status).toBe(303);
+  const first = browser.cookies.get('session');
+  expect(first).not.toBe(planted);
+  await browser.postJson('/login', { email: user.email, password });
+  expect(browser.cookies.get('session')).not.toBe(first);
+  for (const stale of [planted, first]) {
+    const answer = await fetch(`${service.url}/account`, { headers: { accept: 'application/json', cookie: `session=${stale}` } });
+    expect(answer.status).toBe(401);
+  }
+});
+
+test('security 1.10.123: fields in the address are never tried and not logged', async () => {
+  const user = await newUser();
+  const answer = await fetch(`${service.url}/login?email=${user.email}&password=${encodeURIComponent(password)}`, { redirect: 'manual' });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.getSetCookie().some((cookie) => cookie.startsWith('session='))).toBe(false);
+  const html = await answer.text();
+  expect(html).not.toContain(password);
+  expect((await findUser((await service.context()).scope, user.id))?.login_count).toBe(0);
+  expect(service.log.join('\n')).not.toContain(password);
+});
+
+test('a hash of other parameters is replaced at the next sign-in, and only by a right password', async () => {
+  const ctx = await service.context();
+  const bcrypt = createRequire(import.meta.url)('bcryptjs') as { hash(password: string, rounds: number): Promise<string> };
+  const password_hash = await bcrypt.hash(password, 4);
+  const user = await newUser({ password_hash });
+  const stored = async () => (await findUser(ctx.scope, user.id))?.password_hash;
+  expect((await login(user.email, 'not it')).status).toBe(401);
+  expect(await stored()).toBe(password_hash);
+  expect((await login(user.email, password)).status).toBe(200);
+  expect(await stored()).toMatch(/^\$argon2id\$/);
+  expect((await login(user.email, password)).status).toBe(200);
+});

@@ -1,0 +1,72 @@
+import { Agent, request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addUser } from '../support/data.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+// Medians of interleaved samples (reference: at least 200 a class, within 10 %: TIMING_SAMPLES=200 TIMING_TOLERANCE=0.1 on a quiet machine).
+const samples = Number(process.env['TIMING_SAMPLES'] ?? 24);
+const tolerance = Number(process.env['TIMING_TOLERANCE'] ?? 0.3);
+const rounds = 5;
+
+let service: TestService;
+let known: string;
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+beforeAll(async () => {
+  service = await startTestService();
+  known = (await addUser(await service.context())).email;
+});
+afterAll(async () => {
+  agent.destroy();
+  await service?.stop();
+});
+
+/** Milliseconds from sending to the whole answer, over one kept connection. */
+function timed(path: string, body: object): Promise<number> {
+  const text = JSON.stringify(body);
+  const { port } = new URL(service.url);
+  const headers = { host: `localhost:${port}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+  return new Promise((resolve, reject) => {
+    const started = performance.now();
+    const outgoing = request({ host: '127.0.0.1', port, path, method: 'POST', agent, headers }, (answer) => {
+      answer.resume();
+      answer.on('end', () => resolve(performance.now() - started));
+    });
+    outgoing.on('error', reject);
+    outgoing.end(text);
+  });
+}
+
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** Samples of both classes in turns, the first of each pair changing. */
+async function compare(path: string, fields: object): Promise<{ known: number; unknown: number }> {
+  const [ofKnown, ofUnknown]: [number[], number[]] = [[], []];
+  for (let index = 0; index < samples; index++) {
+    const unknown = `nobody-${index}@example.com`;
+    const pair: [string, number[]][] = [
+      [known, ofKnown],
+      [unknown, ofUnknown],
+    ];
+    for (const [email, times] of index % 2 === 0 ? pair : pair.toReversed()) times.push(await timed(path, { email, ...fields }));
+  }
+  return { known: median(ofKnown), unknown: median(ofUnknown) };
+}
+
+test.each([
+  ['/login', { password: 'not the password' }],
+  ['/register', {}],
+  ['/password/forgot', {}],
+])('%s takes as long for a known address as for an unknown one', { timeout: 120_000 }, async (path, fields) => {
+  await compare(path, fields);
+  const seen: { known: number; unknown: number; difference: number }[] = [];
+  // A difference that is there shows in every round; one of the machine's load does not.
+  while (seen.length < rounds) {
+    const medians = await compare(path, fields);
+    const difference = Math.abs(medians.known - medians.unknown) / Math.max(medians.known, medians.unknown);
+    seen.push({ ...medians, difference });
+    if (difference <= tolerance) break;
+  }
+  if (process.env['TIMING_SAMPLES']) console.log(path, seen);
+  expect(Math.min(...seen.map((round) => round.difference))).toBeLessThanOrEqual(tolerance);
+});
