@@ -1,0 +1,144 @@
+// Certified client libraries, unmodified, against the listening service: sign in, refresh, revoke, sign out.
+import { generateKeyPair, exportJWK } from 'jose';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { UserRow } from '../../src/db/tables/users.js';
+import { UserAgent } from '../support/conformance/user-agent.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const redirect_uri = 'https://app.example/cb';
+const post_logout_redirect_uri = 'https://app.example/bye';
+
+let service: TestService;
+let user: UserRow;
+let agent: UserAgent;
+
+beforeAll(async () => {
+  service = await startTestService();
+  await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
+  service.deps.cache.clear();
+  user = await addUser(await service.context());
+  agent = new UserAgent({ origin: service.url, rpOrigin: 'https://app.example', email: user.email, fetch });
+});
+afterAll(() => service?.stop());
+
+/** Where the person arrives at the application. */
+async function follow(address: URL): Promise<URL> {
+  const answer = await agent.visit(address);
+  if (answer.kind === 'page') throw new Error(`${answer.status} ${answer.html}`);
+  return answer.url;
+}
+
+const register = async (row: Parameters<typeof addClient>[1] = {}): Promise<TestClient> =>
+  addClient(await service.context(), { redirect_uris: [redirect_uri], post_logout_redirect_uris: [post_logout_redirect_uri], ...row });
+
+describe('openid-client', () => {
+  const insecure = { execute: [openid.allowInsecureRequests] };
+
+  /** Sign in, userinfo, refresh, introspection, revocation and logout with one configuration. */
+  async function wholeStory(config: openid.Configuration, parameters: Record<string, string> = {}): Promise<void> {
+    const verifier = openid.randomPKCECodeVerifier();
+    const [state, nonce] = [openid.randomState(), openid.randomNonce()];
+    const address = openid.buildAuthorizationUrl(config, {
+      redirect_uri,
+      scope: 'openid profile email offline_access',
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state,
+      nonce,
+      ...parameters,
+    });
+    const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
+    const tokens = await openid.authorizationCodeGrant(config, await follow(address), checks);
+    expect(tokens.claims()?.sub).toBe(user.id);
+    expect(await openid.fetchUserInfo(config, tokens.access_token, user.id)).toMatchObject({ email: user.email, name: 'Ada Lovelace' });
+    const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
+    expect(refreshed.claims()?.sub).toBe(user.id);
+    await openid.tokenRevocation(config, refreshed.refresh_token ?? '');
+    await expect(openid.fetchUserInfo(config, refreshed.access_token, user.id)).rejects.toThrow();
+    await expect(openid.refreshTokenGrant(config, refreshed.refresh_token ?? '')).rejects.toMatchObject({ error: 'invalid_grant' });
+    const logout = openid.buildEndSessionUrl(config, { post_logout_redirect_uri, id_token_hint: tokens.id_token ?? '', state: 'bye' });
+    expect((await follow(logout)).href).toBe(`${post_logout_redirect_uri}?state=bye`);
+  }
+
+  test.each(['client_secret_basic', 'client_secret_post'] as const)('%s', async (method) => {
+    const client = await register({ token_endpoint_auth_method: method });
+    const authentication =
+      method === 'client_secret_basic' ? openid.ClientSecretBasic(client.client_secret) : openid.ClientSecretPost(client.client_secret);
+    const config = await openid.discovery(new URL(service.url), client.id, {}, authentication, insecure);
+    await wholeStory(config, { prompt: 'consent' });
+  });
+
+  test('none: a public client', async () => {
+    const client = await register({ token_endpoint_auth_method: 'none', application_type: 'spa' });
+    await wholeStory(await openid.discovery(new URL(service.url), client.id, {}, openid.None(), insecure));
+  });
+
+  test.each(['RS256', 'ES256', 'PS256'])('private_key_jwt with %s, and a signed request object', async (alg) => {
+    const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg, use: 'sig' }] };
+    const client = await register({ token_endpoint_auth_method: 'private_key_jwt', secret_digest: null, jwks });
+    const key = { key: privateKey, kid: 'k1' };
+    const config = await openid.discovery(new URL(service.url), client.id, {}, openid.PrivateKeyJwt(key), insecure);
+    await wholeStory(config);
+    const verifier = openid.randomPKCECodeVerifier();
+    const code_challenge = await openid.calculatePKCECodeChallenge(verifier);
+    const parameters = { redirect_uri, scope: 'openid', state: 's', response_type: 'code', code_challenge, code_challenge_method: 'S256' };
+    const address = await openid.buildAuthorizationUrlWithJAR(config, parameters, key);
+    const tokens = await openid.authorizationCodeGrant(config, await follow(address), { pkceCodeVerifier: verifier, expectedState: 's' });
+    expect(tokens.claims()?.sub).toBe(user.id);
+  });
+
+  test('registers itself', async () => {
+    const metadata = {
+      redirect_uris: [redirect_uri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      post_logout_redirect_uris: [post_logout_redirect_uri],
+    };
+    await wholeStory(await openid.dynamicClientRegistration(new URL(service.url), metadata, undefined, insecure));
+  });
+
+  test('introspects', async () => {
+    const client = await register();
+    const config = await openid.discovery(
+      new URL(service.url),
+      client.id,
+      client.client_secret,
+      openid.ClientSecretBasic(client.client_secret),
+      insecure,
+    );
+    expect(await openid.tokenIntrospection(config, 'unknown')).toEqual({ active: false });
+  });
+});
+
+test('oauth4webapi: code with PKCE, userinfo, refresh, revocation, logout', async () => {
+  const insecure = { [oauth.allowInsecureRequests]: true };
+  const issuer = new URL(service.url);
+  const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
+  const registered = await register();
+  const client: oauth.Client = { client_id: registered.id };
+  const authentication = oauth.ClientSecretBasic(registered.client_secret);
+  const verifier = oauth.generateRandomCodeVerifier();
+  const [state, nonce] = [oauth.generateRandomState(), oauth.generateRandomNonce()];
+  const address = new URL(as.authorization_endpoint ?? '');
+  address.search = new URLSearchParams({
+    client_id: registered.id, redirect_uri, response_type: 'code', scope: 'openid email', state, nonce,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
+  }).toString(); // prettier-ignore
+  const parameters = oauth.validateAuthResponse(as, client, await follow(address), state);
+  const response = await oauth.authorizationCodeGrantRequest(as, client, authentication, parameters, redirect_uri, verifier, insecure);
+  const tokens = await oauth.processAuthorizationCodeResponse(as, client, response, { expectedNonce: nonce, requireIdToken: true });
+  const claims = oauth.getValidatedIdTokenClaims(tokens);
+  expect(claims?.sub).toBe(user.id);
+  const userinfo = await oauth.userInfoRequest(as, client, tokens.access_token, insecure);
+  expect(await oauth.processUserInfoResponse(as, client, user.id, userinfo)).toMatchObject({ email: user.email });
+  const refresh = await oauth.refreshTokenGrantRequest(as, client, authentication, tokens.refresh_token ?? '', insecure);
+  const refreshed = await oauth.processRefreshTokenResponse(as, client, refresh);
+  expect(refreshed.access_token).not.toBe(tokens.access_token);
+  await oauth.processRevocationResponse(await oauth.revocationRequest(as, client, authentication, refreshed.access_token, insecure));
+  const logout = new URL(as.end_session_endpoint ?? '');
+  logout.search = new URLSearchParams({ id_token_hint: tokens.id_token ?? '', post_logout_redirect_uri }).toString();
+  expect((await follow(logout)).href).toBe(post_logout_redirect_uri);
+});
