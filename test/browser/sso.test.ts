@@ -1,0 +1,184 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectionTestUrl } from '../../src/core/connections.js';
+import type { Context } from '../../src/core/context.js';
+import type { ConnectionRow } from '../../src/db/tables/connections.js';
+import { findUserByEmailKey } from '../../src/db/tables/users.js';
+import { ensureDemoData } from '../../src/demo-data.js';
+import { launchChromium } from '../support/chromium.js';
+import { addConnection } from '../support/connections.js';
+import { addUser, password } from '../support/data.js';
+import { freePort, startTestService, type TestService } from '../support/service.js';
+import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
+import { ScriptedUpstream } from '../support/upstream-scripted.js';
+
+let service: TestService;
+let ctx: Context;
+let app: ChildProcess;
+let appUrl: string;
+let chromium: Browser;
+let upstream: UpstreamOidc;
+let apple: ScriptedUpstream;
+let corp: ConnectionRow;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ctx = await service.context();
+  appUrl = `http://localhost:${await freePort()}`;
+  const { web } = await ensureDemoData(ctx, appUrl);
+  app = spawn(process.execPath, ['examples/web-app/server.js'], {
+    env: { PATH: process.env['PATH'], ISSUER: service.url, CLIENT_ID: web.client_id, CLIENT_SECRET: web.client_secret, APP_URL: appUrl },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(app.stdout as NodeJS.ReadableStream, 'data');
+  // The providers are another site than the service: cookies and policies apply as they would.
+  const account = { sub: 'ada', email: 'ada@corp.example', email_verified: true, given_name: 'Ada', family_name: 'Lovelace' };
+  upstream = await startUpstreamOidc({ callback: `${service.url}/auth/sso/callback`, account });
+  apple = await ScriptedUpstream.start();
+  corp = await addConnection(ctx, { issuer: upstream.issuer, domains: ['corp.example'] });
+  chromium = await launchChromium();
+});
+afterAll(async () => {
+  await chromium?.close();
+  app?.kill('SIGTERM');
+  await service?.stop();
+  await upstream?.close();
+  await apple?.close();
+});
+
+/** A page of a new visitor, and what its policies had to stop. */
+async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page; violations: string[] }> {
+  const context = await chromium.newContext(options);
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const violations: string[] = [];
+  page.on('console', (message) => {
+    if (/Content Security Policy/i.test(message.text())) violations.push(message.text());
+  });
+  return { page, violations };
+}
+
+/** Pictures for looking at: set SCREENSHOTS to a directory. */
+async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env['SCREENSHOTS'];
+  if (!directory) return;
+  mkdirSync(directory, { recursive: true });
+  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
+}
+
+test.each(['the first login', 'the second'])('%s: from the application through the provider and back, with tokens', async () => {
+  const { page, violations } = await visit();
+  await page.goto(appUrl);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.getByRole('link', { name: 'Continue with Example Corporation' }).click();
+  await page.getByRole('heading', { name: 'Upstream' }).waitFor();
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await Promise.race([
+    page.waitForURL(`${appUrl}/`),
+    page
+      .getByRole('button', { name: 'Allow' })
+      .click()
+      .then(() => page.waitForURL(`${appUrl}/`)),
+  ]);
+  await page.getByText('Signed in as').waitFor();
+  expect(await page.textContent('pre')).toContain('ada@corp.example');
+  expect(violations).toEqual([]);
+  expect((await findUserByEmailKey(ctx.scope, 'ada@corp.example'))?.first_name).toBe('Ada');
+  await page.context().close();
+});
+
+test.each([true, false])('an address of the company goes straight to it from the sign-in page (scripts: %s)', async (javaScriptEnabled) => {
+  const { page, violations } = await visit({ javaScriptEnabled });
+  await page.goto(`${service.url}/login`);
+  await page.getByLabel('Email').fill('somebody@corp.example');
+  await page.getByText('Leave it empty to sign in with your company account.').waitFor();
+  await picture(page, 'login-company');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('heading', { name: 'Upstream' }).waitFor();
+  expect(await page.textContent('#hint')).toBe('somebody@corp.example');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${service.url}/account`);
+  expect(violations).toEqual([]);
+  await page.context().close();
+});
+
+test("Apple's answer, posted by a page of another site, arrives with the browser's cookies", async () => {
+  apple.claims = { sub: '001', email: 'apple@privaterelay.example', email_verified: 'true' };
+  apple.answer = { user: JSON.stringify({ name: { firstName: 'Grace', lastName: 'Hopper' } }) };
+  await addConnection(ctx, { strategy: 'apple', display_name: 'Apple', issuer: apple.url });
+  const { page } = await visit();
+  await page.goto(`${service.url}/login`);
+  await page.getByRole('link', { name: 'Continue with Apple' }).click();
+  await page.waitForURL(`${service.url}/account`);
+  expect(await page.getByLabel('First name').inputValue()).toBe('Grace');
+  expect(page.url()).not.toContain('Grace');
+  await page.context().close();
+});
+
+test('connect and disconnect on the account page', async () => {
+  const user = await addUser(ctx, { email: 'local@elsewhere.example' });
+  upstream.account = { ...upstream.account, sub: 'local', email: 'local@corp.example' };
+  const { page, violations } = await visit();
+  await page.goto(`${service.url}/login`);
+  await page.getByLabel('Email').fill(user.email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Connect Example Corporation' }).click();
+  await page.getByRole('heading', { name: 'Upstream' }).waitFor();
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('The account has been connected').waitFor();
+  await picture(page, 'account-connected');
+  await page.getByRole('button', { name: 'Disconnect Example Corporation' }).click();
+  await page.getByText('The account has been disconnected').waitFor();
+  expect(violations).toEqual([]);
+  await page.context().close();
+});
+
+const forms = [
+  { name: 'desktop-light', viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
+  { name: 'desktop-dark', viewport: { width: 1280, height: 800 }, colorScheme: 'dark' },
+  { name: 'phone-light', viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  { name: 'phone-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+] as const;
+
+test.each(forms)(
+  'the pages on the way ($name): the password first, a refusal with a way back, the test of a connection',
+  async ({ name, ...options }) => {
+    const email = `ask-${name}@corp.example`;
+    const asking = await addConnection(ctx, { issuer: upstream.issuer, display_name: 'Asking Corporation', account_linking: 'ask' });
+    await addUser(ctx, { email });
+    upstream.account = { sub: name, email, email_verified: true, given_name: 'Ada', family_name: 'Lovelace' };
+    const { page, violations } = await visit(options);
+    await page.goto(`${service.url}/auth/sso/${asking.id}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('There is already an account for').waitFor();
+    await picture(page, `link-${name}`);
+    await page.getByLabel('Password', { exact: true }).fill('not the password');
+    await page.keyboard.press('Enter');
+    await page.getByText('This is not your current password.').first().waitFor();
+    await picture(page, `link-refused-${name}`);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${service.url}/account`);
+
+    await page.goto(connectionTestUrl(ctx, corp));
+    await page.getByRole('heading', { name: 'Test of Example Corporation' }).waitFor();
+    await picture(page, `test-${name}`);
+
+    upstream.account = { sub: `unverified ${name}`, email, email_verified: false };
+    const stranger = await visit(options);
+    await stranger.page.goto(`${service.url}/auth/sso/${asking.id}?return_to=${encodeURIComponent('/account?from=here')}`);
+    await stranger.page.getByRole('button', { name: 'Sign in' }).click();
+    await stranger.page.getByText('sso_email_unverified').waitFor();
+    await picture(stranger.page, `refused-${name}`);
+    await stranger.page.getByRole('link', { name: 'Back to sign-in' }).click();
+    await stranger.page.waitForURL(`${service.url}/login?return_to=%2Faccount%3Ffrom%3Dhere`);
+    expect([...violations, ...stranger.violations]).toEqual([]);
+    await page.context().close();
+    await stranger.page.context().close();
+  },
+);
