@@ -68,10 +68,10 @@ async function exchange(
   connection: Connection,
   answer: Record<string, string>,
 ): Promise<Answer> {
-  const opened = openProvider(req.ctx, connection, memory);
-  if (!opened) throw ssoRefusal('not_found');
-  const { provider, strategy, isOidc } = opened;
   try {
+    const opened = openProvider(req.ctx, connection, memory);
+    if (!opened) throw ssoRefusal('not_found');
+    const { provider, strategy, isOidc } = opened;
     const work = async (): Promise<Claims> => {
       const server = await strategy.server(provider);
       // RFC 9207 2.4: before anything of it is used, and before the code goes anywhere.

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { attributeAliases } from '../core/connection-strategies.js';
 import type { Connection } from '../core/connections.js';
 import type { PageError } from '../errors.js';
 import { basePage, type BasePage } from '../http/pages.js';
@@ -7,6 +8,7 @@ import type { Answer } from './callback.js';
 import { decide, type Decision } from './linking.js';
 import { strategyOfPage, type TestResultPage } from './page-models.js';
 import { mapClaims, type Profile } from './profile.js';
+import type { Claims } from './strategies/strategy.js';
 
 const maxClaimsLength = 20_000;
 
@@ -26,6 +28,16 @@ function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, '
     case 'refuse':
       return { tone: 'bad', verdict: 'This login would be refused.', code: decision.refusal.code, detail: decision.refusal.text };
   }
+}
+
+/** Always shown, because a login hangs on them or people look for them. */
+const essential = new Set(['sub', 'email', 'email_verified', 'first_name', 'last_name']);
+
+function mappingOf(connection: Connection, claims: Claims): TestResultPage['mapping'] {
+  const own = new Set(Object.keys(connection.claim_mapping).map((name) => attributeAliases[name] ?? name));
+  return mapClaims(connection, claims)
+    .filter(({ attribute, value }) => value !== undefined || essential.has(attribute) || own.has(attribute))
+    .map(({ attribute, claim, value }) => ({ attribute, claim, value: shown(value).slice(0, 500) }));
 }
 
 const shown = (value: unknown) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
@@ -48,7 +60,7 @@ async function answered(web: Web, req: Request, res: Response, { connection, cla
   const decision = await decide(req.ctx, connection, profile);
   render(web, req, res, connection, {
     ...verdictOf(decision, profile),
-    mapping: mapClaims(connection, claims).map(({ attribute, claim, value }) => ({ attribute, claim, value: shown(value).slice(0, 500) })),
+    mapping: mappingOf(connection, claims),
     claims: JSON.stringify(claims, null, 2).slice(0, maxClaimsLength),
   });
 }

@@ -1,5 +1,5 @@
 import { strategyOf, type StrategyName } from '../core/connection-strategies.js';
-import { callbackUrl, enabledConnections, providerSecret, type Connection } from '../core/connections.js';
+import { callbackUrl, providerSecret, type Connection } from '../core/connections.js';
 import type { Context } from '../core/context.js';
 import { ProviderFailure } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
@@ -33,12 +33,12 @@ const originOf = (url: string | null | undefined) => (url && URL.canParse(url) ?
  * be the other's, and no `iss` might tell.
  * @throws {ProviderFailure}
  */
-export async function refuseMixUp(ctx: Context, connection: Connection, server: ProviderServer): Promise<void> {
+export function refuseMixUp(connection: Connection, server: ProviderServer, others: readonly Connection[]): void {
   const [authorization, token] = [originOf(server.authorization_endpoint), originOf(server.token_endpoint)];
   if (authorization === null || !/^https?:/.test(authorization))
     throw new ProviderFailure('the authorization endpoint is not a web address');
-  for (const other of await enabledConnections(ctx)) {
-    if (other.id === connection.id || !behaviourOf(other)) continue;
+  for (const other of others) {
+    if (!behaviourOf(other)) continue;
     const description = strategyOf(other.strategy as StrategyName);
     const issuer = other.issuer ?? description.issuer;
     if (issuer !== null && issuer === (connection.issuer ?? server.issuer)) continue;

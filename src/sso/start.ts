@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { connectionOf, isTestTicket, type Connection } from '../core/connections.js';
+import { connectionOf, enabledConnections, isTestTicket, type Connection } from '../core/connections.js';
 import { queryOf } from '../http/form.js';
 import { basePage } from '../http/pages.js';
 import { pendingOf, safeReturnTo } from '../http/return-to.js';
@@ -34,20 +34,27 @@ async function destination(
   connection: Connection,
   begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id'>,
 ): Promise<string> {
-  const opened = openProvider(req.ctx, connection, memory);
-  if (!opened) throw ssoRefusal('not_found');
-  const { provider, strategy } = opened;
+  const others = (await enabledConnections(req.ctx)).filter(({ id }) => id !== connection.id);
+  const opened = await asked(async () => {
+    const provider = openProvider(req.ctx, connection, memory);
+    if (!provider) throw ssoRefusal('not_found');
+    refuseMixUp(connection, await inTime(provider.strategy.server(provider.provider)), others);
+    return provider;
+  });
+  const flow = await beginFlow(req, res, { connection_id: connection.id, ...begin });
+  const request = {
+    state: flow.state,
+    nonce: flow.nonce,
+    code_challenge: challengeOf(flow.verifier),
+    wishes: wishesOf(req, begin.return_to),
+  };
+  return asked(async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
+}
+
+/** What is asked of a provider, with its failures as refusals; those of our own database stay what they are. */
+async function asked<T>(work: () => Promise<T>): Promise<T> {
   try {
-    const server = await inTime(strategy.server(provider));
-    await refuseMixUp(req.ctx, connection, server);
-    const flow = await beginFlow(req, res, { connection_id: connection.id, ...begin });
-    const url = await strategy.authorizationUrl(provider, {
-      state: flow.state,
-      nonce: flow.nonce,
-      code_challenge: challengeOf(flow.verifier),
-      wishes: wishesOf(req, begin.return_to),
-    });
-    return url.href;
+    return await work();
   } catch (error) {
     throw providerRefusal(error);
   }

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listIdentities, linkIdentity, unlinkIdentity } from '../../src/core/identities.js';
 import type { Context } from '../../src/core/context.js';
+import { findConnection, listEnabledConnections } from '../../src/db/tables/connections.js';
+import { findIdentity, insertIdentity, listIdentitiesOfUser, removeIdentity, updateIdentity } from '../../src/db/tables/identities.js';
+import { insertSsoFlow, redeemSsoFlow } from '../../src/db/tables/sso_flows.js';
+import { lockUser } from '../../src/db/tables/users.js';
+import { digest } from '../../src/lib/digest.js';
 import { addConnection } from '../support/connections.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -54,4 +59,31 @@ test("another user's and another environment's identity is not found", async () 
   const elsewhere = await addEnvironment(service.deps, 'other');
   expect(await unlinkIdentity(elsewhere, { user_id: user.id, identity_id: identity.id })).toBe('not_found');
   expect(await listIdentities(elsewhere, user.id)).toEqual([]);
+});
+
+test('every table function, called from a second environment, finds nothing and changes nothing', async () => {
+  const { scope } = await addEnvironment(service.deps, 'third');
+  const connection = await addConnection(ctx);
+  const user = await addUser(ctx);
+  const identity = await linkIdentity(ctx, user.id, account(connection.id, 'x'));
+  const expires_at = new Date(ctx.clock.now().getTime() + 60_000);
+  const flow = {
+    state_digest: digest('state'),
+    browser_digest: digest('browser'),
+    connection_id: connection.id,
+    content_sealed: Buffer.alloc(1),
+    expires_at,
+  };
+  await insertSsoFlow(ctx.scope, flow);
+  expect(await findConnection(scope, connection.id)).toBeNull();
+  expect(await listEnabledConnections(scope)).toEqual([]);
+  expect(await findIdentity(scope, connection.id, 'x')).toBeNull();
+  expect(await listIdentitiesOfUser(scope, user.id)).toEqual([]);
+  expect(await updateIdentity(scope, identity.id, { email: 'eve@corp.example' })).toBeNull();
+  expect(await removeIdentity(scope, user.id, identity.id)).toBe(false);
+  expect(await lockUser(scope, user.id)).toBeNull();
+  const redeem = (from: typeof scope) => redeemSsoFlow(from, flow.state_digest, flow.browser_digest, ctx.clock.now());
+  expect(await redeem(scope)).toBeNull();
+  expect(await redeem(ctx.scope)).toMatchObject({ connection_id: connection.id });
+  await expect(insertIdentity(scope, { ...identity, environment_id: scope.environment_id })).rejects.toMatchObject({ code: '23503' });
 });

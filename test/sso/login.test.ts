@@ -286,3 +286,29 @@ test('signed in as somebody else before: that session ends, the cookie is a new 
   old.cookies.set('session', before as string);
   expect((await old.get('/login')).status).toBe(200);
 });
+
+test('a browser that came by another name of the service goes to the one that providers send it back to', async () => {
+  const elsewhere = service.url.replace('localhost', '127.0.0.1');
+  const asBrowser = { redirect: 'manual', headers: { 'sec-fetch-dest': 'document' } } as const;
+  const moved = await fetch(`${elsewhere}/auth/sso/${connection.id}?return_to=%2Faccount`, asBrowser);
+  const location = moved.headers.get('location') as string;
+  expect(location).toBe(`${service.url}/auth/sso/${connection.id}?return_to=%2Faccount&moved=1`);
+  // Once only: whoever still comes by the other name isn't sent in circles.
+  const again = await fetch(location.replace('localhost', '127.0.0.1'), asBrowser);
+  expect(new URL(again.headers.get('location') as string).origin).toBe(upstream.issuer);
+});
+
+test('a secret that this key does not open, or an endpoint that is no address: 502, not a failure of ours', async () => {
+  const sealedElsewhere = await addConnection(ctx, { issuer: upstream.issuer, provider_client_secret_sealed: Buffer.alloc(60) });
+  const broken = await addConnection(ctx, {
+    strategy: 'oauth2',
+    issuer: null,
+    authorization_endpoint: 'javascript:alert(1)',
+    token_endpoint: 'x',
+    userinfo_endpoint: 'x',
+  });
+  for (const one of [sealedElsewhere, broken]) {
+    const response = await browser.get(`/auth/sso/${one.id}`);
+    expect([response.status, await codeOf(response)]).toEqual([502, 'sso_provider_error']);
+  }
+});
