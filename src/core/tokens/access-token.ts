@@ -8,10 +8,11 @@ import {
 } from '../../db/tables/access_tokens.js';
 import { digest } from '../../lib/digest.js';
 import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
-import { enabledClient, type Client } from '../clients.js';
+import { apiResourceOf, clientGrantOf, enabledClient, type Client } from '../clients.js';
 import type { Context } from '../context.js';
 import { keyRing } from '../signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
+import { isOpenidScope } from './scopes.js';
 
 /** What an access token that is good right now says. */
 export type ActiveToken = {
@@ -170,16 +171,34 @@ function stands(ctx: Context, { claims, standing }: Found): boolean {
   return standing.session_revoked_at === null || outlivesSession;
 }
 
+/**
+ * What is left of a token's scope at its API resource, from memory: a permission, a client's grant and the resource itself may have been
+ * withdrawn since (decisions 13). Null when that leaves nothing.
+ */
+async function scopeInForce(ctx: Context, client: Client, { audience, scope, user_id }: Found['claims']): Promise<string | null> {
+  if (ctx.environment.issuers.includes(audience)) return scope;
+  const resource = await apiResourceOf(ctx, audience);
+  const grant = resource && user_id === null ? await clientGrantOf(ctx, client.id, resource) : null;
+  if (!resource || (user_id === null && !grant)) return null;
+  const asked = scope.split(' ').filter((word) => word !== '');
+  const kept = asked.filter((word) => {
+    if (grant) return grant.scopes.includes(word) && resource.permissions.includes(word);
+    return resource.permissions.includes(word) || isOpenidScope(word) || client.scopes?.includes(word) === true;
+  });
+  return kept.length === 0 && asked.length > 0 ? null : kept.join(' ');
+}
+
 async function activate(ctx: Context, found: Found | null): Promise<ActiveToken | null> {
   if (!found || !stands(ctx, found)) return null;
   const { client_id, ...claims } = found.claims;
   const client = await enabledClient(ctx, client_id);
-  return client && { ...claims, client };
+  const scope = client && (await scopeInForce(ctx, client, found.claims));
+  return client === null || scope === null ? null : { ...claims, scope, client };
 }
 
 /**
- * The access token if it is good right now: signature or digest, time, revocation, and that its user, session and client
- * still stand. One statement; the client comes from memory. Null for everything else, whatever the reason.
+ * The access token if it is good right now: signature or digest, time, revocation, and that its user, session, client and API
+ * resource still stand. One statement; client, resource and grant come from memory. Null for everything else, whatever the reason.
  */
 export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | null> {
   return activate(ctx, await find(ctx, token, false));

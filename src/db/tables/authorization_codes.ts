@@ -47,7 +47,7 @@ export async function insertAuthorizationCode(
 }
 
 /** Why a code that was presented for the first time gives nothing; it is spent all the same. */
-export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'resource' | 'user' | 'session';
+export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'resource' | 'user' | 'session' | 'revoked';
 
 /** What redeeming a code answers: the code, its user's status and permissions, and what was wrong with the request. */
 export type RedeemedCode = Pick<
@@ -122,6 +122,7 @@ const redeemStatement = {
           when $12::text is not null and c.resource is distinct from $12 then 'resource'
           when u.status is distinct from 'active' then 'user'
           when s.id is null or s.revoked_at is not null or s.expires_at <= $6 then 'session'
+          when exists (select 1 from revocations r where r.environment_id = $1 and r.id = c.grant_id) then 'revoked'
         end as problem,
         case when c.resource is null then '{}'::text[] else array(
           select distinct p.name from user_roles ur

@@ -20,6 +20,7 @@ const refusals: Record<CodeProblem, OAuthError> = {
   resource: OAuthError.invalid_target('the resource was not part of the authorization request'),
   user: OAuthError.invalid_grant('the user may no longer sign in'),
   session: OAuthError.invalid_grant('the session has ended'),
+  revoked: OAuthError.invalid_grant('the permission was withdrawn'),
 };
 
 /** When a refresh token of this client ends: idle, and at the latest. */

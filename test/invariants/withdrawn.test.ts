@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { withdrawConsent } from '../../src/core/consents.js';
+import { transaction, type Context } from '../../src/core/context.js';
+import { remove, update } from '../../src/db/scope.js';
+import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';
+import type { PermissionRow } from '../../src/db/tables/permissions.js';
+import type { UserRow } from '../../src/db/tables/users.js';
+import { Browser } from '../support/browser.js';
+import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let ctx: Context;
+let client: TestClient;
+let user: UserRow;
+let browser: Browser;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ctx = await service.context();
+  client = await addClient(ctx, { first_party: true });
+  user = await addUser(ctx);
+  browser = new Browser(service.url);
+  await browser.login(user.email, password);
+});
+afterAll(() => service?.stop());
+
+const introspect = async (token: string) => (await oauthPost(service.url, '/oauth/introspect', client, { token })).body;
+const inactive = { active: false };
+
+/** A machine with a grant for a resource of its own, and a token for it. */
+async function machineWithToken(name: string, token_format: 'jwt' | 'opaque') {
+  const resource = await addResource(ctx, { identifier: `https://api.example/${name}`, token_format });
+  const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
+  await addGrant(ctx, machine, resource);
+  const ask = () => tokenRequest(service.url, machine, { grant_type: 'client_credentials', resource: resource.identifier });
+  return { resource, machine, ask, token: (await ask()).body.access_token };
+}
+
+describe('what is withdrawn stops working at once (decisions 13)', () => {
+  test('a code of a permission that the person took back gives nothing', async () => {
+    const code = await authorizeCode(browser, client);
+    await transaction(ctx, (tx) => withdrawConsent(tx, user.id, client.id));
+    const answer = await redeem(service.url, client, code);
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
+  });
+
+  test.each(['jwt', 'opaque'] as const)("a client's grant: its %s token is inactive, and there is no other", async (format) => {
+    const { machine, ask, token } = await machineWithToken(`grant-${format}`, format);
+    expect(await introspect(token)).toMatchObject({ active: true, scope: 'read write' });
+    await transaction(ctx, (tx) => remove<ClientGrantRow>(tx.scope, 'client_grants', { client_id: machine.id }));
+    expect(await introspect(token)).toEqual(inactive);
+    expect((await ask()).body.error).toBe('invalid_target');
+  });
+
+  test('one scope of a grant: the token says less', async () => {
+    const { machine, token } = await machineWithToken('scope', 'jwt');
+    await transaction(ctx, (tx) => update<ClientGrantRow>(tx.scope, 'client_grants', { client_id: machine.id }, { scopes: ['read'] }));
+    expect(await introspect(token)).toMatchObject({ active: true, scope: 'read' });
+    await transaction(ctx, (tx) => update<ClientGrantRow>(tx.scope, 'client_grants', { client_id: machine.id }, { scopes: [] }));
+    expect(await introspect(token)).toEqual(inactive);
+  });
+
+  test("a permission and a resource: machines' and people's tokens say less, then nothing", async () => {
+    const { resource, token } = await machineWithToken('permission', 'opaque');
+    const fields = { scope: 'openid read write', resource: resource.identifier };
+    const own = (await redeem(service.url, client, await authorizeCode(browser, client, fields))).body.access_token;
+    expect(await introspect(own)).toMatchObject({ active: true, scope: 'openid read write' });
+    await transaction(ctx, (tx) => remove<PermissionRow>(tx.scope, 'permissions', { api_resource_id: resource.id, name: 'write' }));
+    expect(await introspect(token)).toMatchObject({ active: true, scope: 'read' });
+    expect(await introspect(own)).toMatchObject({ active: true, scope: 'openid read' });
+    await transaction(ctx, (tx) => remove<ApiResourceRow>(tx.scope, 'api_resources', { id: resource.id }));
+    expect([await introspect(token), await introspect(own)]).toEqual([inactive, inactive]);
+  });
+});
