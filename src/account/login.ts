@@ -116,7 +116,7 @@ export function login(web: Web) {
       if (wantsJson(req)) throw new PageError(status, code, errorTexts[code]);
       return renderLogin(web, req, res, { return_to, email, errors: { form: errorTexts[code] }, status });
     }
-    await signIn(req, res, verdict.user.id, ['pwd']);
+    await signIn(req, res, verdict.user.id, ['pwd'], null, verdict.user.password_hash);
     const redirect_uri = return_to ?? home;
     if (wantsJson(req)) {
       res.set('Cache-Control', 'no-store').json({ user: userDocument(verdict.user), redirect_to: redirect_uri });

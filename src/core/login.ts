@@ -1,4 +1,4 @@
-import { findUserByEmailKey, recordFailedLogin, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
+import { findUserByEmailKey, recordFailedLogin, recordLogin, replacePassword, type UserRow } from '../db/tables/users.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import type { Context } from './context.js';
 
@@ -26,18 +26,24 @@ export async function checkPassword(ctx: Context, user: UserRow | null, password
   return false;
 }
 
+/** A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. */
+async function refreshHash(ctx: Context, user: UserRow, password: string): Promise<UserRow | null> {
+  const { password_hash: proven } = user;
+  if (proven === null || !ctx.passwords.needsRehash(proven)) return user;
+  return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password) });
+}
+
 /** Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. */
-export async function provePassword(ctx: Context, email: string, password: string): Promise<PasswordVerdict> {
+export async function provePassword(ctx: Context, email: string, password: string, again = true): Promise<PasswordVerdict> {
   const address = normalizeEmail(email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
   const right = await checkPassword(ctx, user, password);
   if (!user || !right) return { outcome: 'invalid' };
   if (user.status !== 'active') return { outcome: 'blocked' };
-  if (user.password_hash !== null && ctx.passwords.needsRehash(user.password_hash)) {
-    await updateUser(ctx.scope, user.id, { password_hash: await ctx.passwords.hash(password) });
-  }
+  const current = await refreshHash(ctx, user, password);
+  if (!current) return again ? provePassword(ctx, email, password, false) : { outcome: 'invalid' };
   await recordLogin(ctx.scope, user.id, ctx.clock.now());
-  return { outcome: 'ok', user };
+  return { outcome: 'ok', user: current };
 }
 
 /** An id that no user has: the refusal of a stranger makes the same statement as that of a user. */

@@ -1,5 +1,5 @@
 import { voidPasswordResets } from '../db/tables/passcodes.js';
-import { findUser, updateUser, type UserRow } from '../db/tables/users.js';
+import { findUser, replacePassword, type UserRow } from '../db/tables/users.js';
 import { transaction, type Context } from './context.js';
 import { emitPasswordChanged } from './events/users.js';
 import { checkPassword } from './login.js';
@@ -25,13 +25,15 @@ export async function changePassword(
 ): Promise<ChangeVerdict> {
   const user = await findUser(ctx.scope, session.user_id);
   if (!user?.password_hash) return { outcome: 'no_password' };
+  const { password_hash: proven } = user;
   if (!(await checkPassword(ctx, user, input.current_password))) return { outcome: 'wrong' };
   const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
   if (problems.length > 0) return { outcome: 'refused', problems };
   const password_hash = await ctx.passwords.hash(input.password);
   const now = ctx.clock.now();
   const changed = await transaction(ctx, async (tx) => {
-    const row = await updateUser(tx.scope, user.id, { password_hash, password_changed_at: now, failed_login_count: 0, updated_at: now });
+    const changes = { password_hash, password_changed_at: now, failed_login_count: 0, updated_at: now };
+    const row = await replacePassword(tx.scope, user.id, proven, changes);
     if (!row) return null;
     await voidPasswordResets(tx.scope, user.id, now);
     const ended = await endSessions(tx, { user_id: user.id, except: session.id }, 'password_changed');

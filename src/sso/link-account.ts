@@ -111,7 +111,7 @@ export function linkAccount(web: Web) {
       return render(web, req, res, { link: req.form.get('link') ?? '', user, connection, return_to: waiting.return_to, failed: true });
     }
     await link(req, user, waiting.account);
-    await signIn(req, res, user.id, [...new Set([...waiting.amr, 'pwd'])], waiting.acr);
+    await signIn(req, res, user.id, [...new Set([...waiting.amr, 'pwd'])], waiting.acr, verdict.user.password_hash);
     req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
     res.redirect(303, waiting.return_to ?? '/account');
   };

@@ -83,6 +83,27 @@ export async function updateUser(scope: Scope, id: string, changes: Partial<User
   return update<UserRow>(scope, 'users', { id }, changes);
 }
 
+/**
+ * Replaces a password that is still the one that was proven, and returns the user; null when it has been changed meanwhile. Hashing takes
+ * time, and a reset that ends in that time must not be undone.
+ */
+export async function replacePassword(scope: Scope, id: string, proven_hash: string, changes: Partial<UserRow>): Promise<UserRow | null> {
+  return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
+}
+
+/** Whether the user may still sign in with the password that was proven; holds off its change until the transaction ends. */
+export async function holdPassword(scope: Scope, id: string, proven_hash: string): Promise<boolean> {
+  const rows = await run(
+    scope,
+    {
+      name: 'users.hold_password',
+      text: `select 1 as one from users where environment_id = $1 and id = $2 and password_hash = $3 and status = 'active' for share`,
+    },
+    [id, proven_hash],
+  );
+  return rows.length > 0;
+}
+
 /** Deletes a user and everything that hangs on it. */
 export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
   return (await remove<UserRow>(scope, 'users', { id })) > 0;
