@@ -60,7 +60,7 @@ function ownAccountRoutes(router: Router, web: Web): void {
 
 /** Login and what belongs to an account. */
 export function accountRouter(web: Web): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   const { rateLimits } = web.deps.config;
   route(router, '/login', {
     get: [browserSession, loginPage(web)],

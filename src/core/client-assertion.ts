@@ -15,7 +15,8 @@ const maxJtiLength = 512;
 /** Whom an assertion claims to be from, before anything is proven; null when it can't be read. */
 export function claimedSubject(assertion: string): string | null {
   try {
-    return decodeJwt(assertion).sub ?? null;
+    const { sub } = decodeJwt(assertion) as { sub?: unknown };
+    return typeof sub === 'string' ? sub : null;
   } catch {
     return null;
   }

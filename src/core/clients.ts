@@ -11,9 +11,12 @@ export type Client = ClientRow;
 /** An API resource with the names of its permissions, which are its scopes. */
 export type ApiResource = ApiResourceRow & { readonly permissions: readonly string[] };
 
+/** RFC 6749 appendix A.1, but no space in front: other keys of the cache begin with one. */
+const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
+
 /** The client, remembered until it changes; a disabled one too, the caller decides. */
 export async function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
-  if (client_id.length > 255) return null;
+  if (!clientIdShape.test(client_id)) return null;
   return ctx.cache.get(ctx.environment.id, 'clients', client_id, () => findClient(ctx.scope, client_id));
 }
 

@@ -8,7 +8,7 @@ import { setup, setupPage } from './setup.js';
 
 /** The dashboard. */
 export function dashboardRouter(web: Web): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   route(router, '/dashboard/setup', { get: [browserSession, setupPage(web)], post: [formOrJson, browserSession, csrf, setup(web)] });
   return router;
 }

@@ -17,7 +17,11 @@ export function setSessionCookie(req: Request, res: Response, token: string): vo
   setCookie(req, res, cookie, token, req.ctx.environment.session_lifetime);
 }
 
-/** Takes the session's cookie away. */
+/**
+ * Takes the session's cookie away from a browser that has sent it. One that hasn't may come from another site's form, which is sent
+ * without our SameSite cookie: that must not sign anybody out (CSRF).
+ */
 export function clearSessionCookie(req: Request, res: Response): void {
+  if (readCookie(req, cookieName(req, cookie)) === undefined) return;
   clearCookie(req, res, cookie);
 }

@@ -43,7 +43,7 @@ const maxDepth = 6;
 const isPlain = (value: unknown, depth = 0): boolean => {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;
-  return depth < maxDepth && Object.values(value).every((member) => isPlain(member, depth + 1));
+  return depth < maxDepth && Object.entries(value).every(([name, member]) => isPlain(name) && isPlain(member, depth + 1));
 };
 
 /** Parses a JSON object whose texts can be stored. @throws {BodyError} */

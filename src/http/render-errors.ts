@@ -32,6 +32,12 @@ const unavailableCodes = new Set([
   '57014', '57P01', '57P02', '57P03', '53300', '53100', '53200', '25006', '55P03', '08000', '08003', '08006', '40001', '40P01',
 ]); // prettier-ignore
 
+/**
+ * Codes of Postgres for a value that it can't hold: a NUL or a lone surrogate that slipped through (22021, 22P05, 22P02), a text too
+ * long, a number too large (22001, 22003). What somebody sends is never a failure of ours.
+ */
+const unstorableCodes = new Set(['22021', '22P05', '22P02', '22001', '22003']);
+
 function isUnavailable(error: unknown): boolean {
   const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
   if (typeof code === 'string' && unavailableCodes.has(code)) return true;
@@ -87,8 +93,7 @@ function refusalOf(error: unknown): Refusal {
     };
   }
   const { code } = error as { code?: unknown };
-  // 22021 and 22P05: text that Postgres can't hold, such as a NUL that slipped through.
-  if (code === '22021' || code === '22P05')
+  if (typeof code === 'string' && unstorableCodes.has(code))
     return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
   const { status, type } = error as { status?: unknown; type?: unknown };
   if (typeof type === 'string' && typeof status === 'number' && status >= 400 && status < 500) {

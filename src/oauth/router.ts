@@ -24,7 +24,7 @@ import { userinfo } from './userinfo.js';
 
 /** The OAuth 2.0 and OpenID Connect endpoints. */
 export function oauthRouter(web: Web): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   route(router, endpoints.token_endpoint, { post: [cors, form, limitedClientAuthentication(web), token], options: [cors, preflight] });
   route(router, endpoints.introspection_endpoint, { post: [form, authenticateClient, confidentialOnly, introspect] });
   route(router, endpoints.revocation_endpoint, { post: [cors, form, authenticateClient, revoke], options: [cors, preflight] });
@@ -50,7 +50,7 @@ export function oauthRouter(web: Web): Router {
 
 /** The documents that everybody reads and caches; mounted before all that they don't need. */
 export function metadataRouter(): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   const any = { head: true, options: [cors, preflight] };
   route(router, '/.well-known/openid-configuration', { ...any, get: [discovery] });
   route(router, '/.well-known/oauth-authorization-server', { ...any, get: [discovery] });

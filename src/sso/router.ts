@@ -12,7 +12,7 @@ import { connect, start } from './start.js';
 
 /** Login through providers (interface.md "SSO"). */
 export function ssoRouter(web: Web): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   const memory = createProviderMemory();
   const { login } = web.deps.config.rateLimits;
   const address = (req: Parameters<RequestHandler>[0]) => `${req.ctx.environment.id} ${addressKey(req.ip)}`;

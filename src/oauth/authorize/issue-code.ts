@@ -5,6 +5,7 @@ import { insertAuthorizationCode } from '../../db/tables/authorization_codes.js'
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
+import { knownClaims } from '../claims.js';
 import type { AuthorizationRequest } from './request.js';
 
 const codeLifetimeMs = 60_000;
@@ -26,7 +27,7 @@ export async function issueCode(ctx: Context, request: AuthorizationRequest, ses
     access_token_lifetime: request.resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime,
     nonce: request.nonce,
     code_challenge: request.code_challenge,
-    claims: request.claims.userinfo,
+    claims: knownClaims(request.claims.userinfo),
     auth_time: session.authenticated_at,
     auth_time_requested: request.max_age !== null,
     acr: acrOf(session),
