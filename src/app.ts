@@ -14,6 +14,7 @@ import { requestId } from './http/request-id.js';
 import { createAssets } from './http/static.js';
 import type { Web } from './http/web.js';
 import { registry } from './management/resources/index.js';
+import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
 import { metadataRouter, oauthRouter } from './oauth/router.js';
 import { mailboxRouter } from './outbox/mailbox.js';
@@ -54,6 +55,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(dashboardRouter(web));
   app.use(mailboxRouter(web));
   app.use('/api', managementRouter(web, registry));
+  app.use(referenceRouter(web, registry));
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   app.use(renderErrors(web));

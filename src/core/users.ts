@@ -7,6 +7,8 @@ import {
   touchRecord,
   type RoleRow,
 } from '../db/tables/roles.js';
+import { voidPasswordResets } from '../db/tables/passcodes.js';
+import { revokeGrants } from '../db/tables/revocations.js';
 import { deleteUser, insertUser, updateUser, type UserRow } from '../db/tables/users.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { uuidv7 } from '../lib/random.js';
@@ -17,9 +19,11 @@ import type { Context } from './context.js';
 import { giveDefaultRoles } from './default-roles.js';
 import { userData } from './events/data.js';
 import { emit } from './events/emit.js';
+import { emitPasswordReset } from './events/users.js';
 import { acceptsPasswordHash, passwordProblems } from './passwords.js';
 import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from './refusal.js';
 import { endSessions } from './sessions.js';
+import { grantRevocationEnd } from './tokens/revoke.js';
 
 /** What an administrator may set on a user. `password` is plain and only ever hashed; `password_hash` comes from another system. */
 export type UserInput = Partial<
@@ -147,18 +151,10 @@ export async function changeUser(tx: Context, actor: Actor, user: UserRow, input
   );
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such user.' });
   if (hash !== undefined) {
-    const { id, first_name, last_name, email } = changed;
-    await endSessions(tx, { user_id: id }, 'password_reset');
-    const data = {
-      id,
-      first_name,
-      last_name,
-      email,
-      sessions_revoked: true,
-      changed_at: now.toISOString(),
-      initiated_by: 'admin' as const,
-    };
-    await emit(tx, 'user.password_reset', data);
+    await endSessions(tx, { user_id: user.id }, 'password_reset');
+    await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
+    await voidPasswordResets(tx.scope, user.id, now);
+    await emitPasswordReset(tx, changed, { initiated_by: 'admin', sessions_revoked: true });
   }
   await emitUpdated(tx, user, changed);
   return changed;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from 'zod-openapi';
 import { catalogue, eventTypes, type EventType } from '../../core/events/catalogue.js';
+import { eventTypeDocuments } from '../../core/events/documents.js';
 import { managementPermissions } from '../../core/management-permissions.js';
 import type { Environment } from '../../core/environments.js';
 import type { Registry } from '../resource.js';
-import { exampleOf } from './example.js';
 import { pathsOf } from './operations.js';
 
 /** The document as plain JSON. */
@@ -14,12 +14,7 @@ const description = `Administers an environment: users, roles, permissions, clie
 
 Requests and answers are JSON:API 1.1 documents (\`application/vnd.api+json\`, without charset). Send a Bearer token whose audience is this API; each operation names the permission it needs. 100 requests a minute for each token.`;
 
-/** An example of an event's payload. */
-export function examplePayload(type: EventType): Record<string, unknown> {
-  const data = exampleOf(z.toJSONSchema(catalogue[type].data) as Record<string, unknown>);
-  const id = '0192f0c1-7a3b-7c4d-8e5f-0123456789ab';
-  return { event: type, event_id: id, timestamp: '2026-01-31T12:00:00.000Z', environment_id: id, data };
-}
+const examples = new Map(eventTypeDocuments().map((one) => [one.id, one.example]));
 
 const deliveryHeaders = z.object({
   'X-Service-Signature': z.string().meta({ description: '`sha256=` and the HMAC-SHA256 of the raw body with the signing secret, in hex.' }),
@@ -44,7 +39,7 @@ function webhookItem(type: EventType): ZodOpenApiPathItemObject {
       summary: catalogue[type].description,
       security: [],
       requestParams: { header: deliveryHeaders },
-      requestBody: { required: true, content: { 'application/json': { schema: payload, example: examplePayload(type) } } },
+      requestBody: { required: true, content: { 'application/json': { schema: payload, example: examples.get(type) } } },
       responses: {
         '2XX': { description: 'Received. Anything else, or no answer within 10 s, counts as failed and is tried again up to 5 times.' },
         '410': { description: 'Nobody listens here any more: the webhook is disabled.' },

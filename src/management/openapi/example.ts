@@ -4,44 +4,46 @@ const formats: Record<string, string> = {
   uuid: '0192f0c1-7a3b-7c4d-8e5f-0123456789ab',
   'date-time': '2026-01-31T12:00:00.000Z',
   email: 'ada@example.com',
-  uri: 'https://app.example.com',
+  uri: 'https://app.example.com/webhooks',
 };
 
 const named: Record<string, unknown> = {
+  id: formats['uuid'],
   email: 'ada@example.com',
-  first_name: 'Ada',
-  last_name: 'Lovelace',
   name: 'Orders',
-  url: 'https://app.example.com/webhooks',
+  url: formats['uri'],
   domain: 'login.example.com',
-  redirect_uris: ['https://app.example.com/callback'],
+  slug: 'staging',
   identifier: 'https://orders.example.com/api',
-  scope: 'orders:read',
+  redirect_uris: ['https://app.example.com/callback'],
+  scopes: ['orders:read'],
+  events: ['user.created'],
 };
 
-/** A value that fits a JSON Schema, for people to read: real-looking for the names that occur most. */
-export function exampleOf(schema: Schema, name = ''): unknown {
+/** A document for people to read that fits a JSON Schema: what is required, with real-looking values. `components` resolves references. */
+export function exampleOf(schema: Schema, components: Readonly<Record<string, Schema>>, name = ''): unknown {
+  const reference = schema['$ref'];
+  if (typeof reference === 'string') return exampleOf(components[reference.split('/').at(-1) ?? ''] ?? {}, components, name);
   if (schema['const'] !== undefined) return schema['const'];
+  if (name in named) return named[name];
   if (Array.isArray(schema['enum'])) return schema['enum'][0];
   const options = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined;
-  if (options) return exampleOf(options.find((one) => one['type'] !== 'null') ?? {}, name);
-  if (name in named) return named[name];
-  const types = [schema['type']].flat().filter((type) => type !== 'null');
-  switch (types[0]) {
+  if (options) return exampleOf(options.find((one) => one['type'] !== 'null') ?? {}, components, name);
+  switch ([schema['type']].flat().find((type) => type !== 'null')) {
     case 'object': {
-      const properties = (schema['properties'] ?? {}) as Record<string, Schema>;
-      return Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, exampleOf(value, key)]));
+      const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>);
+      const required = new Set((schema['required'] ?? []) as string[]);
+      const shown = properties.filter(([key]) => required.has(key) || (key === 'attributes' && properties.length > 0));
+      return Object.fromEntries(shown.map(([key, value]) => [key, exampleOf(value, components, key)]));
     }
     case 'array':
-      return schema['items'] ? [exampleOf(schema['items'] as Schema)] : [];
+      return schema['items'] ? [exampleOf(schema['items'] as Schema, components)] : [];
     case 'boolean':
       return true;
     case 'integer':
     case 'number':
-      return Math.max(1, Number(schema['minimum'] ?? 1) > 0 ? Number(schema['minimum'] ?? 1) : 1);
-    case 'string':
-      return formats[String(schema['format'])] ?? 'text';
+      return Math.max(1, Number(schema['minimum'] ?? 1));
     default:
-      return {};
+      return formats[String(schema['format'])] ?? 'text';
   }
 }

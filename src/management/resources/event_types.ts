@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { catalogue, eventTypes } from '../../core/events/catalogue.js';
+import { eventTypeDocuments } from '../../core/events/documents.js';
 import { resource } from '../resource.js';
 
-const entries = eventTypes.map((name) => {
-  const { $schema: _dialect, ...payload_schema } = z.toJSONSchema(catalogue[name].data) as Record<string, unknown>;
-  return { id: name, name, description: catalogue[name].description, group: name.split('.')[0] ?? name, payload_schema };
-});
+const entries = eventTypeDocuments().map((one) => ({ ...one, name: one.id }));
 
 /** What can happen: the catalogue of events. */
 export const event_types = resource({
@@ -15,7 +12,13 @@ export const event_types = resource({
   description: 'What webhooks can subscribe to, with the JSON Schema of each payload’s data.',
   source: { table: 'event_types', key: 'id', keyType: 'text' },
   entries,
-  attributes: z.object({ name: z.string(), description: z.string(), group: z.string(), payload_schema: z.record(z.string(), z.unknown()) }),
+  attributes: z.object({
+    name: z.string(),
+    description: z.string(),
+    group: z.string(),
+    payload_schema: z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema of `data`.' }),
+    example: z.record(z.string(), z.unknown()).meta({ description: 'A whole payload.' }),
+  }),
   relationships: {},
   filters: {},
   sorts: { name: { expression: 'event_types.name', type: 'text' } },

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { startPasswordReset } from '../../core/password-reset.js';
+import { invalidTransition } from '../../core/refusal.js';
 import { blockUser, changeUser, changeUserRoles, createUser, hashOf, removeUser, unblockUser, type UserInput } from '../../core/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
 import { findRows } from '../../db/list.js';
@@ -184,6 +186,16 @@ export const users = resource<UserRow, UserInput, UserInput>({
       description: 'Lets a blocked user sign in again.',
       audit: 'unblocked',
       run: async (tx, _actor, row) => ({ row: await unblockUser(tx, row) }),
+    },
+    send_password_reset: {
+      method: 'POST',
+      description: 'Mails the user a code and a link to choose a new password; neither is shown here.',
+      audit: 'password_reset_sent',
+      async run(tx, _actor, row) {
+        if (row.status === 'blocked') throw invalidTransition('A blocked user can not choose a new password.');
+        await startPasswordReset(tx, row, { initiated_by: 'admin' });
+        return { row };
+      },
     },
   },
   display: (user) => user.email,

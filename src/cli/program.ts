@@ -1,0 +1,108 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { callApi, type Access, type ResourceObject } from './api.js';
+
+type Print = (text: string) => void;
+
+const one = (data: ResourceObject | ResourceObject[]): ResourceObject => (Array.isArray(data) ? data[0] : data) as ResourceObject;
+
+function originOf(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new InvalidArgumentError('It must be an http or https address.');
+  return new URL(text).origin;
+}
+
+const collect = (value: string, earlier: string[] = []) => [...earlier, value];
+
+/** Columns of equal width, for people. */
+function columns(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+const present = (object: Record<string, unknown>) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+
+/** The commands. `print` receives what they have to say. @throws {CliError} from `parseAsync` when the service refuses */
+export function createProgram(print: Print): Command {
+  const program = new Command('cli')
+    .description('Administers the service over its Management API.')
+    .addOption(new Option('--url <url>', 'where the service is').env('BASE_URL').default('http://localhost:3000').argParser(originOf))
+    .addOption(
+      new Option('--client-id <id>', 'a client with a grant for the Management API').env('MANAGEMENT_CLIENT_ID').makeOptionMandatory(),
+    )
+    .addOption(new Option('--client-secret <secret>', 'its secret').env('MANAGEMENT_CLIENT_SECRET').makeOptionMandatory())
+    .option('--json', 'print the resource as JSON');
+  const options = () => program.opts<Access & { json?: true }>();
+  const show = (data: ResourceObject | ResourceObject[], lines: () => string) =>
+    print(options().json ? JSON.stringify(data, null, 2) : lines());
+
+  program
+    .command('create-client <name>')
+    .description('register a client; its secret is printed this once')
+    .addOption(new Option('--type <type>', 'what kind of application').choices(['web', 'spa', 'native', 'machine']).default('web'))
+    .option('--redirect-uri <uri>', 'may be given several times', collect)
+    .option('--grant-type <type>', 'may be given several times', collect)
+    .action(async (name: string, given: { type: string; redirectUri?: string[]; grantType?: string[] }) => {
+      const attributes = present({ name, application_type: given.type, redirect_uris: given.redirectUri, grant_types: given.grantType });
+      const { data } = await callApi(options(), 'POST', '/clients', { type: 'client', attributes });
+      const { id, attributes: shown } = one(data);
+      show(data, () =>
+        columns([['client_id', id], ...(shown['client_secret'] ? [['client_secret', String(shown['client_secret'])]] : [])]),
+      );
+    });
+
+  program
+    .command('create-user <email>')
+    .description('create a user; without a password the user chooses one by mail')
+    .option('--first-name <name>')
+    .option('--last-name <name>')
+    .option('--password <password>')
+    .option('--verified', 'the address counts as proven')
+    .action(async (email: string, given: { firstName?: string; lastName?: string; password?: string; verified?: true }) => {
+      const { firstName: first_name, lastName: last_name, password, verified: email_verified } = given;
+      const attributes = present({ email, first_name, last_name, password, email_verified });
+      const { data } = await callApi(options(), 'POST', '/users', { type: 'user', attributes });
+      show(data, () =>
+        columns([
+          ['id', one(data).id],
+          ['email', email],
+        ]),
+      );
+    });
+
+  program
+    .command('rotate-secret <kind> <id>')
+    .description('make a new secret of a client or webhook; it is printed this once')
+    .action(async (kind: string, id: string) => {
+      if (kind !== 'client' && kind !== 'webhook') throw new InvalidArgumentError('The kind is client or webhook.');
+      const { data } = await callApi(options(), 'PATCH', `/${kind}s/${encodeURIComponent(id)}/rotate_secret`);
+      const name = kind === 'client' ? 'client_secret' : 'signing_secret';
+      show(data, () => columns([[name, String(one(data).attributes[name])]]));
+    });
+
+  program
+    .command('list-deliveries')
+    .description('the latest webhook deliveries')
+    .option('--webhook <id>')
+    .addOption(new Option('--status <status>').choices(['pending', 'retrying', 'succeeded', 'failed']))
+    .option('--event-type <type>')
+    .option('--limit <number>', '1 to 100', '25')
+    .action(async (given: { webhook?: string; status?: string; eventType?: string; limit: string }) => {
+      const filters = { webhook: given.webhook, status: given.status, event_type: given.eventType };
+      const query = new URLSearchParams({ 'page[size]': given.limit });
+      for (const [name, value] of Object.entries(filters)) if (value !== undefined) query.set(`filter[${name}]`, value);
+      const { data } = await callApi(options(), 'GET', `/webhook_deliveries?${query}`);
+      const cells = ({ id, attributes: a }: ResourceObject) =>
+        [id, a['created_at'], a['event_type'], a['status'], a['attempt_count'], a['last_response_status'] ?? '-'].map(String);
+      show(data, () =>
+        columns([['id', 'created_at', 'event_type', 'status', 'attempts', 'response'], ...(data as ResourceObject[]).map(cells)]),
+      );
+    });
+  return program;
+}

@@ -1,0 +1,84 @@
+import type { ReferencePage } from './page-models.js';
+import type { OpenApiDocument } from '../openapi/document.js';
+import { exampleOf } from '../openapi/example.js';
+
+type Schema = Record<string, unknown>;
+type Parameter = { name: string; in: string; description?: string; schema?: Schema };
+type Operation = {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security?: { oauth2?: string[] }[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, unknown>;
+};
+
+const methods = ['get', 'post', 'patch', 'delete'] as const;
+
+function typeOf(schema: Schema): string {
+  if (schema['enum']) return (schema['enum'] as unknown[]).join(' | ');
+  if (schema['const'] !== undefined) return String(schema['const']);
+  const options = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined;
+  if (options) return [...new Set(options.map(typeOf))].join(' or ');
+  const type = [schema['type'] ?? 'any'].flat().join(' or ');
+  if (schema['format'] === 'date-time') return type.replace('string', 'time');
+  return type === 'array' && schema['items'] ? `array of ${typeOf(schema['items'] as Schema)}` : type;
+}
+
+/** A command that can be pasted: the shell's `$TOKEN` stands for the access token. */
+function curlOf(base: string, method: string, path: string, body: unknown): string {
+  const lines = [`curl -X ${method.toUpperCase()} "${base}${path.replace('{id}', '$ID')}"`, `-H "Authorization: Bearer $TOKEN"`];
+  if (body !== undefined) {
+    lines.push(`-H "Content-Type: application/vnd.api+json"`, `-d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`);
+  }
+  return lines.join(' \\\n  ');
+}
+
+/** The reference as the page shows it, from the published document. */
+export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'> {
+  const components = (document.components?.schemas ?? {}) as Record<string, Schema>;
+  const base_url = document.servers?.[0]?.url ?? '';
+  const paths = Object.entries(document.paths ?? {}) as [string, Record<string, Operation>][];
+  const operations = paths.flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const operation = item[method];
+      if (!operation) return [];
+      const schema = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
+      return [
+        {
+          tag: operation.tags[0] ?? '',
+          id: operation.operationId,
+          method: method.toUpperCase(),
+          path,
+          summary: operation.summary,
+          permissions: operation.security?.[0]?.oauth2 ?? [],
+          parameters: (operation.parameters ?? [])
+            .filter((one) => one.in !== 'path')
+            .map((one) => ({ name: one.name, place: one.in, description: one.description ?? '' })),
+          statuses: Object.keys(operation.responses),
+          curl: curlOf(base_url, method, path, schema && exampleOf(schema, components)),
+        },
+      ];
+    }),
+  );
+  const tags = (document.tags ?? []).filter((tag) => operations.some((operation) => operation.tag === tag.name));
+  const sections = tags.map(({ name, description }) => {
+    const own = operations.filter((operation) => operation.tag === name);
+    const type = own.find((operation) => operation.id.startsWith('get_'))?.id.slice(4) ?? name;
+    const attributes = ((components[type]?.['properties'] as Schema | undefined)?.['attributes'] as Schema | undefined)?.['properties'] as
+      Record<string, Schema> | undefined;
+    return {
+      id: name,
+      description: description ?? '',
+      type,
+      attributes: Object.entries(attributes ?? {}).map(([attribute, schema]) => ({
+        name: attribute,
+        type: typeOf(schema),
+        description: String(schema['description'] ?? ''),
+      })),
+      operations: own,
+    };
+  });
+  return { base_url, introduction: (document.info.description ?? '').split('\n\n'), sections };
+}
