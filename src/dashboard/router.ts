@@ -1,14 +1,65 @@
-import { Router } from 'express';
+import { Router, type NextFunction, type Request, type Response } from 'express';
+import { PageError } from '../errors.js';
 import { browserSession } from '../http/browser-session.js';
 import { csrf } from '../http/csrf.js';
 import { formOrJson } from '../http/form.js';
 import { route } from '../http/method-not-allowed.js';
 import type { Web } from '../http/web.js';
+import { clientChooser, connectionChooser } from './chooser.js';
+import { createProve } from './fresh-sign-in.js';
+import { createRender } from './frame.js';
+import { reading, writing } from './gate.js';
+import { overviewPage } from './overview.js';
+import { presentations } from './pages/index.js';
+import { users } from './pages/users.js';
+import { redeliverFailedPage, resendFailed } from './redeliver-failed.js';
+import { refusals } from './refusals.js';
+import { act, actionPage, deletePage, destroy } from './resource-actions.js';
+import { create, editPage, newPage, update, type Tools } from './resource-forms.js';
+import { listPage } from './resource-list.js';
+import { recordPage, tabPage } from './resource-record.js';
+import { saveSettings, settingsPage } from './settings.js';
 import { setup, setupPage } from './setup.js';
+import { endUserSessions, saveRoles } from './user-pages.js';
 
-/** The dashboard. */
+const pass = (_req: Request, _res: Response, next: NextFunction) => next();
+
+/** The pages of every resource: list, record, forms, tabs, actions. */
+function resourceRoutes(router: Router, tools: Tools): void {
+  const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = {
+    clients: clientChooser(tools.render),
+    connections: connectionChooser(tools.render),
+  };
+  for (const presentation of presentations) {
+    const { path } = presentation;
+    const at = `/dashboard/${path}`;
+    const tab = tabPage(tools.render, presentation);
+    const ask = actionPage(tools, presentation);
+    const isTab = (req: Request) => presentation.tabs?.some((one) => one.name === req.params['tab']) ?? false;
+    route(router, at, { get: [...reading, listPage(tools.render, presentation)], post: [...writing, create(tools, presentation)] });
+    route(router, `${at}/new`, { get: [...reading, firstSteps[path] ?? pass, newPage(tools, presentation)] });
+    route(router, `${at}/:id`, { get: [...reading, recordPage(tools.render, presentation)], post: [...writing, update(tools, presentation)] });
+    route(router, `${at}/:id/edit`, { get: [...reading, editPage(tools, presentation)] });
+    route(router, `${at}/:id/delete`, { get: [...reading, deletePage(tools, presentation)], post: [...writing, destroy(tools, presentation)] });
+    route(router, `${at}/:id/:tab`, { get: [...reading, (req, res) => (isTab(req) ? tab(req, res) : ask(req, res))], post: [...writing, act(tools, presentation)] });
+  }
+}
+
+/** The dashboard: server-rendered administration over the operations of the Management API (decisions 9). */
 export function dashboardRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
+  const tools: Tools = { render: createRender(web), prove: createProve(web) };
+  const { render } = tools;
   route(router, '/dashboard/setup', { get: [browserSession, setupPage(web)], post: [formOrJson, browserSession, csrf, setup(web)] });
+  route(router, '/dashboard', { get: [...reading, overviewPage(render, async () => [])] });
+  route(router, '/dashboard/settings', { get: [...reading, settingsPage(tools)] });
+  route(router, '/dashboard/settings/:section', { post: [...writing, saveSettings(tools)] });
+  route(router, '/dashboard/webhooks/:id/redeliver_failed', { get: [...reading, redeliverFailedPage(tools)], post: [...writing, resendFailed(tools)] });
+  route(router, '/dashboard/users/:id/roles', { get: [...reading, tabPage(render, users, 'roles')], post: [...writing, saveRoles(tools)] });
+  route(router, '/dashboard/users/:id/end_sessions', { post: [...writing, endUserSessions] });
+  resourceRoutes(router, tools);
+  router.use('/dashboard', ...reading, (_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
+  router.use('/dashboard', refusals(render));
   return router;
 }
+

@@ -1,0 +1,49 @@
+import type { NextFunction, Request, Response } from 'express';
+import { connectionStrategies } from '../core/connection-strategies.js';
+import { requirePermissions } from '../management/operations.js';
+import { kinds } from './pages/clients.js';
+import type { Render } from './frame.js';
+import type { Part } from './page-parts.js';
+
+type Tile = { readonly title: string; readonly text: string; readonly path: string };
+
+/** The first step of a wizard: what kind it is to be. With the kind in the address the form follows. */
+function chooser(render: Render, spec: { permission: string; parameter: string; title: string; lead: string; crumb: { label: string; path: string }; items: readonly Tile[] }) {
+  return (req: Request, res: Response, next: NextFunction): void => {
+    requirePermissions(req.call, spec.permission);
+    if (new URL(req.originalUrl, 'http://own.invalid').searchParams.has(spec.parameter)) return next();
+    const tiles: Part = { kind: 'tiles', title: spec.title, items: spec.items };
+    render(req, res, { title: spec.title, lead: spec.lead, crumbs: [spec.crumb], parts: [tiles] });
+  };
+}
+
+/** GET /dashboard/clients/new without a kind. */
+export const clientChooser = (render: Render) =>
+  chooser(render, {
+    permission: 'clients:write',
+    parameter: 'application_type',
+    title: 'Create a client',
+    lead: 'What are you building? It decides how the client proves itself and which grants it needs.',
+    crumb: { label: 'Clients', path: '/dashboard/clients' },
+    items: Object.entries(kinds).map(([type, { label, text }]) => ({ title: label, text, path: `/dashboard/clients/new?application_type=${type}` })),
+  });
+
+const about: Readonly<Record<string, string>> = {
+  oidc: 'Any provider with a discovery document: Keycloak, Okta, Entra ID, another one of these.',
+  google: 'Google accounts, or those of one Workspace.',
+  microsoft: 'Microsoft and Entra ID accounts.',
+  apple: 'Sign in with Apple.',
+  github: 'GitHub accounts.',
+  oauth2: 'A provider without OpenID Connect: you name its endpoints.',
+};
+
+/** GET /dashboard/connections/new without a strategy. */
+export const connectionChooser = (render: Render) =>
+  chooser(render, {
+    permission: 'connections:write',
+    parameter: 'strategy',
+    title: 'Create a connection',
+    lead: 'Who is to vouch for your users?',
+    crumb: { label: 'Connections', path: '/dashboard/connections' },
+    items: Object.entries(connectionStrategies).map(([name, { display_name }]) => ({ title: display_name, text: about[name] ?? '', path: `/dashboard/connections/new?strategy=${name}` })),
+  });

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import type { Resource } from '../management/resource.js';
+import type { Field, FieldKind, FieldSection } from './page-parts.js';
+import type { FieldSpec, Look, Presentation } from './presentation.js';
+import type { Shown } from './records.js';
+
+type Mode = 'create' | 'update';
+
+/** What is in a form: text by field, and the chosen values of the fields that take several. */
+export type Entries = { readonly texts: Readonly<Record<string, string>>; readonly chosen: Readonly<Record<string, readonly string[]>> };
+
+type Core = { readonly schema: z.ZodType; readonly nullable: boolean; readonly optional: boolean };
+
+function coreOf(schema: z.ZodType): Core {
+  let [core, nullable, optional] = [schema, false, false];
+  for (;;) {
+    if (core instanceof z.ZodOptional) optional = true;
+    else if (core instanceof z.ZodNullable) nullable = true;
+    else return { schema: core, nullable, optional };
+    core = core.unwrap() as z.ZodType;
+  }
+}
+
+/** The schema of a field: a member of the attributes, or a member of one of those. */
+function schemaOf(shape: Readonly<Record<string, z.ZodType>>, name: string): Core | null {
+  const [first = '', inner] = name.split('.');
+  const outer = shape[first];
+  if (!outer) return null;
+  const core = coreOf(outer);
+  if (inner === undefined) return core;
+  const member = core.schema instanceof z.ZodObject ? (core.schema.shape[inner] as z.ZodType | undefined) : undefined;
+  return member ? { ...coreOf(member), optional: true } : null;
+}
+
+function kindOf(schema: z.ZodType): FieldKind {
+  if (schema instanceof z.ZodBoolean) return 'checkbox';
+  if (schema instanceof z.ZodNumber) return 'number';
+  if (schema instanceof z.ZodEnum) return 'select';
+  if (schema instanceof z.ZodArray) return schema.element instanceof z.ZodEnum ? 'checks' : 'lines';
+  if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'json';
+  return 'text';
+}
+
+const optionsOf = (schema: z.ZodType): readonly string[] => {
+  const core = schema instanceof z.ZodArray ? (schema.element as z.ZodType) : schema;
+  return core instanceof z.ZodEnum ? core.options.map(String) : [];
+};
+
+/** A field of a form with all that follows from the schema. */
+export type BoundField = { readonly spec: FieldSpec; readonly kind: FieldKind; readonly core: Core | null };
+
+/** The fields that the form of a resource has: those of the presentation that the schema knows. */
+export function boundFields(resource: Resource, fields: readonly FieldSpec[], mode: Mode): BoundField[] {
+  const shape = ((mode === 'create' ? resource.create?.schema : resource.update?.schema)?.shape ?? {}) as Record<string, z.ZodType>;
+  return fields
+    .filter((spec) => spec.on === undefined || spec.on === mode)
+    .flatMap((spec): BoundField[] => {
+      if (spec.relationship) return [{ spec, kind: spec.kind ?? (spec.relationship === 'many' ? 'checks' : 'select'), core: null }];
+      const core = schemaOf(shape, spec.name);
+      return core ? [{ spec, kind: spec.kind ?? kindOf(core.schema), core }] : [];
+    });
+}
+
+const member = (attributes: Readonly<Record<string, unknown>>, name: string): unknown => {
+  const [first = '', inner] = name.split('.');
+  const outer = attributes[first];
+  return inner === undefined ? outer : (outer as Record<string, unknown> | null | undefined)?.[inner];
+};
+
+function textOf(kind: FieldKind, value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (kind === 'checkbox') return value === true ? 'on' : '';
+  if (kind === 'lines') return Array.isArray(value) ? value.join('\n') : '';
+  if (kind === 'json') return JSON.stringify(value, null, 2);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** What a form begins with: the record as it is, or what a new one starts with. */
+export function initialEntries(fields: readonly BoundField[], record: Shown | null, linked: (name: string) => readonly string[] = () => []): Entries {
+  const texts: Record<string, string> = {};
+  const chosen: Record<string, readonly string[]> = {};
+  for (const { spec, kind } of fields) {
+    const { initial = '' } = spec;
+    const value = record ? member(record.attributes, spec.name) : undefined;
+    if (kind === 'checks') chosen[spec.name] = record ? (spec.relationship ? linked(spec.name) : ((value ?? []) as string[])) : typeof initial === 'string' ? [] : initial;
+    else texts[spec.name] = record ? (spec.relationship ? (linked(spec.name)[0] ?? '') : textOf(kind, value)) : typeof initial === 'string' ? initial : initial.join('\n');
+  }
+  return { texts, chosen };
+}
+
+/** What was sent. */
+export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<string, string>>): Entries {
+  const texts: Record<string, string> = {};
+  const chosen: Record<string, readonly string[]> = {};
+  for (const { spec, kind } of fields) {
+    const prefix = `${spec.name}:`;
+    if (kind === 'checks') chosen[spec.name] = Object.keys(all).filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+    else texts[spec.name] = all[spec.name] ?? '';
+  }
+  return { texts, chosen };
+}
+
+/** The fields with their contents, in sections, as the views want them. */
+export async function fieldSections(
+  look: Look,
+  presentation: Pick<Presentation, 'sections'>,
+  fields: readonly BoundField[],
+  entries: Entries,
+  errors: Readonly<Record<string, string>>,
+): Promise<FieldSection[]> {
+  const built = await Promise.all(
+    fields.map(async ({ spec, kind, core }): Promise<{ section: string | undefined; field: Field }> => {
+      const blank = spec.relationship === 'one' && spec.optional ? [{ value: '', label: 'None' }] : core?.nullable && kind === 'select' ? [{ value: '', label: 'Not set' }] : [];
+      const choices = spec.choices ? await spec.choices(look) : optionsOf(core?.schema ?? z.string()).map((value) => ({ value, label: value }));
+      const optional = spec.optional ?? (core ? core.nullable || kind === 'checkbox' || kind === 'lines' || kind === 'json' || (core.optional && spec.initial === undefined && kind !== 'select') : kind === 'checks');
+      return {
+        section: spec.section,
+        field: {
+          kind,
+          name: spec.name,
+          label: spec.label,
+          hint: spec.hint ?? null,
+          optional,
+          value: entries.texts[spec.name] ?? '',
+          chosen: entries.chosen[spec.name] ?? [],
+          choices: [...blank, ...choices],
+          error: errors[spec.name] ?? null,
+          attributes: spec.attributes ?? {},
+        },
+      };
+    }),
+  );
+  const names = [undefined, ...(presentation.sections ?? []).map((section) => section.title)];
+  return names
+    .map((title): FieldSection => {
+      const spec = presentation.sections?.find((one) => one.title === title);
+      const inside = built.filter(({ section }) => section === title).map(({ field }) => field);
+      return { title: title ?? null, text: spec?.text ?? null, fields: inside, folded: spec?.folded ?? false };
+    })
+    .filter((section) => section.fields.length > 0);
+}

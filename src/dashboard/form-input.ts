@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ApiError } from '../errors.js';
+import { readInput, type Input } from '../management/input.js';
+import type { Resource } from '../management/resource.js';
+import type { BoundField, Entries } from './form-fields.js';
+import type { Shown } from './records.js';
+import { sentenceOf } from './texts.js';
+
+/** What a form means: attributes and relationships for the operation, and what can't be read at all. */
+export type Meant = { readonly input: Input; readonly errors: Readonly<Record<string, string>> };
+
+const unreadable = Symbol('unreadable');
+
+function valueOf({ kind, core }: BoundField, entries: Entries, name: string): unknown {
+  const text = entries.texts[name] ?? '';
+  switch (kind) {
+    case 'checkbox':
+      return text === 'on';
+    case 'checks':
+      return [...(entries.chosen[name] ?? [])];
+    case 'lines': {
+      const values = text.split(/\r?\n|,(?=\s)/).map((line) => line.trim()).filter((line) => line !== ''); // prettier-ignore
+      return values.length === 0 && core?.nullable ? null : values;
+    }
+    case 'number':
+      if (text.trim() === '') return core?.nullable ? null : core?.optional ? undefined : '';
+      return /^\d{1,15}$/.test(text.trim()) ? Number(text.trim()) : text;
+    case 'json': {
+      if (text.trim() === '') return core?.nullable ? null : {};
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        return unreadable;
+      }
+    }
+    case 'password':
+      return text === '' ? undefined : text;
+    case 'textarea':
+      return text === '' && core?.nullable ? null : text.replaceAll('\r\n', ' ');
+    default: {
+      const trimmed = text.trim();
+      if (trimmed !== '') return trimmed;
+      return core?.nullable ? null : core?.optional ? undefined : '';
+    }
+  }
+}
+
+function put(attributes: Record<string, unknown>, name: string, value: unknown, current: Readonly<Record<string, unknown>> | undefined): void {
+  const [first = '', inner] = name.split('.');
+  if (inner === undefined) attributes[first] = value;
+  else attributes[first] = { ...(current?.[first] as object | null | undefined), ...(attributes[first] as object | undefined), [inner]: value };
+}
+
+/** Members of an object that were left empty don't belong into it. */
+function withoutEmpty(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Reads a form into what the operations of the Management API take. A changed record sends only what differs from `current`.
+ * @param target the id of the record to change, or null for a new one
+ */
+export function meantBy(resource: Resource, fields: readonly BoundField[], entries: Entries, current: Shown | null): Meant {
+  const attributes: Record<string, unknown> = {};
+  const relationships: Record<string, unknown> = {};
+  const errors: Record<string, string> = {};
+  for (const field of fields) {
+    const { name, relationship } = field.spec;
+    if (relationship) {
+      const target = resource.relationships[name]?.to ?? '';
+      const ids = relationship === 'many' ? (entries.chosen[name] ?? []) : [entries.texts[name] ?? ''].filter((id) => id !== '');
+      const linkage = ids.map((id) => ({ type: target, id }));
+      if (relationship === 'many') relationships[name] = { data: linkage };
+      else if (linkage[0]) relationships[name] = { data: linkage[0] };
+      continue;
+    }
+    const value = valueOf(field, entries, name);
+    if (value === unreadable) errors[name] = 'This is not valid JSON.';
+    else if (value !== undefined || name.includes('.')) put(attributes, name, value, current?.attributes);
+  }
+  for (const name of new Set(fields.filter(({ spec }) => spec.name.includes('.')).map(({ spec }) => spec.name.split('.')[0] as string))) {
+    const value = withoutEmpty(attributes[name]) as object;
+    attributes[name] = Object.keys(value).length === 0 && current?.attributes[name] === null ? null : value;
+  }
+  if (current) for (const name of Object.keys(attributes)) if (isDeepStrictEqual(attributes[name], current.attributes[name])) delete attributes[name];
+  const data = { type: resource.type, ...(current ? { id: current.id } : {}), attributes, ...(Object.keys(relationships).length > 0 ? { relationships } : {}) };
+  return { input: readInput({ data }, resource, current?.id ?? null), errors };
+}
+
+/** The refusals of an operation by field; what belongs to none of the form's fields comes under `form`. */
+export function errorsByField(error: ApiError, fields: readonly BoundField[], entries: Entries): Record<string, string> {
+  const errors: Record<string, string> = {};
+  const names = fields.map(({ spec }) => spec.name);
+  for (const one of error.errors) {
+    const path = 'pointer' in (one.source ?? {}) ? (one.source as { pointer: string }).pointer.split('/').slice(3) : [];
+    const missing = one.meta?.['field'];
+    const wanted = [...path, ...(typeof missing === 'string' ? [missing] : [])];
+    const name = names.find((candidate) => candidate === `${wanted[0]}.${wanted[1]}`) ?? names.find((candidate) => candidate === wanted[0]);
+    const place = /^\d+$/.test(wanted[1] ?? '') && name !== undefined ? (entries.texts[name] ?? '').split(/\r?\n/).filter(Boolean)[Number(wanted[1])] : undefined;
+    const sentence = sentenceOf(one, name === undefined ? undefined : entries.texts[name]);
+    errors[name ?? 'form'] ??= place === undefined ? sentence : `${place.slice(0, 200)}: ${sentence}`;
+  }
+  return errors;
+}

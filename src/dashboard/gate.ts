@@ -1,0 +1,60 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { createContext } from '../core/context.js';
+import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
+import { PageError } from '../errors.js';
+import { browserSession } from '../http/browser-session.js';
+import { csrf } from '../http/csrf.js';
+import { form } from '../http/form.js';
+import type { Call } from '../management/call.js';
+import { registry } from '../management/resources/index.js';
+import type { BrowserSession } from '../core/sessions.js';
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** The signed-in administrator's use of the Management operations; set by `gate`. */
+    call: Call;
+  }
+}
+
+/** The session of whoever is behind the gate. */
+export function viewerOf(req: Request): BrowserSession {
+  if (!req.session) throw new Error('this handler belongs behind the gate');
+  return req.session;
+}
+
+/**
+ * Lets in whoever is signed in and holds a Management permission through roles, right now: others are sent to sign in (303) or refused (403).
+ * From here on the dashboard works through the operations of the Management API with this user as the actor: there is no second
+ * path to the data. Needs `browserSession` before.
+ */
+export async function gate(req: Request, res: Response, next: NextFunction): Promise<void> {
+  res.set('Cache-Control', 'no-store');
+  const { ctx, session } = req;
+  if (!session) {
+    const return_to = req.method === 'GET' ? req.originalUrl : '/dashboard';
+    return res.redirect(303, `/login?${new URLSearchParams({ return_to }).toString()}`);
+  }
+  const permissions = new Set(await listPermissionNamesOfUser(ctx.scope, session.user_id, ctx.environment.management_audience));
+  if (permissions.size === 0) {
+    throw new PageError(
+      403,
+      'no_management_permission',
+      `You are signed in as ${session.user_email}, but this account holds no permission of the Management API. An administrator can give it a role that does.`,
+    );
+  }
+  req.call = {
+    ctx: createContext(ctx, ctx.environment),
+    actor: { actor_kind: 'user', actor_id: session.user_id, display: session.user_email, permissions },
+    registry,
+    request_id: req.request_id,
+    ip_address: req.ip ?? null,
+    user_agent: req.headers['user-agent'] ?? null,
+  };
+  next();
+}
+
+/** What every page of the dashboard is behind. */
+export const reading: RequestHandler[] = [browserSession, gate];
+
+/** What everything that changes something is behind: the form must come from our own page too. */
+export const writing: RequestHandler[] = [form, browserSession, gate, csrf];

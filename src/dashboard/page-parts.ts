@@ -1,0 +1,155 @@
+import type { BasePage, Notice } from '../http/page-models.js';
+
+/** The four meanings of a state, and none. */
+export type Tone = 'good' | 'warning' | 'bad' | 'info' | 'quiet';
+
+/** One piece of data as a page shows it. Everything is plain text; the views escape it. */
+export type Value =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'quiet'; readonly text: string }
+  | { readonly kind: 'number'; readonly text: string }
+  /** An id, code or address; `copy` adds a button that copies it. */
+  | { readonly kind: 'code'; readonly text: string; readonly copy?: boolean }
+  /** ISO 8601, with the words for it: "3 minutes ago" and "21 November 2026 at 09:05 UTC". */
+  | { readonly kind: 'time'; readonly iso: string; readonly words: string; readonly exact: string }
+  | { readonly kind: 'state'; readonly tone: Tone; readonly word: string }
+  /** Only paths of our own. */
+  | { readonly kind: 'link'; readonly text: string; readonly path: string }
+  /** An address elsewhere; linked when it is http(s), else text. */
+  | { readonly kind: 'web'; readonly text: string }
+  | { readonly kind: 'tags'; readonly items: readonly string[]; readonly more?: number }
+  | { readonly kind: 'lines'; readonly items: readonly string[] }
+  | { readonly kind: 'pre'; readonly text: string }
+  | { readonly kind: 'stack'; readonly values: readonly Value[] };
+
+export type Row = { readonly label: string; readonly value: Value };
+
+export type Column = { readonly label: string; readonly numeric?: boolean | undefined; readonly sort?: { readonly path: string; readonly direction: 'ascending' | 'descending' | null } | undefined };
+
+/** A button in a row that posts at once. `about` completes its name for those who can't see the row. */
+export type RowAction = { readonly label: string; readonly about: string; readonly action: string; readonly variant?: 'quiet' | 'danger' };
+
+/** `path`: where the first cell leads. */
+export type TableRow = { readonly path: string | null; readonly cells: readonly Value[]; readonly action?: RowAction | null };
+
+export type Empty = { readonly title: string; readonly text: string; readonly code?: string | null; readonly button: LinkButton | null };
+
+export type LinkButton = { readonly label: string; readonly path: string; readonly variant?: 'primary' | 'quiet' | 'danger'; readonly dialog?: boolean };
+
+/** A button that posts; without fields of its own. */
+export type PostButton = { readonly label: string; readonly action: string; readonly variant?: 'primary' | 'quiet' | 'danger'; readonly hidden?: Readonly<Record<string, string>> };
+
+export type Choice = { readonly value: string; readonly label: string; readonly hint?: string | null; readonly group?: string | null };
+
+export type FieldKind = 'text' | 'email' | 'url' | 'password' | 'number' | 'textarea' | 'lines' | 'json' | 'checkbox' | 'select' | 'checks' | 'radios' | 'hidden';
+
+export type Field = {
+  readonly kind: FieldKind;
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string | null;
+  readonly optional: boolean;
+  /** Text of what is in it; for `checks` the chosen values. */
+  readonly value: string;
+  readonly chosen: readonly string[];
+  readonly choices: readonly Choice[];
+  readonly error: string | null;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+};
+
+export type FieldSection = { readonly title: string | null; readonly text: string | null; readonly fields: readonly Field[]; readonly folded?: boolean };
+
+export type FormPart = {
+  readonly kind: 'form';
+  readonly id: string;
+  readonly title?: string | null;
+  readonly text?: readonly string[];
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly sections: readonly FieldSection[];
+  readonly button: { readonly label: string; readonly variant: 'primary' | 'danger' };
+  readonly cancel: string | null;
+};
+
+export type FilterField = { readonly name: string; readonly label: string; readonly value: string; readonly choices: readonly Choice[] | null; readonly kind: 'search' | 'select' | 'text' };
+
+export type TablePart = {
+  readonly kind: 'table';
+  readonly id: string;
+  readonly caption: string;
+  /** Whether the caption shows as a heading; lists have it in the page's own. */
+  readonly heading: boolean;
+  readonly columns: readonly Column[];
+  readonly rows: readonly TableRow[];
+  readonly empty: Empty;
+  readonly pager: { readonly previous: string | null; readonly next: string | null } | null;
+};
+
+export type Bar = { readonly day: string; readonly words: string; readonly values: readonly number[]; readonly partial: boolean };
+
+export type ChartPart = {
+  readonly kind: 'chart';
+  readonly id: string;
+  /** States the finding. */
+  readonly title: string;
+  readonly text: string;
+  readonly series: readonly { readonly label: string; readonly tone: number }[];
+  readonly bars: readonly Bar[];
+  readonly drawing: Drawing;
+};
+
+/** An SVG as data: what the view turns into elements. */
+export type Drawing = {
+  readonly width: number;
+  readonly height: number;
+  readonly rects: readonly { readonly x: number; readonly y: number; readonly width: number; readonly height: number; readonly tone: number; readonly partial: boolean }[];
+  readonly lines: readonly { readonly y: number; readonly label: string }[];
+  readonly labels: readonly { readonly x: number; readonly text: string; readonly anchor: string }[];
+};
+
+export type Part =
+  | { readonly kind: 'summary'; readonly title: string | null; readonly rows: readonly Row[] }
+  | { readonly kind: 'filters'; readonly action: string; readonly fields: readonly FilterField[]; readonly hidden: Readonly<Record<string, string>>; readonly clear: string | null }
+  | TablePart
+  | FormPart
+  | { readonly kind: 'tabs'; readonly label: string; readonly items: readonly { readonly label: string; readonly path: string; readonly current: boolean }[] }
+  | { readonly kind: 'tiles'; readonly title: string; readonly items: readonly { readonly title: string; readonly text: string; readonly path: string }[] }
+  | { readonly kind: 'text'; readonly title: string | null; readonly paragraphs: readonly string[] }
+  | { readonly kind: 'code'; readonly id: string; readonly title: string; readonly text: string | null; readonly code: string }
+  | { readonly kind: 'stats'; readonly title: string; readonly items: readonly { readonly label: string; readonly figure: string; readonly note: string | null; readonly path: string | null }[] }
+  | ChartPart
+  | { readonly kind: 'steps'; readonly title: string; readonly text: string; readonly steps: readonly { readonly title: string; readonly text: string; readonly done: boolean; readonly link: LinkButton | null }[] }
+  | { readonly kind: 'secret'; readonly id: string; readonly label: string; readonly secret: string; readonly text: string }
+  | { readonly kind: 'notice'; readonly tone: 'good' | 'info' | 'warning' | 'bad'; readonly text: string }
+  | { readonly kind: 'buttons'; readonly links: readonly LinkButton[]; readonly posts: readonly PostButton[] }
+  | { readonly kind: 'dangers'; readonly items: readonly { readonly title: string; readonly text: string; readonly link: LinkButton }[] }
+  | { readonly kind: 'attempts'; readonly id: string; readonly title: string; readonly items: readonly { readonly title: string; readonly state: Value; readonly open: boolean; readonly parts: readonly Part[] }[] };
+
+export type Navigation = readonly { readonly label: string | null; readonly items: readonly { readonly label: string; readonly path: string; readonly icon: string; readonly current: boolean }[] }[];
+
+/** A page of the dashboard: its frame, and the parts it is put together from. */
+export interface DashboardPage extends BasePage {
+  csrf_token: string;
+  navigation: Navigation;
+  viewer: { email: string; name: string };
+  /** The document's title, the state first. */
+  document_title: string;
+  crumbs: readonly { label: string; path: string }[];
+  lead: string | null;
+  state: Value | null;
+  links: readonly LinkButton[];
+  posts: readonly PostButton[];
+  tabs: readonly { label: string; path: string; current: boolean }[];
+  notice: Notice | null;
+  /** Sentences by field name; `form` for what belongs to no field. */
+  errors: Readonly<Record<string, string>>;
+  /** Labels of the fields that errors are about. */
+  labels: Readonly<Record<string, string>>;
+  parts: readonly Part[];
+}
+
+declare module '../http/page-models.js' {
+  interface PageModels {
+    'dashboard/page': DashboardPage;
+  }
+}

@@ -1,0 +1,76 @@
+import { placeOf, type ColumnSpec, type Presentation } from '../presentation.js';
+import type { Part, Value } from '../page-parts.js';
+import type { Shown } from '../records.js';
+import { code, link, quiet, stack, state, tags, text, time } from '../values.js';
+
+type Actor = { actor_kind: string; actor_id: string | null; display: string | null; permissions: string[] };
+type Target = { target_type: string; target_id: string | null; display: string | null };
+
+const actorOf = (record: Shown) => record.attributes['actor'] as Actor;
+const targetOf = (record: Shown) => (record.attributes['targets'] as Target[])[0];
+
+const outcome = (record: Shown): Value => (record.attributes['outcome'] === 'success' ? state('good', 'Done') : state('bad', 'Denied'));
+const who = (record: Shown): Value => {
+  const actor = actorOf(record);
+  return stack(text(actor.display ?? actor.actor_id ?? 'The service'), quiet(actor.actor_kind));
+};
+const what = (record: Shown): Value => {
+  const target = targetOf(record);
+  return target ? stack(text(target.display ?? target.target_id), quiet(target.target_type.replaceAll('_', ' '))) : quiet('–');
+};
+
+/** What rows of the log show, here and on the pages of what they are about. */
+export const auditColumns: readonly ColumnSpec[] = [
+  { label: 'Action', value: (record) => code(record.attributes['action']) },
+  { label: 'Who', value: who },
+  { label: 'What', value: what },
+  { label: 'Outcome', value: outcome },
+  { label: 'When', sort: 'occurred_at', value: (record, { now }) => time(record.attributes['occurred_at'], now) },
+];
+
+const plural = (type: string) => (type === 'webhook_delivery' ? 'webhook_deliveries' : `${type}s`);
+const shown = (value: unknown): Value => (value === null || value === undefined ? quiet('nothing') : typeof value === 'object' ? code(JSON.stringify(value)) : code(String(value)));
+
+function changes(record: Shown): Part {
+  const rows = Object.entries(record.attributes['changes'] as Record<string, [unknown, unknown]>).map(([name, [before, after]]) => ({
+    path: null,
+    cells: [code(name), shown(before), shown(after)],
+  }));
+  const empty = { title: 'No attribute changed', text: 'The action itself is all there is.', button: null };
+  return { kind: 'table', id: 'changes', caption: 'Changes', heading: true, columns: [{ label: 'Attribute' }, { label: 'Before' }, { label: 'After' }], rows, empty, pager: null };
+}
+
+/** Who did what. */
+export const audit_logs: Presentation = {
+  path: 'audit_logs',
+  title: 'Audit log',
+  one: 'entry',
+  lead: 'Every change, and every attempt refused for want of permission, through the dashboard and the Management API. Kept for 400 days; nobody can change it.',
+  empty: { title: 'Nothing yet', text: 'The first change that somebody makes appears here.' },
+  columns: auditColumns,
+  filters: [
+    { name: 'action', label: 'Action', kind: 'text' },
+    { name: 'actor', label: 'Actor id', kind: 'text' },
+    { name: 'target', label: 'Target id', kind: 'text' },
+    { name: 'outcome', label: 'Outcome' },
+    { name: 'since', label: 'Period', kind: 'period', filter: 'occurred_at' },
+  ],
+  name: (record) => String(record.attributes['action']),
+  state: outcome,
+  summary: (record, { now, req }) => {
+    const [actor, target] = [actorOf(record), targetOf(record)];
+    const known = target?.target_id && req.call.registry.byPath.has(plural(target.target_type));
+    return [
+      { label: 'When', value: time(record.attributes['occurred_at'], now) },
+      { label: 'Who', value: who(record) },
+      { label: 'Actor id', value: actor.actor_kind === 'user' && actor.actor_id ? link(actor.actor_id, placeOf('users', actor.actor_id)) : code(actor.actor_id, true) },
+      { label: 'What', value: what(record) },
+      { label: 'Target id', value: known && target?.target_id ? link(target.target_id, placeOf(plural(target.target_type), target.target_id)) : code(target?.target_id) },
+      { label: 'Reason', value: text(record.attributes['reason']) },
+      { label: 'From', value: stack(code(record.attributes['ip_address']), quiet(String(record.attributes['user_agent'] ?? ''))) },
+      { label: 'Request id', value: code(record.attributes['request_id'], true) },
+      { label: 'Permissions at the time', value: tags(actor.permissions, 60) },
+    ];
+  },
+  more: async (_look, record) => [changes(record)],
+};

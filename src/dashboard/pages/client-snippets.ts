@@ -1,0 +1,126 @@
+import type { Part } from '../page-parts.js';
+import type { Look } from '../presentation.js';
+import type { Shown } from '../records.js';
+
+/** What the snippets are made of: this installation's own addresses and this client's own settings. */
+type Facts = { readonly issuer: string; readonly client_id: string; readonly redirect_uri: string; readonly isPublic: boolean; readonly environment: string };
+
+const snippet = (id: string, title: string, text: string | null, code: string): Part => ({ kind: 'code', id: `snippet-${id}`, title, text, code });
+
+/** A text inside a string literal of JavaScript or JSON. */
+const quoted = (value: string) => JSON.stringify(value).replaceAll('</', '<\\/');
+/** A text inside single quotes of a shell. */
+const shell = (value: string) => `'${value.replaceAll("'", `'\\''`)}'`;
+
+const openidClient = ({ issuer, client_id, redirect_uri, isPublic }: Facts) => `import * as client from 'openid-client';
+
+const config = await client.discovery(
+  new URL(${quoted(issuer)}),
+  ${quoted(client_id)},
+  ${isPublic ? 'undefined' : 'process.env.CLIENT_SECRET'},
+  ${isPublic ? 'client.None()' : 'undefined'},${issuer.startsWith('http:') ? '\n  { execute: [client.allowInsecureRequests] },' : ''}
+);
+
+// 1. Send the browser away
+const code_verifier = client.randomPKCECodeVerifier();
+const state = client.randomState();
+const to = client.buildAuthorizationUrl(config, {
+  redirect_uri: ${quoted(redirect_uri)},
+  scope: 'openid profile email',
+  code_challenge: await client.calculatePKCECodeChallenge(code_verifier),
+  code_challenge_method: 'S256',
+  state,
+});
+
+// 2. It comes back to the redirect URI
+const tokens = await client.authorizationCodeGrant(config, currentUrl, { pkceCodeVerifier: code_verifier, expectedState: state });
+const user = await client.fetchUserInfo(config, tokens.access_token, tokens.claims().sub);`;
+
+const authJs = ({ issuer, client_id }: Facts) => `// auth.ts; the redirect URI is <your application>/api/auth/callback/${'idp'}
+import NextAuth from 'next-auth';
+
+export const { handlers, auth, signIn, signOut } = NextAuth({
+  providers: [
+    {
+      id: 'idp',
+      name: 'Sign in',
+      type: 'oidc',
+      issuer: ${quoted(issuer)},
+      clientId: ${quoted(client_id)},
+      clientSecret: process.env.CLIENT_SECRET,
+      authorization: { params: { scope: 'openid profile email' } },
+    },
+  ],
+});`;
+
+const spring = ({ issuer, client_id }: Facts) => `# application.yaml; the redirect URI is <your application>/login/oauth2/code/idp
+spring:
+  security:
+    oauth2:
+      client:
+        registration:
+          idp:
+            client-id: ${quoted(client_id)}
+            client-secret: \${CLIENT_SECRET}
+            scope: openid, profile, email
+        provider:
+          idp:
+            issuer-uri: ${quoted(issuer)}`;
+
+const curlCode = ({ issuer, client_id, redirect_uri, isPublic }: Facts) => `# The code comes to the redirect URI as ?code=...
+curl ${shell(`${issuer}/oauth/token`)} \\
+${isPublic ? `  --data-urlencode client_id=${shell(client_id)} \\` : `  --user ${shell(client_id)}:"$CLIENT_SECRET" \\`}
+  --data-urlencode grant_type=authorization_code \\
+  --data-urlencode code="$CODE" \\
+  --data-urlencode code_verifier="$CODE_VERIFIER" \\
+  --data-urlencode redirect_uri=${shell(redirect_uri)}`;
+
+const curlMachine = ({ issuer, client_id }: Facts) => `# The client needs a grant for the API (tab Grants).
+curl ${shell(`${issuer}/oauth/token`)} \\
+  --user ${shell(client_id)}:"$CLIENT_SECRET" \\
+  --data-urlencode grant_type=client_credentials \\
+  --data-urlencode resource=${shell('https://api.example.com')}`;
+
+const verify = ({ issuer }: Facts) => `import { createRemoteJWKSet, jwtVerify } from 'jose';
+
+const keys = createRemoteJWKSet(new URL(${quoted(`${issuer}/.well-known/jwks.json`)}));
+const { payload } = await jwtVerify(accessToken, keys, {
+  issuer: ${quoted(issuer)},
+  audience: 'https://api.example.com', // the identifier of your API resource
+  typ: 'at+jwt',
+});`;
+
+/** Ready configuration for common libraries, with this client's own values; the secret, which nobody can look up, comes from the environment. */
+export async function quickStartTab(look: Look, record: Shown): Promise<readonly Part[]> {
+  const { issuer, name } = look.req.ctx.environment;
+  const a = record.attributes;
+  const facts: Facts = {
+    issuer,
+    client_id: record.id,
+    redirect_uri: (a['redirect_uris'] as string[])[0] ?? 'http://localhost:3001/callback',
+    isPublic: a['token_endpoint_auth_method'] === 'none',
+    environment: name,
+  };
+  const addresses: Part = {
+    kind: 'summary',
+    title: 'Addresses',
+    rows: [
+      { label: 'Issuer', value: { kind: 'code', text: issuer, copy: true } },
+      { label: 'Discovery', value: { kind: 'code', text: `${issuer}/.well-known/openid-configuration`, copy: true } },
+      { label: 'Client id', value: { kind: 'code', text: record.id, copy: true } },
+    ],
+  };
+  if (a['application_type'] === 'machine') {
+    return [addresses, snippet('curl', 'curl', 'Gets a token for the client itself.', curlMachine(facts)), snippet('jose', 'In the API: check the token', 'Node.js with jose.', verify(facts))];
+  }
+  const withSecret = facts.isPublic
+    ? []
+    : [snippet('auth-js', 'Auth.js (Next.js)', null, authJs(facts)), snippet('spring', 'Spring Security', null, spring(facts))];
+  return [
+    addresses,
+    snippet('openid-client', 'openid-client (Node.js)', 'The certified client library.', openidClient(facts)),
+    ...withSecret,
+    snippet('curl', 'curl', 'Redeems the code by hand.', curlCode(facts)),
+    snippet('jose', 'In your API: check the access token', 'Node.js with jose.', verify(facts)),
+  ];
+}

@@ -1,0 +1,87 @@
+import { countDeliveries } from '../../db/tables/webhook_deliveries.js';
+import { filterPart, filtersOf, listState, tableOf } from '../resource-list.js';
+import type { Part, TablePart, Value } from '../page-parts.js';
+import { placeOf, type ColumnSpec, type FilterSpec, type Look } from '../presentation.js';
+import { relatedOf, resourceOf, type Shown } from '../records.js';
+import { code, figure, quiet, stack, state, text, time } from '../values.js';
+import { webhook_deliveries } from './webhook-deliveries.js';
+
+const maxAttempts = 6;
+
+/** The state of a delivery as icon and word. */
+export function deliveryState(record: Shown): Value {
+  switch (record.attributes['status']) {
+    case 'succeeded':
+      return state('good', 'Succeeded');
+    case 'failed':
+      return state('bad', 'Failed');
+    case 'retrying':
+      return state('warning', 'Retrying');
+    default:
+      return state('info', 'Pending');
+  }
+}
+
+/** Rows of the history. */
+export const deliveryColumns: readonly ColumnSpec[] = [
+  { label: 'Event', value: ({ attributes: a }) => stack(code(a['event_type']), quiet(String(a['event_id']))) },
+  { label: 'Status', value: deliveryState },
+  { label: 'Attempts', numeric: true, value: ({ attributes: a }) => text(`${String(a['attempt_count'])}/${maxAttempts}`) },
+  { label: 'Last answer', numeric: true, value: ({ attributes: a }) => text(a['last_response_status'] ?? (a['failure_reason'] === null ? null : 'none')) },
+  { label: 'Cause', value: ({ attributes: a }) => quiet(({ event: 'Event', test: 'Test', redelivery: 'Resent' } as Record<string, string>)[String(a['trigger'])] ?? '') },
+  { label: 'Created', value: ({ attributes: a }, { now }) => time(a['created_at'], now) },
+  { label: 'Next attempt', value: ({ attributes: a }, { now }) => time(a['next_attempt_at'], now) },
+];
+
+const classes = [
+  { value: '2xx', label: '2xx Success' },
+  { value: '3xx', label: '3xx Redirect' },
+  { value: '4xx', label: '4xx Refused' },
+  { value: '5xx', label: '5xx Broken' },
+];
+
+/** The filters of a history; all of its state is in the address. */
+export const deliveryFilters: readonly FilterSpec[] = [
+  { name: 'status', label: 'Status' },
+  { name: 'event_type', label: 'Event type' },
+  { name: 'response_status', label: 'Last answer', choices: async () => classes, kind: 'select' },
+  { name: 'since', label: 'Period', kind: 'period', filter: 'created_at', initial: '24h' },
+  { name: 'event_id', label: 'Event id', kind: 'text' },
+];
+
+/** What happened in the last 24 hours, in figures. */
+export async function lastDay({ req, now }: Look, record: Shown): Promise<readonly Part[]> {
+  const counts = await countDeliveries(req.call.ctx.scope, { webhook_id: record.id, since: new Date(now.getTime() - 86_400_000) });
+  const settled = counts.succeeded + counts.failed;
+  const rate = settled === 0 ? '–' : `${((counts.succeeded / settled) * 100).toFixed(counts.failed === 0 ? 0 : 1)} %`;
+  const at = `${placeOf('webhooks', record.id)}/deliveries`;
+  return [
+    {
+      kind: 'stats',
+      title: 'The last 24 hours',
+      items: [
+        { label: 'Success, 24 hours', figure: rate, note: settled === 0 ? 'Nothing was delivered' : `of ${figure(settled)}`, path: null },
+        { label: 'Succeeded', figure: figure(counts.succeeded), note: null, path: `${at}?status=succeeded` },
+        { label: 'Failed for good', figure: figure(counts.failed), note: null, path: `${at}?status=failed` },
+        { label: 'Waiting', figure: figure(counts.pending + counts.retrying), note: `${figure(counts.retrying)} to be tried again`, path: `${at}?status=retrying` },
+      ],
+    },
+  ];
+}
+
+/** The delivery history of a webhook. */
+export async function deliveriesTab(look: Look, record: Shown): Promise<readonly Part[]> {
+  const { req } = look;
+  const resource = resourceOf(req.call, 'webhook_deliveries');
+  const path = `${placeOf('webhooks', record.id)}/deliveries`;
+  const sort = '-created_at';
+  const state = listState(req, deliveryFilters, sort);
+  const asked = { filters: filtersOf(state, deliveryFilters, look.now), after: state.after, before: state.before };
+  const listing = await relatedOf(req.call, 'webhooks', record.id, 'deliveries', asked);
+  const narrowed = deliveryFilters.some(({ name, initial = '' }) => name !== 'since' && (state.values[name] ?? '') !== initial);
+  const empty: TablePart['empty'] = narrowed
+    ? { title: 'Nothing matches', text: 'No delivery fits these filters.', button: { label: 'Clear filters', path, variant: 'quiet' } }
+    : { title: 'No deliveries in this period', text: 'Send a test to see one, or choose a longer period.', button: { label: 'Last 30 days', path: `${path}?since=30d`, variant: 'quiet' } };
+  const spec = { id: 'deliveries', caption: 'Deliveries', heading: false, path, state, defaultSort: sort, empty, columns: deliveryColumns };
+  return [await filterPart(look, resource, deliveryFilters, path, state, sort), ...(await lastDay(look, record)), tableOf(look, webhook_deliveries, listing, spec)];
+}

@@ -1,0 +1,164 @@
+import type { Presentation } from '../presentation.js';
+import type { Part, Tone, Value } from '../page-parts.js';
+import type { Shown } from '../records.js';
+import { code, duration, json, quiet, stack, state, text, time, yesNo } from '../values.js';
+
+const keyStates: Record<string, [Tone, string]> = { next: ['info', 'Next'], primary: ['good', 'Primary'], previous: ['quiet', 'Previous'], deactivated: ['bad', 'Deactivated'] };
+const keyState = (record: Shown): Value => state(...(keyStates[String(record.attributes['status'])] ?? ['quiet', String(record.attributes['status'])]));
+
+/** The keys that sign tokens. */
+export const signing_keys: Presentation = {
+  path: 'signing_keys',
+  title: 'Signing keys',
+  one: 'signing key',
+  lead: 'The keys that sign tokens. The service makes the next one in time and changes over every 90 days by itself; published keys stand in /.well-known/jwks.json.',
+  empty: { title: 'No keys', text: 'The service makes one at its next start.' },
+  columns: [
+    { label: 'Key id', value: (record) => code(record.id) },
+    { label: 'Status', value: keyState },
+    { label: 'Made', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+    { label: 'Signs since', value: (record, { now }) => time(record.attributes['activated_at'], now) },
+    { label: 'Replaced', value: (record, { now }) => time(record.attributes['retired_at'], now) },
+  ],
+  filters: [{ name: 'status', label: 'Status' }],
+  name: (record) => record.id,
+  state: keyState,
+  summary: ({ attributes: a, id }, { now, req }) => [
+    { label: 'Key id (kid)', value: code(id, true) },
+    { label: 'Algorithm', value: text(a['algorithm']) },
+    { label: 'Made', value: time(a['created_at'], now) },
+    { label: 'Signs since', value: time(a['activated_at'], now) },
+    { label: 'Replaced', value: time(a['retired_at'], now) },
+    { label: 'Deactivated', value: time(a['deactivated_at'], now) },
+    { label: 'Published at', value: code(`${req.ctx.environment.issuer}/.well-known/jwks.json`, true) },
+    { label: 'Public key', value: json(a['public_jwk']) },
+  ],
+  fields: [],
+  create: { label: 'Generate next key', title: 'Generate the next key', lead: 'It is published at once and signs nothing until it is activated, so that everybody who keeps the key set has time to read it.', guarded: true, button: 'Generate key' },
+  edit: { when: () => false },
+  actions: {
+    activate: {
+      label: 'Activate',
+      when: (record) => record.attributes['status'] === 'next',
+      confirm: ['This key signs everything from now on; the present one stays published, so that what it signed remains good.', 'A verifier that has not read the key set since this key was made refuses tokens until it does: wait a day after making it, if you can.'],
+      guarded: true,
+      done: 'activated',
+    },
+    deactivate: {
+      label: 'Deactivate',
+      when: (record) => record.attributes['status'] === 'next' || record.attributes['status'] === 'previous',
+      confirm: ['The key leaves the published set: every token that it signed is refused from now on.'],
+      danger: true,
+      guarded: true,
+      done: 'deactivated',
+    },
+  },
+};
+
+const domainStates: Record<string, [Tone, string]> = { pending: ['info', 'Pending'], verified: ['good', 'Verified'], failed: ['bad', 'Not found'] };
+const domainState = (record: Shown): Value => state(...(domainStates[String(record.attributes['status'])] ?? ['quiet', String(record.attributes['status'])]));
+
+type DnsRecord = { record_kind: string; name: string; value: string };
+
+function dnsRecords(record: Shown): Part {
+  const found = record.attributes['verification_records'] as DnsRecord[];
+  const rows = found.map((one) => ({ path: null, cells: [text(one.record_kind), code(one.name, true), code(one.value, true)] }));
+  const empty = { title: 'Nothing to set', text: 'The domain is verified.', button: null };
+  return { kind: 'table', id: 'records', caption: 'Set these DNS records, then check', heading: true, columns: [{ label: 'Type' }, { label: 'Name' }, { label: 'Value' }], rows, empty, pager: null };
+}
+
+/** Names under which the environment answers. */
+export const custom_domains: Presentation = {
+  path: 'custom_domains',
+  title: 'Custom domains',
+  one: 'custom domain',
+  lead: 'Names of your own under which this environment answers. The primary one makes the issuer.',
+  empty: { title: 'No custom domains yet', text: 'With one, people sign in at login.example.com and tokens carry it as their issuer. A DNS record proves that it is yours.' },
+  columns: [
+    { label: 'Domain', sort: 'domain', value: (record) => text(record.attributes['domain']) },
+    { label: 'Status', value: domainState },
+    { label: 'Primary', value: (record) => yesNo(record.attributes['is_primary']) },
+    { label: 'Checked', value: (record, { now }) => time(record.attributes['last_checked_at'], now) },
+  ],
+  filters: [{ name: 'status', label: 'Status' }],
+  name: (record) => String(record.attributes['domain']),
+  state: domainState,
+  summary: ({ attributes: a, id }, { now }) => [
+    { label: 'Primary', value: yesNo(a['is_primary']) },
+    { label: 'Verified', value: time(a['verified_at'], now) },
+    { label: 'Checked', value: time(a['last_checked_at'], now) },
+    { label: 'What was wrong', value: text(a['failure_reason']) },
+    { label: 'Added', value: time(a['created_at'], now) },
+    { label: 'Id', value: code(id, true) },
+  ],
+  more: async (_look, record) => [dnsRecords(record)],
+  fields: [
+    { name: 'domain', label: 'Domain', on: 'create', hint: 'A lower-case host name such as login.example.com.', attributes: { maxlength: 253, autocapitalize: 'none', spellcheck: 'false' } },
+    { name: 'is_primary', label: 'Primary: the issuer is made of this domain', hint: 'Clients must then know the new issuer. Only a verified domain can be primary.', on: 'update' },
+  ],
+  create: { label: 'Add domain', title: 'Add a custom domain' },
+  remove: { label: 'Remove domain', text: 'The environment no longer answers there; links and clients that use the name break.', typed: (record) => String(record.attributes['domain']) },
+  actions: { verify: { label: 'Check now', done: 'checked' } },
+};
+
+const environmentKinds: Record<string, [Tone, string]> = { production: ['bad', 'Production'], staging: ['warning', 'Staging'], development: ['info', 'Development'] };
+const environmentKind = (record: Shown): Value => {
+  const [, word] = environmentKinds[String(record.attributes['kind'])] ?? ['quiet', String(record.attributes['kind'])];
+  return text(word);
+};
+
+/** Separate worlds. */
+export const environments: Presentation = {
+  path: 'environments',
+  title: 'Environments',
+  one: 'environment',
+  lead: 'Separate worlds of users, clients and keys. Each has its own address and dashboard.',
+  empty: { title: 'No environments', text: 'There is always at least this one.' },
+  columns: [
+    { label: 'Name', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(String(a['slug']))) },
+    { label: 'Kind', value: environmentKind },
+    { label: 'Dashboard', value: (record) => ({ kind: 'web', text: `${String(record.attributes['base_url'])}/dashboard` }) },
+    { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+  ],
+  filters: [{ name: 'kind', label: 'Kind' }],
+  name: (record) => String(record.attributes['name']),
+  summary: ({ attributes: a, id }, { now }) => [
+    { label: 'Kind', value: environmentKind({ attributes: a } as Shown) },
+    { label: 'Slug', value: code(a['slug']) },
+    { label: 'Issuer', value: code(a['issuer'], true) },
+    { label: 'Dashboard', value: { kind: 'web', text: `${String(a['base_url'])}/dashboard` } },
+    { label: 'Session lifetime', value: duration(a['session_lifetime']) },
+    { label: 'Registration', value: text(a['registration_enabled'] === true ? 'Open' : 'Closed') },
+    { label: 'Created', value: time(a['created_at'], now) },
+    { label: 'Id', value: code(id, true) },
+  ],
+  fields: [
+    { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
+    { name: 'slug', label: 'Slug', on: 'create', hint: 'Part of its address: lower-case letters, digits and hyphens.', attributes: { maxlength: 63, autocapitalize: 'none', spellcheck: 'false' } },
+    { name: 'kind', label: 'Kind' },
+  ],
+  create: { label: 'Create environment', title: 'Create an environment', lead: 'It gets a client that may administer it through the Management API; its secret is shown once.', guarded: true },
+  remove: { label: 'Delete environment', text: 'Everything in it goes: users, clients, keys, webhooks. This can not be undone.', when: (record) => record.attributes['is_default'] !== true, typed: (record) => String(record.attributes['slug']) },
+  secrets: { create: { title: 'Save the management client', label: 'Client secret', text: 'With it and the client id, the Management API of the new environment can be used: get a token there by client credentials.' } },
+};
+
+/** The catalogue of events. */
+export const event_types: Presentation = {
+  path: 'event_types',
+  title: 'Event types',
+  one: 'event type',
+  lead: 'What webhooks can subscribe to, with the schema of each payload.',
+  empty: { title: 'No event types', text: 'There is nothing to subscribe to.' },
+  columns: [
+    { label: 'Event', value: (record) => code(record.attributes['name']) },
+    { label: 'When', value: (record) => text(record.attributes['description']) },
+    { label: 'About', value: (record) => quiet(String(record.attributes['group']).replaceAll('_', ' ')) },
+  ],
+  filters: [],
+  name: (record) => String(record.attributes['name']),
+  summary: ({ attributes: a }) => [
+    { label: 'When', value: text(a['description']) },
+    { label: 'About', value: text(String(a['group']).replaceAll('_', ' ')) },
+    { label: 'JSON Schema of data', value: json(a['payload_schema']) },
+  ],
+};

@@ -1,0 +1,30 @@
+import type { Presentation } from '../presentation.js';
+import { api_resources, client_grants } from './api-resources.js';
+import { audit_logs } from './audit-logs.js';
+import { clients } from './clients.js';
+import { connections } from './connections.js';
+import { custom_domains, environments, event_types, signing_keys } from './environment.js';
+import { permissions, roles } from './roles.js';
+import { sessions } from './sessions.js';
+import { users } from './users.js';
+import { webhook_deliveries } from './webhook-deliveries.js';
+import { webhooks } from './webhooks.js';
+
+/** How the resources of the Management API look in the browser. */
+export const presentations: readonly Presentation[] = [
+  users,
+  sessions,
+  roles,
+  permissions,
+  clients,
+  client_grants,
+  api_resources,
+  connections,
+  webhooks,
+  webhook_deliveries,
+  event_types,
+  audit_logs,
+  signing_keys,
+  custom_domains,
+  environments,
+];

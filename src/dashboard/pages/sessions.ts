@@ -1,0 +1,70 @@
+import { deviceWords } from '../../lib/user-agent.js';
+import type { Tone, Value } from '../page-parts.js';
+import { placeOf, type Presentation } from '../presentation.js';
+import { linkedId, linkedTo, type Shown } from '../records.js';
+import { code, link, nothing, quiet, stack, state, tags, text, time } from '../values.js';
+
+const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], expired: ['quiet', 'Expired'], revoked: ['bad', 'Revoked'] };
+
+/** The state of a session as icon and word. */
+export const sessionState = (record: Shown): Value => state(...(tones[String(record.attributes['status'])] ?? ['quiet', String(record.attributes['status'])]));
+
+const device = (record: Shown): string => deviceWords((record.attributes['user_agent'] as string | null) ?? null) ?? 'Unknown device';
+
+const userOf = (record: Shown, included: readonly Shown[]): Value => {
+  const user = linkedTo(record, 'user', included);
+  const id = linkedId(record, 'user');
+  return user ? link(String(user.attributes['email']), placeOf('users', user.id)) : id === null ? nothing : code(id);
+};
+
+const isActive = (record: Shown) => record.attributes['status'] === 'active';
+
+/** Where users are signed in. */
+export const sessions: Presentation = {
+  path: 'sessions',
+  title: 'Sessions',
+  one: 'session',
+  lead: 'Where people are, or were, signed in. Ending a session ends what was issued in it.',
+  empty: { title: 'No sessions yet', text: 'A session begins when somebody signs in.' },
+  include: 'user',
+  recordInclude: 'user,clients',
+  columns: [
+    { label: 'Device', value: (record) => stack(text(device(record)), quiet(String(record.attributes['ip_address'] ?? 'Address unknown'))) },
+    { label: 'User', value: (record, _look, { included }) => userOf(record, included) },
+    { label: 'Last active', sort: 'last_activity_at', value: (record, { now }) => time(record.attributes['last_activity_at'], now) },
+    { label: 'Expires', value: (record, { now }) => time(record.attributes['expires_at'], now) },
+    { label: 'Status', value: sessionState },
+  ],
+  filters: [
+    { name: 'status', label: 'Status' },
+    { name: 'ip_address', label: 'IP address', kind: 'text' },
+    { name: 'active', label: 'Active', kind: 'period', filter: 'last_activity_at' },
+  ],
+  name: device,
+  state: sessionState,
+  summary: (record, { now }, included) => {
+    const a = record.attributes;
+    return [
+      { label: 'User', value: userOf(record, included) },
+      { label: 'IP address', value: code(a['ip_address'], true) },
+      { label: 'User agent', value: code(a['user_agent']) },
+      { label: 'Signed in', value: time(a['authenticated_at'], now) },
+      { label: 'By', value: tags(a['amr']) },
+      { label: 'Last active', value: time(a['last_activity_at'], now) },
+      { label: 'Expires', value: time(a['expires_at'], now) },
+      { label: 'Revoked', value: a['revoked_at'] === null ? nothing : stack(time(a['revoked_at'], now), quiet(String(a['revoke_reason'] ?? ''))) },
+      { label: 'Signed in to', value: tags(included.filter((one) => one.type === 'client').map((one) => one.attributes['name'])) },
+      { label: 'Id', value: code(record.id, true) },
+    ];
+  },
+  actions: {
+    touch: { label: 'Touch', when: isActive, done: 'touched' },
+    revoke: {
+      label: 'End session',
+      when: isActive,
+      confirm: ['The browser is signed out at once, and so are the clients that it signed in to. Tokens with offline access go on.'],
+      danger: true,
+      done: 'revoked',
+    },
+  },
+};

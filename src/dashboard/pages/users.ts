@@ -1,0 +1,106 @@
+import { roleChoices } from '../choices.js';
+import type { Tone, Value } from '../page-parts.js';
+import { placeOf, type Presentation } from '../presentation.js';
+import { may, type Shown } from '../records.js';
+import { code, json, number, quiet, stack, state, tags, text, time, web } from '../values.js';
+import { userTabs } from './user-tabs.js';
+
+const fullName = (a: Shown['attributes']) => [a['first_name'], a['last_name']].filter(Boolean).join(' ');
+const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], blocked: ['bad', 'Blocked'] };
+const userState = (record: Shown): Value => state(...(tones[String(record.attributes['status'])] ?? ['quiet', String(record.attributes['status'])]));
+
+const details = 'Further claims';
+const address = 'Postal address';
+
+/** People who can sign in. */
+export const users: Presentation = {
+  path: 'users',
+  title: 'Users',
+  one: 'user',
+  lead: 'People who can sign in.',
+  empty: { title: 'No users yet', text: 'People come here by registering, through a connection, or because you create them.' },
+  columns: [
+    { label: 'User', sort: 'email', value: ({ attributes: a }) => stack(text(a['email']), ...(fullName(a) === '' ? [] : [quiet(fullName(a))])) },
+    { label: 'Status', value: userState },
+    { label: 'Email', value: (record) => (record.attributes['email_verified'] === true ? state('good', 'Verified') : state('warning', 'Not verified')) },
+    { label: 'Last sign-in', sort: 'last_login_at', value: (record, { now }) => time(record.attributes['last_login_at'], now) },
+    { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+  ],
+  filters: [
+    { name: 'search', label: 'Email or name begins with', kind: 'search' },
+    { name: 'status', label: 'Status' },
+    { name: 'role', label: 'Role', choices: roleChoices },
+    { name: 'email_verified', label: 'Email verified' },
+  ],
+  name: (record) => fullName(record.attributes) || String(record.attributes['email']),
+  state: userState,
+  recordInclude: 'roles',
+  summary: ({ attributes: a, id }, { now }, included) => [
+    { label: 'Email', value: stack(code(a['email'], true), a['email_verified'] === true ? state('good', 'Verified') : state('warning', 'Not verified')) },
+    { label: 'Name', value: text([a['first_name'], a['middle_name'], a['last_name']].filter(Boolean).join(' ')) },
+    { label: 'Roles', value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])) },
+    { label: 'Last sign-in', value: time(a['last_login_at'], now) },
+    { label: 'Sign-ins', value: number(a['login_count']) },
+    { label: 'Password', value: a['has_password'] === true ? stack(text('Set'), time(a['password_changed_at'], now)) : quiet('None: signs in through a connection') },
+    { label: 'Phone', value: text(a['phone_number']) },
+    { label: 'Language, time zone', value: text([a['locale'], a['zoneinfo']].filter(Boolean).join(', ')) },
+    { label: 'Picture', value: web(a['picture']) },
+    { label: 'Website', value: web(a['website']) },
+    { label: 'External id', value: code(a['external_id'], true) },
+    { label: 'Metadata', value: json(a['metadata']) },
+    { label: 'Created', value: time(a['created_at'], now) },
+    { label: 'Id', value: code(id, true) },
+  ],
+  sections: [
+    { title: 'Account' },
+    { title: details, folded: true },
+    { title: address, folded: true },
+    { title: 'For your systems', folded: true },
+  ],
+  fields: [
+    { name: 'email', label: 'Email address', kind: 'email', section: 'Account', attributes: { maxlength: 254, autocomplete: 'off' } },
+    { name: 'email_verified', label: 'The address is proven', hint: 'Tick it only if you know that the address belongs to this person.', section: 'Account' },
+    { name: 'first_name', label: 'First name', section: 'Account', attributes: { maxlength: 255, autocomplete: 'off' } },
+    { name: 'last_name', label: 'Last name', section: 'Account', attributes: { maxlength: 255, autocomplete: 'off' } },
+    { name: 'password', label: 'Password', kind: 'password', hint: 'Leave it empty to let the person choose one by mail.', on: 'create', section: 'Account', optional: true, attributes: { autocomplete: 'new-password', maxlength: 128 } },
+    { name: 'roles', label: 'Roles', relationship: 'many', on: 'create', choices: roleChoices, section: 'Account' },
+    { name: 'middle_name', label: 'Middle name', section: details },
+    { name: 'nickname', label: 'Nickname', section: details },
+    { name: 'preferred_username', label: 'User name', section: details },
+    { name: 'gender', label: 'Gender', section: details },
+    { name: 'birthdate', label: 'Date of birth', hint: 'Year, month, day: 1990-12-31', section: details },
+    { name: 'phone_number', label: 'Phone number', hint: 'With the country code: +44 20 7946 0000', section: details },
+    { name: 'phone_number_verified', label: 'The phone number is proven', section: details },
+    { name: 'locale', label: 'Language', hint: 'A language tag: en-GB', section: details },
+    { name: 'zoneinfo', label: 'Time zone', hint: 'Continent and city: Europe/London', section: details },
+    { name: 'picture', label: 'Picture', kind: 'url', section: details },
+    { name: 'website', label: 'Website', kind: 'url', section: details },
+    { name: 'profile', label: 'Profile page', kind: 'url', section: details },
+    { name: 'address.street_address', label: 'Street and number', section: address },
+    { name: 'address.postal_code', label: 'Postal code', section: address },
+    { name: 'address.locality', label: 'Town', section: address },
+    { name: 'address.region', label: 'Region', section: address },
+    { name: 'address.country', label: 'Country', section: address },
+    { name: 'external_id', label: 'External id', hint: 'The id of this person in another system.', section: 'For your systems' },
+    { name: 'metadata', label: 'Metadata', kind: 'json', hint: 'Any JSON object of at most 16 KiB.', section: 'For your systems' },
+  ],
+  create: { label: 'Create user', title: 'Create a user' },
+  remove: { label: 'Delete user', text: 'The account goes with its sessions, tokens, connected accounts and consents. This can not be undone.', typed: (record) => String(record.attributes['email']) },
+  actions: {
+    send_password_reset: { label: 'Send password reset', when: (record) => record.attributes['status'] === 'active', done: 'mail_sent' },
+    block: {
+      label: 'Block user',
+      when: (record) => record.attributes['status'] === 'active',
+      confirm: ['All sessions end at once, and the person can not sign in until you unblock the account.'],
+      danger: true,
+      done: 'blocked',
+    },
+    unblock: { label: 'Unblock', when: (record) => record.attributes['status'] === 'blocked', done: 'unblocked' },
+  },
+  tabs: userTabs,
+  links: (record, { req }) => ({
+    links: may(req.call, 'users', 'write') && may(req.call, 'roles', 'write') ? [{ label: 'Change roles', path: `${placeOf('users', record.id)}/roles` }] : [],
+    posts: [],
+  }),
+};
+

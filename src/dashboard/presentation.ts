@@ -1,0 +1,112 @@
+import type { Request } from 'express';
+import type { Listing, Shown } from './records.js';
+import type { Choice, Empty, FieldKind, LinkButton, Part, PostButton, Row, Value } from './page-parts.js';
+
+/** What presentations see of a request: who looks, and when. */
+export type Look = { readonly req: Request; readonly now: Date };
+
+/** A column of a list; `sort` names an order of the resource. */
+export type ColumnSpec = {
+  readonly label: string;
+  readonly sort?: string;
+  readonly numeric?: boolean;
+  value(record: Shown, look: Look, listing: Pick<Listing, 'included'>): Value;
+};
+
+/** A filter of a list as a field of its GET form; the choices follow from the resource's own filter unless given. */
+export type FilterSpec = {
+  /** As in the address. */
+  readonly name: string;
+  readonly label: string;
+  readonly kind?: 'search' | 'text' | 'select' | 'period';
+  readonly choices?: (look: Look) => Promise<readonly Choice[]>;
+  /** The filter of the API; the name unless given. A period becomes `<filter>][gte`. */
+  readonly filter?: string;
+  /** The value while the address has none. */
+  readonly initial?: string;
+};
+
+/** A field of a form: an attribute of the schema, or a relationship. `a.b` is the member b of the attribute a. */
+export type FieldSpec = {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly kind?: FieldKind;
+  readonly section?: string;
+  /** Only when creating, or only when changing. */
+  readonly on?: 'create' | 'update';
+  readonly relationship?: 'one' | 'many';
+  readonly choices?: (look: Look) => Promise<readonly Choice[]>;
+  /** What a new record starts with. */
+  readonly initial?: string | readonly string[];
+  readonly optional?: boolean;
+  readonly attributes?: Readonly<Record<string, string | number | boolean>>;
+};
+
+export type SectionSpec = { readonly title: string; readonly text?: string; readonly folded?: boolean };
+
+/** How an action of the resource looks. Confirmed ones have a page that asks; the others are a button. */
+export type ActionSpec = {
+  readonly label: string;
+  /** Whether it makes sense for the record as it is. */
+  readonly when?: (record: Shown) => boolean;
+  /** What will happen; given, it is asked first. */
+  readonly confirm?: readonly string[];
+  readonly danger?: boolean;
+  /** Needs a fresh sign-in. */
+  readonly guarded?: boolean;
+  /** The notice afterwards. */
+  readonly done: string;
+  /** Shown as a button in the rows of the list too. */
+  readonly inList?: boolean;
+  /** Where to go afterwards; the record unless given. `answer` is the record that the action answered with. */
+  readonly place?: (record: { readonly id: string }, answer: { readonly id: string }) => string;
+};
+
+/** What the page of a secret says; `next` is the tab that the way on leads to. */
+export type SecretText = { readonly title: string; readonly label: string; readonly text: string; readonly next?: string };
+
+export type TabSpec = {
+  /** The last part of the address. */
+  readonly name: string;
+  readonly label: string;
+  /** The collection that must be readable. */
+  readonly needs?: string;
+  readonly when?: (record: Shown) => boolean;
+  parts(look: Look, record: Shown): Promise<readonly Part[]>;
+};
+
+/** What the pages of one resource say; everything else follows from the resource. */
+export type Presentation = {
+  readonly path: string;
+  readonly title: string;
+  /** "webhook", "API resource" */
+  readonly one: string;
+  readonly lead: string;
+  readonly empty: Omit<Empty, 'button'>;
+  readonly columns: readonly ColumnSpec[];
+  readonly filters: readonly FilterSpec[];
+  readonly include?: string;
+  /** The name of a record for people. */
+  name(record: Shown, included?: readonly Shown[]): string;
+  readonly state?: (record: Shown) => Value;
+  readonly summary: (record: Shown, look: Look, included: readonly Shown[]) => readonly Row[];
+  /** Parts below the summary. */
+  readonly more?: (look: Look, record: Shown, included: readonly Shown[]) => Promise<readonly Part[]>;
+  readonly recordInclude?: string;
+  readonly sections?: readonly SectionSpec[];
+  readonly fields?: readonly FieldSpec[];
+  /** The fields of a new record where they depend on what the request names. */
+  readonly createFields?: (req: Request) => readonly FieldSpec[];
+  readonly create?: { readonly label: string; readonly title: string; readonly lead?: string; readonly guarded?: boolean; readonly button?: string };
+  readonly edit?: { readonly lead?: string; readonly when?: (record: Shown) => boolean };
+  readonly remove?: { readonly label: string; readonly text: string; readonly when?: (record: Shown) => boolean; readonly typed?: (record: Shown) => string };
+  readonly actions?: Readonly<Record<string, ActionSpec>>;
+  readonly secrets?: Readonly<Record<string, SecretText>>;
+  readonly tabs?: readonly TabSpec[];
+  /** Further buttons at the top of the record. */
+  readonly links?: (record: Shown, look: Look) => { readonly links: readonly LinkButton[]; readonly posts: readonly PostButton[] };
+};
+
+/** The address of a record. */
+export const placeOf = (path: string, id: string): string => `/dashboard/${path}/${encodeURIComponent(id)}`;

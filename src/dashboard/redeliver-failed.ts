@@ -1,0 +1,63 @@
+import type { Request, Response } from 'express';
+import { transaction } from '../core/context.js';
+import { maxRedeliveries, redeliverFailed } from '../core/webhooks.js';
+import { recordDenial, recordWrite } from '../management/audit.js';
+import { requirePermissions } from '../management/operations.js';
+import { figure } from './values.js';
+import type { Choice, Field, Part } from './page-parts.js';
+import { placeOf } from './presentation.js';
+import { recordOf, resourceOf, type Shown } from './records.js';
+import type { Tools } from './resource-forms.js';
+import { idOf } from './resource-record.js';
+
+const periods: readonly (Choice & { readonly seconds: number })[] = [
+  { value: '1h', label: 'Of the last hour', seconds: 3600 },
+  { value: '24h', label: 'Of the last 24 hours', seconds: 86_400 },
+  { value: '7d', label: 'Of the last 7 days', seconds: 604_800 },
+  { value: '30d', label: 'Of the last 30 days', seconds: 2_592_000 },
+];
+
+function show(tools: Tools, req: Request, res: Response, record: Shown, error: string | null): void {
+  const place = placeOf('webhooks', record.id);
+  const field: Field = { kind: 'radios', name: 'period', label: 'Which failed deliveries', hint: null, optional: false, value: '24h', chosen: [], choices: periods, error, attributes: {} };
+  const form: Part = {
+    kind: 'form',
+    id: 'redeliver',
+    text: ['Each event that failed for good, and has not arrived since, is sent once more: the same bytes and the same event_id, signed with the present secret.', `At most ${figure(maxRedeliveries)} at a time.`],
+    action: `${place}/redeliver_failed`,
+    hidden: {},
+    sections: [{ title: null, text: null, fields: [field] }],
+    button: { label: 'Resend failed deliveries', variant: 'primary' },
+    cancel: `${place}/deliveries`,
+  };
+  const crumbs = [{ label: 'Webhooks', path: '/dashboard/webhooks' }, { label: String(record.attributes['name']), path: place }];
+  tools.render(req, res, { title: 'Resend failed deliveries', crumbs, errors: error === null ? {} : { period: error }, labels: { period: field.label }, parts: [form] }, error === null ? 200 : 422);
+}
+
+/** GET /dashboard/webhooks/{id}/redeliver_failed */
+export function redeliverFailedPage(tools: Tools) {
+  return async (req: Request, res: Response): Promise<void> => {
+    requirePermissions(req.call, 'webhooks:write');
+    show(tools, req, res, (await recordOf(req.call, 'webhooks', idOf(req))).record, null);
+  };
+}
+
+/** POST /dashboard/webhooks/{id}/redeliver_failed */
+export function resendFailed(tools: Tools) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { call } = req;
+    const resource = resourceOf(call, 'webhooks');
+    const entry = { action: 'failed_redelivered', resource, target_id: idOf(req) };
+    await recordDenial(call, entry, async () => requirePermissions(call, 'webhooks:write'));
+    const { record } = await recordOf(call, 'webhooks', idOf(req));
+    const period = periods.find(({ value }) => value === req.form.get('period'));
+    if (!period) return show(tools, req, res, record, 'Choose a period.');
+    const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000);
+    const count = await transaction(call.ctx, async (tx) => {
+      const made = await redeliverFailed(tx, record.id, since);
+      await recordWrite({ ...call, ctx: tx }, { ...entry, target_display: String(record.attributes['name']), changes: { deliveries: [null, made] } });
+      return made;
+    });
+    res.redirect(303, `${placeOf('webhooks', record.id)}/deliveries?done=${count > 0 ? 'redelivered' : 'nothing_to_redeliver'}`);
+  };
+}

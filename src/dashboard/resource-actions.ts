@@ -1,0 +1,156 @@
+import type { Request, Response } from 'express';
+import { ApiError } from '../errors.js';
+import { actOnRecord, deleteRecord, requirePermissions, type Outcome } from '../management/operations.js';
+import { notFound } from '../management/problems.js';
+import { idOf as idOfRow, permissionFor } from '../management/resource.js';
+import { passwordFields, passwordLabels } from './fresh-sign-in.js';
+import { once, onceField } from './once.js';
+import type { Field, Part } from './page-parts.js';
+import { placeOf, type Presentation } from './presentation.js';
+import { recordOf, resourceOf, type Shown } from './records.js';
+import type { Tools } from './resource-forms.js';
+import { idOf } from './resource-record.js';
+import { secretPage } from './secrets.js';
+import { sentenceOf } from './texts.js';
+
+/** A question before something is done. */
+type Question = { readonly title: string; readonly text: readonly string[]; readonly action: string; readonly button: string; readonly danger: boolean; readonly guarded: boolean; readonly typed: string | null };
+
+const typedName = 'confirmation';
+
+function typedField(typed: string, errors: Readonly<Record<string, string>>): Field {
+  const attributes = { autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', maxlength: 512 };
+  return { kind: 'text', name: typedName, label: `Type ${typed} to go on`, hint: null, optional: false, value: '', chosen: [], choices: [], error: errors[typedName] ?? null, attributes };
+}
+
+function ask(tools: Tools, presentation: Presentation, req: Request, res: Response, record: Shown, question: Question, errors: Record<string, string> = {}, status = 200): void {
+  const place = placeOf(presentation.path, record.id);
+  const fields = [...(question.typed === null ? [] : [typedField(question.typed, errors)]), ...(question.guarded ? passwordFields(req, errors) : [])];
+  const form: Part = {
+    kind: 'form',
+    id: 'confirm',
+    text: question.text,
+    action: question.action,
+    hidden: onceField(),
+    sections: fields.length > 0 ? [{ title: null, text: null, fields }] : [],
+    button: { label: question.button, variant: question.danger ? 'danger' : 'primary' },
+    cancel: place,
+  };
+  const crumbs = [{ label: presentation.title, path: `/dashboard/${presentation.path}` }, { label: presentation.name(record), path: place }];
+  tools.render(req, res, { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: [form] }, status);
+}
+
+/** Whether the form answers the question: the typed name, and a fresh sign-in. */
+async function unanswered(tools: Tools, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
+  const errors: Record<string, string> = {};
+  if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed) errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
+  return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await tools.prove(req, res) : {}) };
+}
+
+/** A refusal that belongs onto the page; others go on. */
+function refusalOf(error: unknown): { form: string } {
+  if (!(error instanceof ApiError)) throw error;
+  const [first] = error.errors;
+  if (!first || first.code === 'insufficient_scope' || first.status === 404) throw error;
+  return { form: sentenceOf(first, undefined) };
+}
+
+async function findAction(req: Request, presentation: Presentation) {
+  const resource = resourceOf(req.call, presentation.path);
+  const verb = String(req.params['tab'] ?? '');
+  const spec = presentation.actions && Object.hasOwn(presentation.actions, verb) ? presentation.actions[verb] : undefined;
+  if (!spec || !resource.actions?.[verb]) throw notFound();
+  requirePermissions(req.call, permissionFor(resource, 'write'));
+  const { record } = await recordOf(req.call, presentation.path, idOf(req));
+  const question: Question = {
+    title: spec.label,
+    text: spec.confirm ?? [],
+    action: `${placeOf(presentation.path, record.id)}/${verb}`,
+    button: spec.label,
+    danger: spec.danger ?? false,
+    guarded: spec.guarded ?? false,
+    typed: null,
+  };
+  return { resource, verb, spec, record, question };
+}
+
+/** GET /dashboard/{collection}/{id}/{verb}: asks. */
+export function actionPage(tools: Tools, presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { record, question } = await findAction(req, presentation);
+    ask(tools, presentation, req, res, record, question);
+  };
+}
+
+/** A login to be tried out leads to a provider, where a form may not: it is a link. */
+function testPage(tools: Tools, presentation: Presentation, req: Request, res: Response, record: Shown, url: string): void {
+  const place = placeOf(presentation.path, record.id);
+  const text: Part = { kind: 'text', title: null, paragraphs: ['This is a real sign-in at the provider that changes nothing here: the last page shows what the provider said, and what it would have come to.', 'The address works for an hour.'] };
+  const links: Part = { kind: 'buttons', links: [{ label: 'Start the test sign-in', path: url, variant: 'primary' }, { label: 'Back', path: place }], posts: [] };
+  const crumbs = [{ label: presentation.title, path: `/dashboard/${presentation.path}` }, { label: presentation.name(record), path: place }];
+  tools.render(req, res, { title: 'Try the connection', crumbs, parts: [text, links] });
+}
+
+/** POST /dashboard/{collection}/{id}/{verb} */
+export function act(tools: Tools, presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { resource, verb, spec, record, question } = await findAction(req, presentation);
+    const missing = await unanswered(tools, req, res, question);
+    if (Object.keys(missing).length > 0) return ask(tools, presentation, req, res, record, question, missing, 422);
+    const place = (outcome: Outcome | null) => {
+      const answer = { id: outcome ? idOfRow(outcome.resource, outcome.row) : record.id };
+      return spec.place?.(record, answer) ?? placeOf(presentation.path, record.id);
+    };
+    try {
+      const result = await once(req, place, (options) => actOnRecord(req.call, resource, record.id, verb, options));
+      if ('again' in result) return res.redirect(303, `${result.again}?done=already_sent`);
+      const outcome = result.first;
+      if (outcome.once) return secretPage(tools.render, req, res, presentation, verb, outcome, place(outcome));
+      if (typeof outcome.meta?.['login_url'] === 'string') return testPage(tools, presentation, req, res, record, outcome.meta['login_url']);
+      res.redirect(303, `${place(outcome)}?done=${spec.done}`);
+    } catch (error) {
+      ask(tools, presentation, req, res, record, question, refusalOf(error), 409);
+    }
+  };
+}
+
+async function removal(req: Request, presentation: Presentation) {
+  const resource = resourceOf(req.call, presentation.path);
+  const { remove } = presentation;
+  if (!remove || !resource.remove) throw notFound();
+  requirePermissions(req.call, permissionFor(resource, 'write'));
+  const { record } = await recordOf(req.call, presentation.path, idOf(req));
+  const question: Question = {
+    title: `${remove.label}: ${presentation.name(record)}`,
+    text: [remove.text],
+    action: `${placeOf(presentation.path, record.id)}/delete`,
+    button: remove.label,
+    danger: true,
+    guarded: true,
+    typed: remove.typed?.(record) ?? null,
+  };
+  return { resource, record, question };
+}
+
+/** GET /dashboard/{collection}/{id}/delete: asks. */
+export function deletePage(tools: Tools, presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { record, question } = await removal(req, presentation);
+    ask(tools, presentation, req, res, record, question);
+  };
+}
+
+/** POST /dashboard/{collection}/{id}/delete */
+export function destroy(tools: Tools, presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { resource, record, question } = await removal(req, presentation);
+    const missing = await unanswered(tools, req, res, question);
+    if (Object.keys(missing).length > 0) return ask(tools, presentation, req, res, record, question, missing, 422);
+    try {
+      await deleteRecord(req.call, resource, record.id);
+    } catch (error) {
+      return ask(tools, presentation, req, res, record, question, refusalOf(error), 409);
+    }
+    res.redirect(303, `/dashboard/${presentation.path}?done=deleted`);
+  };
+}

@@ -1,0 +1,162 @@
+import type { Request, Response } from 'express';
+import { ApiError } from '../errors.js';
+import { queryOf } from '../http/form.js';
+import type { Resource } from '../management/resource.js';
+import { z } from 'zod';
+import type { Render } from './frame.js';
+import type { Choice, Column, FilterField, LinkButton, Part, RowAction, TablePart } from './page-parts.js';
+import { placeOf, type ColumnSpec, type FilterSpec, type Look, type Presentation } from './presentation.js';
+import { listOf, may, resourceOf, type Listing, type Shown } from './records.js';
+import { inWords } from './values.js';
+
+/** Lengths of time that lists can be narrowed to, in seconds. */
+const periods: readonly (Choice & { readonly seconds: number })[] = [
+  { value: '1h', label: 'Last hour', seconds: 3600 },
+  { value: '24h', label: 'Last 24 hours', seconds: 86_400 },
+  { value: '7d', label: 'Last 7 days', seconds: 604_800 },
+  { value: '30d', label: 'Last 30 days', seconds: 2_592_000 },
+];
+
+const all: Choice = { value: '', label: 'All' };
+
+async function choicesOf(look: Look, resource: Resource, spec: FilterSpec): Promise<readonly Choice[] | null> {
+  if (spec.kind === 'search' || spec.kind === 'text') return null;
+  if (spec.kind === 'period') return [spec.initial === undefined ? { value: '', label: 'Any time' } : { value: 'all', label: 'Any time' }, ...periods];
+  if (spec.choices) return [all, ...(await spec.choices(look))];
+  const schema = resource.filters[spec.filter ?? spec.name]?.schema;
+  if (!(schema instanceof z.ZodEnum)) return null;
+  const words: Record<string, string> = { true: 'Yes', false: 'No' };
+  return [all, ...schema.options.map(String).map((value) => ({ value, label: words[value] ?? inWords(value) }))];
+}
+
+/** A list's state, all of it from the address. */
+export type ListState = { readonly values: Readonly<Record<string, string>>; readonly sort: string; readonly after: string | undefined; readonly before: string | undefined };
+
+/** Reads the state of a list from the address. */
+export function listState(req: Request, filters: readonly FilterSpec[], defaultSort: string): ListState {
+  const query = queryOf(req);
+  const values = Object.fromEntries(filters.map((spec) => [spec.name, query.all[spec.name] ?? spec.initial ?? '']));
+  return { values, sort: query.get('sort') ?? defaultSort, after: query.get('after'), before: query.get('before') };
+}
+
+/** What the state means to the list of the API. */
+export function filtersOf(state: ListState, filters: readonly FilterSpec[], now: Date): Record<string, string> {
+  const asked: Record<string, string> = {};
+  for (const spec of filters) {
+    const value = state.values[spec.name]?.trim() ?? '';
+    const name = spec.filter ?? spec.name;
+    if (spec.kind !== 'period') asked[name] = value;
+    else {
+      const period = periods.find((one) => one.value === value);
+      if (period) asked[`${name}][gte`] = new Date(now.getTime() - period.seconds * 1000).toISOString();
+    }
+  }
+  return asked;
+}
+
+const address = (path: string, state: ListState, changes: Readonly<Record<string, string | undefined>>, defaultSort: string): string => {
+  const sort = state.sort === defaultSort ? undefined : state.sort;
+  const members = Object.entries({ ...state.values, sort, ...changes }).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const query = new URLSearchParams(members).toString();
+  return query === '' ? path : `${path}?${query}`;
+};
+
+function columnsOf(specs: readonly ColumnSpec[], path: string, state: ListState, defaultSort: string): Column[] {
+  return specs.map(({ label, sort, numeric }) => {
+    if (sort === undefined) return { label, numeric };
+    const descending = state.sort === `-${sort}`;
+    const direction = descending ? ('descending' as const) : state.sort === sort ? ('ascending' as const) : null;
+    const next = direction === null ? (/_at$/.test(sort) ? `-${sort}` : sort) : descending ? sort : `-${sort}`;
+    return { label, numeric, sort: { path: address(path, state, { sort: next }, defaultSort), direction } };
+  });
+}
+
+/** The buttons that rows have: actions without further questions. */
+function rowActionOf(look: Look, presentation: Presentation, record: Shown, name: string): RowAction | null {
+  if (!may(look.req.call, presentation.path, 'write')) return null;
+  const found = Object.entries(presentation.actions ?? {}).find(([, action]) => action.inList && (action.when?.(record) ?? true));
+  if (!found) return null;
+  const [verb, action] = found;
+  return { label: action.label, about: name, action: `${placeOf(presentation.path, record.id)}/${verb}`, ...(action.danger ? { variant: 'danger' as const } : {}) };
+}
+
+export type TableSpec = {
+  readonly id: string;
+  readonly caption: string;
+  readonly heading: boolean;
+  readonly path: string;
+  readonly state: ListState;
+  readonly defaultSort: string;
+  readonly empty: TablePart['empty'];
+  readonly columns: readonly ColumnSpec[];
+};
+
+/** A listing as a table, with links to sort and to go on. */
+export function tableOf(look: Look, presentation: Presentation, listing: Listing, spec: TableSpec): TablePart {
+  const { path, state, defaultSort } = spec;
+  const readable = may(look.req.call, presentation.path, 'read');
+  return {
+    kind: 'table',
+    id: spec.id,
+    caption: spec.caption,
+    heading: spec.heading,
+    columns: columnsOf(spec.columns, path, state, defaultSort),
+    rows: listing.records.map((record) => ({
+      path: readable ? placeOf(presentation.path, record.id) : null,
+      cells: spec.columns.map((column) => column.value(record, look, listing)),
+      action: rowActionOf(look, presentation, record, presentation.name(record, listing.included)),
+    })),
+    empty: spec.empty,
+    pager: {
+      previous: listing.previous && address(path, state, { before: listing.previous }, defaultSort),
+      next: listing.next && address(path, state, { after: listing.next }, defaultSort),
+    },
+  };
+}
+
+/** The filters of a list as its form. */
+export async function filterPart(look: Look, resource: Resource, specs: readonly FilterSpec[], path: string, state: ListState, defaultSort: string): Promise<Part> {
+  const fields = await Promise.all(
+    specs.map(async (spec): Promise<FilterField> => {
+      const choices = await choicesOf(look, resource, spec);
+      return { name: spec.name, label: spec.label, value: state.values[spec.name] ?? '', choices, kind: choices ? 'select' : spec.kind === 'search' ? 'search' : 'text' };
+    }),
+  );
+  const filtered = specs.some((spec) => (state.values[spec.name] ?? '') !== (spec.initial ?? ''));
+  const hidden: Record<string, string> = state.sort === defaultSort ? {} : { sort: state.sort };
+  return { kind: 'filters', action: path, fields, hidden, clear: filtered ? path : null };
+}
+
+/** What a list that shows nothing says: why, and what to do. */
+export function emptyOf(presentation: Presentation, filtered: boolean, path: string, button: LinkButton | null): TablePart['empty'] {
+  if (!filtered) return { ...presentation.empty, button };
+  return { title: 'Nothing matches', text: 'No record fits these filters. Take some away to see more.', button: { label: 'Clear filters', path, variant: 'quiet' } };
+}
+
+/** GET /dashboard/{collection} */
+export function listPage(render: Render, presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { call } = req;
+    const resource = resourceOf(call, presentation.path);
+    const look: Look = { req, now: call.ctx.clock.now() };
+    const defaultSort = resource.defaultSort ?? '-created_at';
+    const path = `/dashboard/${presentation.path}`;
+    const state = listState(req, presentation.filters, defaultSort);
+    const asked = { filters: filtersOf(state, presentation.filters, look.now), sort: state.sort, include: presentation.include, after: state.after, before: state.before };
+    const errors: Record<string, string> = {};
+    const listing = await listOf(call, presentation.path, asked).catch((error: unknown): Listing => {
+      // A filter or cursor that doesn't fit: the page says so, with the form to mend it.
+      if (!(error instanceof ApiError) || error.errors[0]?.status !== 400) throw error;
+      errors['form'] = error.errors[0].detail;
+      return { records: [], included: [], previous: null, next: null };
+    });
+    const creatable = presentation.create !== undefined && resource.create !== undefined && may(call, presentation.path, 'write');
+    const button: LinkButton | null = creatable && presentation.create ? { label: presentation.create.label, path: `${path}/new`, variant: 'primary' } : null;
+    const filtered = Object.entries(state.values).some(([name, value]) => value !== (presentation.filters.find((spec) => spec.name === name)?.initial ?? ''));
+    const spec = { id: presentation.path, caption: presentation.title, heading: false, path, state, defaultSort, columns: presentation.columns };
+    const table = tableOf(look, presentation, listing, { ...spec, empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button) });
+    const filters = presentation.filters.length > 0 ? [await filterPart(look, resource, presentation.filters, path, state, defaultSort)] : [];
+    const page = { title: presentation.title, lead: presentation.lead, links: button && listing.records.length > 0 ? [button] : [], errors, parts: [...filters, table] };
+    render(req, res, page, errors['form'] === undefined ? 200 : 400);
+  };
+}

@@ -1,0 +1,144 @@
+import type { Request, Response } from 'express';
+import { updateRecord } from '../management/operations.js';
+import { notFound } from '../management/problems.js';
+import { boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
+import { meantBy } from './form-input.js';
+import type { Part } from './page-parts.js';
+import type { FieldSpec, Look } from './presentation.js';
+import { may, recordOf, resourceOf, versionOf, type Shown } from './records.js';
+import { attempt, type Tools } from './resource-forms.js';
+import { code, text } from './values.js';
+
+type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
+
+const seconds = (most: string) => `Seconds, at most ${most}.`;
+
+/** The settings of an environment; each section is a form of its own and saved alone. */
+const sections: readonly Section[] = [
+  {
+    name: 'general',
+    title: 'General',
+    text: 'What this environment is called, and what it is for.',
+    fields: [
+      { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
+      { name: 'kind', label: 'Kind', hint: 'Development shows captured mail at /dev/mailbox while there is no mail server.' },
+      { name: 'support_email', label: 'Support address', kind: 'email', hint: 'Shown below the sign-in pages and in mail.', attributes: { maxlength: 254 } },
+    ],
+  },
+  {
+    name: 'branding',
+    title: 'Branding',
+    text: 'How the sign-in pages and mail look.',
+    fields: [
+      { name: 'branding.name', label: 'Displayed name', hint: 'Instead of the environment’s name.', attributes: { maxlength: 100 } },
+      { name: 'branding.logo_url', label: 'Logo', kind: 'url', hint: 'The https address of an image, best 32 pixels high.' },
+      { name: 'branding.primary_color', label: 'Colour', hint: 'Like #2b5fc7. Texts on and in it are adjusted so that they can be read.', attributes: { maxlength: 7, spellcheck: 'false' } },
+    ],
+  },
+  {
+    name: 'sign_in',
+    title: 'Registration and sign-in',
+    text: 'Who may come in, and how passwords are protected.',
+    fields: [
+      { name: 'registration_enabled', label: 'People can register by themselves' },
+      { name: 'allowed_email_domains', label: 'Only with addresses of these domains', hint: 'One a line; empty for all.' },
+      { name: 'password_min_length', label: 'Shortest password', hint: 'Characters, 8 to 64.' },
+      { name: 'lockout_threshold', label: 'Wrong passwords until the account is locked' },
+      { name: 'lockout_lifetime', label: 'How long it stays locked', hint: seconds('86400') },
+    ],
+  },
+  {
+    name: 'codes',
+    title: 'One-time codes',
+    text: 'The codes that are sent by mail.',
+    fields: [
+      { name: 'otp_lifetime', label: 'How long a code works', hint: seconds('3600') },
+      { name: 'otp_max_attempts', label: 'Tries for each code', hint: '1 to 20.' },
+    ],
+  },
+  {
+    name: 'lifetimes',
+    title: 'Lifetimes',
+    text: 'How long people stay signed in, and how long tokens work. 3600 is an hour, 86400 a day, 2592000 thirty days.',
+    fields: [
+      { name: 'session_lifetime', label: 'Session', hint: seconds('31536000 (a year)') },
+      { name: 'session_idle_lifetime', label: 'Session without activity', hint: 'Seconds; empty for no limit.' },
+      { name: 'default_access_token_lifetime', label: 'Access token', hint: seconds('86400') },
+      { name: 'id_token_lifetime', label: 'ID token', hint: seconds('86400') },
+      { name: 'refresh_token_lifetime', label: 'Refresh token', hint: seconds('34560000') },
+      { name: 'refresh_token_idle_lifetime', label: 'Refresh token without use', hint: seconds('34560000') },
+    ],
+  },
+  {
+    name: 'registration_of_clients',
+    title: 'Dynamic client registration',
+    text: 'Lets anybody register a client at /oauth/register (RFC 7591). Off unless you need it.',
+    fields: [{ name: 'dynamic_registration_enabled', label: 'Clients can register themselves' }],
+  },
+];
+
+type Failed = { readonly section: Section; readonly entries: Entries; readonly errors: Record<string, string> };
+
+async function show(tools: Tools, req: Request, res: Response, record: Shown, failed: Failed | null, status: number): Promise<void> {
+  const { call } = req;
+  const resource = resourceOf(call, 'environments');
+  const look: Look = { req, now: call.ctx.clock.now() };
+  const writable = may(call, 'environments', 'write');
+  const labels: Record<string, string> = {};
+  const forms = await Promise.all(
+    sections.map(async (section): Promise<Part> => {
+      const fields = boundFields(resource, section.fields, 'update');
+      const entries = failed?.section === section ? failed.entries : initialEntries(fields, record);
+      for (const { spec } of fields) labels[spec.name] = spec.label;
+      if (!writable) return { kind: 'summary', title: section.title, rows: fields.map(({ spec }) => ({ label: spec.label, value: text(entries.texts[spec.name] === 'on' ? 'Yes' : entries.texts[spec.name]) })) };
+      const errors = failed?.section === section ? failed.errors : {};
+      return {
+        kind: 'form',
+        id: section.name,
+        title: section.title,
+        text: [section.text],
+        action: `/dashboard/settings/${section.name}`,
+        hidden: { _version: String(versionOf(record)) },
+        sections: await fieldSections(look, {}, fields, entries, errors),
+        button: { label: `Save ${section.title.toLowerCase()}`, variant: 'primary' },
+        cancel: null,
+      };
+    }),
+  );
+  const facts: Part = {
+    kind: 'summary',
+    title: null,
+    rows: [
+      { label: 'Issuer', value: code(record.attributes['issuer'], true) },
+      { label: 'Slug', value: code(record.attributes['slug']) },
+      { label: 'Id', value: code(record.id, true) },
+    ],
+  };
+  tools.render(req, res, { title: 'Settings', lead: 'Of this environment. Each part is saved on its own.', errors: failed?.errors ?? {}, labels, parts: [facts, ...forms] }, status);
+}
+
+/** GET /dashboard/settings */
+export function settingsPage(tools: Tools) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { record } = await recordOf(req.call, 'environments', req.ctx.environment.id);
+    await show(tools, req, res, record, null, 200);
+  };
+}
+
+/** POST /dashboard/settings/{section} */
+export function saveSettings(tools: Tools) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const section = sections.find((one) => one.name === req.params['section']);
+    if (!section) throw notFound();
+    const resource = resourceOf(req.call, 'environments');
+    const { record } = await recordOf(req.call, 'environments', req.ctx.environment.id);
+    const fields = boundFields(resource, section.fields, 'update');
+    const entries = sentEntries(fields, req.form.all);
+    const { input } = meantBy(resource, fields, entries, record);
+    const expected = [Number(req.form.get('_version') ?? 0)];
+    const result = await attempt(fields, entries, () => updateRecord(req.call, resource, record.id, input, { expected }));
+    if (!('errors' in result)) return res.redirect(303, '/dashboard/settings?done=updated');
+    const changed = { form: 'Somebody changed the settings meanwhile. Your entries are still here: check them, then save again.' };
+    await show(tools, req, res, record, { section, entries, errors: result.status === 412 ? changed : result.errors }, result.status === 412 ? 409 : result.status);
+  };
+}

@@ -1,0 +1,40 @@
+import type { ApiErrorObject } from '../errors.js';
+import { errorTexts } from '../http/error-texts.js';
+
+/** What a page says after something was done, by the `done` of its address. */
+export const doneTexts: Readonly<Record<string, string>> = {
+  created: 'Created.',
+  updated: 'Saved.',
+  deleted: 'Deleted.',
+  blocked: 'Blocked. All sessions have ended.',
+  unblocked: 'Unblocked.',
+  touched: 'The last activity is now.',
+  revoked: 'Revoked.',
+  sent: 'On its way. Reload this page to see what came of it.',
+  redelivered: 'On its way again. Reload this page to see what came of it.',
+  nothing_to_redeliver: 'Nothing had failed for good in this period.',
+  mail_sent: 'A mail with a link and a code is on its way.',
+  activated: 'This key signs from now on.',
+  deactivated: 'The key no longer verifies anything.',
+  checked: 'Checked again.',
+  already_sent: 'This form was sent before; nothing was done a second time.',
+};
+
+const limitOf = (detail: string): string | null => /[<>]=?\s*(-?\d+)/.exec(detail)?.[1] ?? null;
+
+const sentence = (text: string): string => {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+};
+
+/** What a form says beside a field for a refusal of the Management operations. */
+export function sentenceOf(error: ApiErrorObject, submitted: string | undefined): string {
+  const { code, detail } = error;
+  const limit = limitOf(detail);
+  if (code === 'required' || ((code === 'too_short' || code === 'invalid_format' || code === 'invalid_type') && submitted === '')) return errorTexts.required;
+  if (code === 'invalid_type') return 'Enter a whole number.';
+  if (code === 'too_short' && limit !== null) return /number|int/.test(detail) ? `Enter at least ${limit}.` : `This needs at least ${limit} ${limit === '1' ? 'entry or character' : 'entries or characters'}.`;
+  if (code === 'too_long' && limit !== null) return /number|int/.test(detail) ? `Enter at most ${limit}.` : `At most ${limit} characters or entries fit here.`;
+  if (/^invalid (option|input|string)/i.test(detail)) return errorTexts.invalid_value;
+  return /^(must|needs|has|is|can) /.test(detail) ? sentence(`This ${detail}`) : sentence(detail);
+}

@@ -1,0 +1,76 @@
+import { dateTimeWords } from '../lib/date-words.js';
+import type { Tone, Value } from './page-parts.js';
+
+/** Plain text; a dash for nothing. */
+export const text = (value: unknown): Value => (value === null || value === undefined || value === '' ? nothing : { kind: 'text', text: String(value) });
+
+export const nothing: Value = { kind: 'quiet', text: '–' };
+
+export const quiet = (value: string): Value => ({ kind: 'quiet', text: value });
+
+export const code = (value: unknown, copy = false): Value => (value === null || value === undefined || value === '' ? nothing : { kind: 'code', text: String(value), copy });
+
+export const link = (label: string, path: string): Value => ({ kind: 'link', text: label, path });
+
+export const state = (tone: Tone, word: string): Value => ({ kind: 'state', tone, word });
+
+export const stack = (...values: Value[]): Value => ({ kind: 'stack', values });
+
+export const number = (value: unknown): Value => (typeof value === 'number' ? { kind: 'number', text: figure(value) } : nothing);
+
+export const yesNo = (value: unknown): Value => ({ kind: 'text', text: value === true ? 'Yes' : 'No' });
+
+export const web = (value: unknown): Value => (typeof value === 'string' && value !== '' ? { kind: 'web', text: value } : nothing);
+
+export const lines = (value: unknown): Value => (Array.isArray(value) && value.length > 0 ? { kind: 'lines', items: value.map(String) } : nothing);
+
+/** Up to `most` words of a list, and how many there are beyond. */
+export function tags(value: unknown, most = 50): Value {
+  if (!Array.isArray(value) || value.length === 0) return nothing;
+  const items = value.map(String);
+  return { kind: 'tags', items: items.slice(0, most), more: Math.max(0, items.length - most) };
+}
+
+/** JSON, laid out. */
+export const json = (value: unknown): Value => ({ kind: 'pre', text: JSON.stringify(value, null, 2) });
+
+/** `12,345` */
+export const figure = (value: number): string => value.toLocaleString('en-GB');
+
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+const relative = new Intl.RelativeTimeFormat('en-GB', { numeric: 'auto' });
+
+/** `3 minutes ago`, `in 2 hours`. */
+export function relativeWords(at: Date, now: Date): string {
+  const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
+  for (const [unit, size] of units) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  }
+  return seconds > 5 ? `in ${seconds} seconds` : 'just now';
+}
+
+/** A time, relative to now, with the exact one at hand. */
+export function time(iso: unknown, now: Date): Value {
+  if (typeof iso !== 'string') return nothing;
+  return { kind: 'time', iso, words: relativeWords(new Date(iso), now), exact: dateTimeWords(iso) };
+}
+
+/** `2592000` as "30 days"; a number of seconds that is no round time stays one. */
+export function durationWords(seconds: number): string {
+  for (const [unit, size] of units.slice(2)) {
+    if (seconds >= size && seconds % size === 0) return `${figure(seconds / size)} ${unit}${seconds === size ? '' : 's'}`;
+  }
+  return `${figure(seconds)} seconds`;
+}
+
+/** A lifetime in words; `none` for null. */
+export const duration = (value: unknown, none = '–'): Value => (typeof value === 'number' ? text(durationWords(value)) : quiet(none));
+
+/** `client_credentials` as "Client credentials". */
+export const inWords = (name: string): string => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll(/[_.]/g, ' ');

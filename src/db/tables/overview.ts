@@ -1,0 +1,34 @@
+import { run, type Scope } from '../scope.js';
+
+/** What the overview of an environment counts. */
+export type OverviewCounts = {
+  readonly users: number;
+  readonly new_users: number;
+  readonly active_users: number;
+  readonly sessions: number;
+  readonly clients: number;
+  readonly webhooks: number;
+  /** Whether anybody was ever signed in to a client. */
+  readonly signed_in: boolean;
+};
+
+/** Counts of an environment; `new_users` and `active_users` since the given time, `sessions` those live at `now`. */
+export async function countOverview(scope: Scope, since: Date, now: Date): Promise<OverviewCounts> {
+  const [row] = await run<OverviewCounts & Record<string, unknown>>(
+    scope,
+    {
+      name: 'overview.count',
+      text: `select
+               (select count(*) from users where environment_id = $1)::int as users,
+               (select count(*) from users where environment_id = $1 and created_at >= $2)::int as new_users,
+               (select count(*) from users where environment_id = $1 and coalesce(last_login_at, '-infinity'::timestamptz) >= $2)::int as active_users,
+               (select count(*) from sessions where environment_id = $1 and revoked_at is null and expires_at > $3)::int as sessions,
+               (select count(*) from clients where environment_id = $1 and not is_system)::int as clients,
+               (select count(*) from webhooks where environment_id = $1)::int as webhooks,
+               exists (select from session_clients where environment_id = $1) as signed_in`,
+    },
+    [since, now],
+  );
+  if (!row) throw new Error('the overview has no row');
+  return row;
+}
