@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { countOverview, type OverviewCounts } from '../db/tables/overview.js';
 import { countDeliveries } from '../db/tables/webhook_deliveries.js';
 import { queryOf } from '../http/form.js';
-import { deliveryColumns } from './pages/deliveries-tab.js';
+import { deliveryColumns } from './pages/delivery-columns.js';
 import { auditColumns } from './pages/audit-logs.js';
 import type { Render } from './frame.js';
 import type { Part } from './page-parts.js';

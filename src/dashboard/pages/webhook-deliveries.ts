@@ -2,7 +2,7 @@ import type { Part, Value } from '../page-parts.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, type Shown } from '../records.js';
 import { code, figure, link, nothing, state, text, time } from '../values.js';
-import { deliveryColumns, deliveryFilters, deliveryState } from './deliveries-tab.js';
+import { deliveryColumns, deliveryFilters, deliveryState } from './delivery-columns.js';
 
 const failures: Record<string, string> = {
   non_2xx: 'The receiver did not answer with success',

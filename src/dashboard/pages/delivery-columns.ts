@@ -1,0 +1,47 @@
+import type { Value } from '../page-parts.js';
+import type { ColumnSpec, FilterSpec } from '../presentation.js';
+import type { Shown } from '../records.js';
+import { code, quiet, stack, state, text, time } from '../values.js';
+
+const maxAttempts = 6;
+
+/** The state of a delivery as icon and word. */
+export function deliveryState(record: Shown): Value {
+  switch (record.attributes['status']) {
+    case 'succeeded':
+      return state('good', 'Succeeded');
+    case 'failed':
+      return state('bad', 'Failed');
+    case 'retrying':
+      return state('warning', 'Retrying');
+    default:
+      return state('info', 'Pending');
+  }
+}
+
+/** Rows of the history. */
+export const deliveryColumns: readonly ColumnSpec[] = [
+  { label: 'Event', value: ({ attributes: a }) => stack(code(a['event_type']), quiet(String(a['event_id']))) },
+  { label: 'Status', value: deliveryState },
+  { label: 'Attempts', numeric: true, value: ({ attributes: a }) => text(`${String(a['attempt_count'])}/${maxAttempts}`) },
+  { label: 'Last answer', numeric: true, value: ({ attributes: a }) => text(a['last_response_status'] ?? (a['failure_reason'] === null ? null : 'none')) },
+  { label: 'Cause', value: ({ attributes: a }) => quiet(({ event: 'Event', test: 'Test', redelivery: 'Resent' } as Record<string, string>)[String(a['trigger'])] ?? '') },
+  { label: 'Created', value: ({ attributes: a }, { now }) => time(a['created_at'], now) },
+  { label: 'Next attempt', value: ({ attributes: a }, { now }) => time(a['next_attempt_at'], now) },
+];
+
+const classes = [
+  { value: '2xx', label: '2xx Success' },
+  { value: '3xx', label: '3xx Redirect' },
+  { value: '4xx', label: '4xx Refused' },
+  { value: '5xx', label: '5xx Broken' },
+];
+
+/** The filters of a history; all of its state is in the address. */
+export const deliveryFilters: readonly FilterSpec[] = [
+  { name: 'status', label: 'Status' },
+  { name: 'event_type', label: 'Event type' },
+  { name: 'response_status', label: 'Last answer', choices: async () => classes, kind: 'select' },
+  { name: 'since', label: 'Period', kind: 'period', filter: 'created_at', initial: '24h' },
+  { name: 'event_id', label: 'Event id', kind: 'text' },
+];
