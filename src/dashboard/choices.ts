@@ -1,6 +1,7 @@
 import type { Choice } from './page-parts.js';
 import type { Look } from './presentation.js';
 import { linkedId, listOf, may } from './records.js';
+import { inWords, words } from './values.js';
 import { eventTypes, catalogue } from '../core/events/catalogue.js';
 
 const most = 100;
@@ -9,7 +10,11 @@ const most = 100;
 async function choicesFrom(look: Look, path: string, label: string, sort: string, hint?: string): Promise<Choice[]> {
   if (!may(look.req.call, path, 'read')) return [];
   const { records } = await listOf(look.req.call, path, { sort, size: most });
-  return records.map((record) => ({ value: record.id, label: String(record.attributes[label] ?? record.id), hint: hint === undefined ? null : ((record.attributes[hint] as string | null) ?? null) }));
+  return records.map((record) => ({
+    value: record.id,
+    label: words(record.attributes[label] ?? record.id),
+    hint: hint === undefined ? null : ((record.attributes[hint] as string | null) ?? null),
+  }));
 }
 
 export const roleChoices = (look: Look) => choicesFrom(look, 'roles', 'name', 'name', 'description');
@@ -20,11 +25,14 @@ export const clientChoices = (look: Look) => choicesFrom(look, 'clients', 'name'
 export async function permissionChoices(look: Look): Promise<Choice[]> {
   const { call } = look.req;
   if (!may(call, 'permissions', 'read')) return [];
-  const [first, resources] = await Promise.all([listOf(call, 'permissions', { sort: 'name', size: most }), choicesFrom(look, 'api_resources', 'name', 'name')]);
+  const [first, resources] = await Promise.all([
+    listOf(call, 'permissions', { sort: 'name', size: most }),
+    choicesFrom(look, 'api_resources', 'name', 'name'),
+  ]);
   const nameOf = new Map(resources.map(({ value, label }) => [value, label]));
   const choices = first.records.map((record) => ({
     value: record.id,
-    label: String(record.attributes['name']),
+    label: words(record.attributes['name']),
     hint: (record.attributes['description'] as string | null) ?? null,
     group: nameOf.get(linkedId(record, 'api_resource') ?? '') ?? null,
   }));
@@ -33,6 +41,19 @@ export async function permissionChoices(look: Look): Promise<Choice[]> {
 
 /** Event types, grouped by what they are about; `*` first. */
 export async function eventChoices(): Promise<Choice[]> {
-  const everything: Choice = { value: '*', label: 'Everything', hint: 'All event types, also future ones, but token.issued, of which there can be very many.', group: null };
-  return [everything, ...eventTypes.map((name) => ({ value: name, label: name, hint: catalogue[name].description, group: name.split('.')[0] ?? name }))];
+  const everything: Choice = {
+    value: '*',
+    label: 'Everything',
+    hint: 'All event types, also future ones, but token.issued, of which there can be very many.',
+    group: null,
+  };
+  return [
+    everything,
+    ...eventTypes.map((name) => ({
+      value: name,
+      label: name,
+      hint: catalogue[name].description,
+      group: inWords(name.split('.')[0] ?? name),
+    })),
+  ];
 }

@@ -8,7 +8,17 @@ import type { Part } from './page-parts.js';
 type Tile = { readonly title: string; readonly text: string; readonly path: string };
 
 /** The first step of a wizard: what kind it is to be. With the kind in the address the form follows. */
-function chooser(render: Render, spec: { permission: string; parameter: string; title: string; lead: string; crumb: { label: string; path: string }; items: readonly Tile[] }) {
+function chooser(
+  render: Render,
+  spec: {
+    permission: string;
+    parameter: string;
+    title: string;
+    lead: string;
+    crumb: { label: string; path: string };
+    items: readonly Tile[];
+  },
+) {
   return (req: Request, res: Response, next: NextFunction): void => {
     requirePermissions(req.call, spec.permission);
     if (new URL(req.originalUrl, 'http://own.invalid').searchParams.has(spec.parameter)) return next();
@@ -25,7 +35,11 @@ export const clientChooser = (render: Render) =>
     title: 'Create a client',
     lead: 'What are you building? It decides how the client proves itself and which grants it needs.',
     crumb: { label: 'Clients', path: '/dashboard/clients' },
-    items: Object.entries(kinds).map(([type, { label, text }]) => ({ title: label, text, path: `/dashboard/clients/new?application_type=${type}` })),
+    items: Object.entries(kinds).map(([type, { label, text }]) => ({
+      title: label,
+      text,
+      path: `/dashboard/clients/new?application_type=${type}`,
+    })),
   });
 
 const about: Readonly<Record<string, string>> = {
@@ -45,5 +59,9 @@ export const connectionChooser = (render: Render) =>
     title: 'Create a connection',
     lead: 'Who is to vouch for your users?',
     crumb: { label: 'Connections', path: '/dashboard/connections' },
-    items: Object.entries(connectionStrategies).map(([name, { display_name }]) => ({ title: display_name, text: about[name] ?? '', path: `/dashboard/connections/new?strategy=${name}` })),
+    items: Object.entries(connectionStrategies).map(([name, { display_name }]) => ({
+      title: display_name,
+      text: about[name] ?? '',
+      path: `/dashboard/connections/new?strategy=${name}`,
+    })),
   });

@@ -76,14 +76,32 @@ function textOf(kind: FieldKind, value: unknown): string {
 }
 
 /** What a form begins with: the record as it is, or what a new one starts with. */
-export function initialEntries(fields: readonly BoundField[], record: Shown | null, linked: (name: string) => readonly string[] = () => []): Entries {
+export function initialEntries(
+  fields: readonly BoundField[],
+  record: Shown | null,
+  linked: (name: string) => readonly string[] = () => [],
+): Entries {
   const texts: Record<string, string> = {};
   const chosen: Record<string, readonly string[]> = {};
   for (const { spec, kind } of fields) {
     const { initial = '' } = spec;
     const value = record ? member(record.attributes, spec.name) : undefined;
-    if (kind === 'checks') chosen[spec.name] = record ? (spec.relationship ? linked(spec.name) : ((value ?? []) as string[])) : typeof initial === 'string' ? [] : initial;
-    else texts[spec.name] = record ? (spec.relationship ? (linked(spec.name)[0] ?? '') : textOf(kind, value)) : typeof initial === 'string' ? initial : initial.join('\n');
+    if (kind === 'checks')
+      chosen[spec.name] = record
+        ? spec.relationship
+          ? linked(spec.name)
+          : ((value ?? []) as string[])
+        : typeof initial === 'string'
+          ? []
+          : initial;
+    else
+      texts[spec.name] = record
+        ? spec.relationship
+          ? (linked(spec.name)[0] ?? '')
+          : textOf(kind, value)
+        : typeof initial === 'string'
+          ? initial
+          : initial.join('\n');
   }
   return { texts, chosen };
 }
@@ -94,7 +112,10 @@ export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<
   const chosen: Record<string, readonly string[]> = {};
   for (const { spec, kind } of fields) {
     const prefix = `${spec.name}:`;
-    if (kind === 'checks') chosen[spec.name] = Object.keys(all).filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+    if (kind === 'checks')
+      chosen[spec.name] = Object.keys(all)
+        .filter((name) => name.startsWith(prefix))
+        .map((name) => name.slice(prefix.length));
     else texts[spec.name] = all[spec.name] ?? '';
   }
   return { texts, chosen };
@@ -110,9 +131,24 @@ export async function fieldSections(
 ): Promise<FieldSection[]> {
   const built = await Promise.all(
     fields.map(async ({ spec, kind, core }): Promise<{ section: string | undefined; field: Field }> => {
-      const blank = spec.relationship === 'one' && spec.optional ? [{ value: '', label: 'None' }] : core?.nullable && kind === 'select' ? [{ value: '', label: 'Not set' }] : [];
-      const choices = spec.choices ? await spec.choices(look) : optionsOf(core?.schema ?? z.string()).map((value) => ({ value, label: value }));
-      const optional = spec.optional ?? (core ? core.nullable || kind === 'checkbox' || kind === 'lines' || kind === 'json' || (core.optional && spec.initial === undefined && kind !== 'select') : kind === 'checks');
+      const blank =
+        spec.relationship === 'one' && spec.optional
+          ? [{ value: '', label: 'None' }]
+          : core?.nullable && kind === 'select'
+            ? [{ value: '', label: 'Not set' }]
+            : [];
+      const choices = spec.choices
+        ? await spec.choices(look)
+        : optionsOf(core?.schema ?? z.string()).map((value) => ({ value, label: value }));
+      const optional =
+        spec.optional ??
+        (core
+          ? core.nullable ||
+            kind === 'checkbox' ||
+            kind === 'lines' ||
+            kind === 'json' ||
+            (core.optional && spec.initial === undefined && kind !== 'select')
+          : kind === 'checks');
       return {
         section: spec.section,
         field: {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError } from '../errors.js';
+import type { ApiError } from '../errors.js';
 import { readInput, type Input } from '../management/input.js';
 import type { Resource } from '../management/resource.js';
 import type { BoundField, Entries } from './form-fields.js';
@@ -45,10 +45,20 @@ function valueOf({ kind, core }: BoundField, entries: Entries, name: string): un
   }
 }
 
-function put(attributes: Record<string, unknown>, name: string, value: unknown, current: Readonly<Record<string, unknown>> | undefined): void {
+function put(
+  attributes: Record<string, unknown>,
+  name: string,
+  value: unknown,
+  current: Readonly<Record<string, unknown>> | undefined,
+): void {
   const [first = '', inner] = name.split('.');
   if (inner === undefined) attributes[first] = value;
-  else attributes[first] = { ...(current?.[first] as object | null | undefined), ...(attributes[first] as object | undefined), [inner]: value };
+  else
+    attributes[first] = {
+      ...(current?.[first] as object | null | undefined),
+      ...(attributes[first] as object | undefined),
+      [inner]: value,
+    };
 }
 
 /** Members of an object that were left empty don't belong into it. */
@@ -84,8 +94,14 @@ export function meantBy(resource: Resource, fields: readonly BoundField[], entri
     const value = withoutEmpty(attributes[name]) as object;
     attributes[name] = Object.keys(value).length === 0 && current?.attributes[name] === null ? null : value;
   }
-  if (current) for (const name of Object.keys(attributes)) if (isDeepStrictEqual(attributes[name], current.attributes[name])) delete attributes[name];
-  const data = { type: resource.type, ...(current ? { id: current.id } : {}), attributes, ...(Object.keys(relationships).length > 0 ? { relationships } : {}) };
+  if (current)
+    for (const name of Object.keys(attributes)) if (isDeepStrictEqual(attributes[name], current.attributes[name])) delete attributes[name];
+  const data = {
+    type: resource.type,
+    ...(current ? { id: current.id } : {}),
+    attributes,
+    ...(Object.keys(relationships).length > 0 ? { relationships } : {}),
+  };
   return { input: readInput({ data }, resource, current?.id ?? null), errors };
 }
 
@@ -98,7 +114,10 @@ export function errorsByField(error: ApiError, fields: readonly BoundField[], en
     const missing = one.meta?.['field'];
     const wanted = [...path, ...(typeof missing === 'string' ? [missing] : [])];
     const name = names.find((candidate) => candidate === `${wanted[0]}.${wanted[1]}`) ?? names.find((candidate) => candidate === wanted[0]);
-    const place = /^\d+$/.test(wanted[1] ?? '') && name !== undefined ? (entries.texts[name] ?? '').split(/\r?\n/).filter(Boolean)[Number(wanted[1])] : undefined;
+    const place =
+      /^\d+$/.test(wanted[1] ?? '') && name !== undefined
+        ? (entries.texts[name] ?? '').split(/\r?\n/).filter(Boolean)[Number(wanted[1])]
+        : undefined;
     const sentence = sentenceOf(one, name === undefined ? undefined : entries.texts[name]);
     errors[name ?? 'form'] ??= place === undefined ? sentence : `${place.slice(0, 200)}: ${sentence}`;
   }

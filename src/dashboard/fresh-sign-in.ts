@@ -44,7 +44,11 @@ export type Prove = (req: Request, res: Response) => Promise<Record<string, stri
 export function createProve(web: Web): Prove {
   const { login } = web.deps.config.rateLimits;
   const byAddress = limitBy(web.limiter, { name: 'login', limit: login, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` });
-  const byAccount = limitBy(web.limiter, { name: 'login_email', limit: login, key: (req) => `${req.ctx.environment.id} ${viewerOf(req).user_email.toLowerCase()}` });
+  const byAccount = limitBy(web.limiter, {
+    name: 'login_email',
+    limit: login,
+    key: (req) => `${req.ctx.environment.id} ${viewerOf(req).user_email.toLowerCase()}`,
+  });
   return async (req, res) => {
     if (!isStale(req)) return {};
     const password = req.form.get(name);

@@ -23,7 +23,11 @@ export type Once<T> = { readonly first: T } | { readonly again: string };
  * Runs a write once per rendered form. The stored answer of the first time holds nothing but where it led, so that reloading a page that
  * showed a secret leads to one that shows only its hint.
  */
-export async function once<T>(req: Request, place: (outcome: Outcome | null) => string, work: (options: WriteOptions) => Promise<T>): Promise<Once<T>> {
+export async function once<T>(
+  req: Request,
+  place: (outcome: Outcome | null) => string,
+  work: (options: WriteOptions) => Promise<T>,
+): Promise<Once<T>> {
   const { call } = req;
   const repeatable = repeatableOf(req);
   if (!repeatable) return { first: await work({}) };

@@ -49,27 +49,66 @@ function figures(look: Look, counts: OverviewCounts, days: number, deliveries: {
   const items = [
     ...(may(call, 'users', 'read')
       ? [
-          { label: 'Users', figure: figure(counts.users), note: `${figure(counts.new_users)} new in ${days} days`, path: '/dashboard/users' },
-          { label: 'Active users', figure: figure(counts.active_users), note: `signed in within ${days} days`, path: '/dashboard/users?sort=-last_login_at' },
+          {
+            label: 'Users',
+            figure: figure(counts.users),
+            note: `${figure(counts.new_users)} new in ${days} days`,
+            path: '/dashboard/users',
+          },
+          {
+            label: 'Active users',
+            figure: figure(counts.active_users),
+            note: `signed in within ${days} days`,
+            path: '/dashboard/users?sort=-last_login_at',
+          },
         ]
       : []),
-    ...(may(call, 'sessions', 'read') ? [{ label: 'Sessions', figure: figure(counts.sessions), note: 'active now', path: '/dashboard/sessions?status=active' }] : []),
+    ...(may(call, 'sessions', 'read')
+      ? [{ label: 'Sessions', figure: figure(counts.sessions), note: 'active now', path: '/dashboard/sessions?status=active' }]
+      : []),
     ...(may(call, 'clients', 'read') ? [{ label: 'Clients', figure: figure(counts.clients), note: null, path: '/dashboard/clients' }] : []),
     ...(deliveries
-      ? [{ label: 'Webhook success', figure: settled === 0 ? '–' : `${Math.floor((deliveries.succeeded / settled) * 1000) / 10} %`, note: settled === 0 ? 'nothing delivered in 24 hours' : `of ${figure(settled)} in 24 hours`, path: '/dashboard/webhooks' }]
+      ? [
+          {
+            label: 'Webhook success',
+            figure: settled === 0 ? '–' : `${Math.floor((deliveries.succeeded / settled) * 1000) / 10} %`,
+            note: settled === 0 ? 'nothing delivered in 24 hours' : `of ${figure(settled)} in 24 hours`,
+            path: '/dashboard/webhooks',
+          },
+        ]
       : []),
   ];
   return { kind: 'stats', title: 'In figures', items };
 }
 
-type Latest = { readonly path: string; readonly caption: string; readonly columns: readonly ColumnSpec[]; readonly filters: Record<string, string>; readonly nothing: [string, string] };
+type Latest = {
+  readonly path: string;
+  readonly caption: string;
+  readonly columns: readonly ColumnSpec[];
+  readonly filters: Record<string, string>;
+  readonly nothing: [string, string];
+};
 
 async function latest(look: Look, { path, caption, columns, filters, nothing }: Latest): Promise<Part[]> {
   if (!may(look.req.call, path, 'read')) return [];
   const listing = await listOf(look.req.call, path, { filters, size: 5 });
-  const rows = listing.records.map((record) => ({ path: placeOf(path, record.id), cells: columns.map((column) => column.value(record, look, listing)) }));
+  const rows = listing.records.map((record) => ({
+    path: placeOf(path, record.id),
+    cells: columns.map((column) => column.value(record, look, listing)),
+  }));
   const empty = { title: nothing[0], text: nothing[1], button: null };
-  return [{ kind: 'table', id: path, caption, heading: true, columns: columns.map(({ label, numeric }) => ({ label, numeric })), rows, empty, pager: null }];
+  return [
+    {
+      kind: 'table',
+      id: path,
+      caption,
+      heading: true,
+      columns: columns.map(({ label, numeric }) => ({ label, numeric })),
+      rows,
+      empty,
+      pager: null,
+    },
+  ];
 }
 
 const withoutNext = deliveryColumns.filter(({ label }) => label !== 'Next attempt');
@@ -91,10 +130,36 @@ export function overviewPage(render: Render, charts: Charts) {
       may(call, 'clients', 'read') ? listOf(call, 'clients', { size: 1, sort: '-created_at' }) : null,
     ]);
     const steps = checklist(look, counts, counts.clients > 0 ? (clients?.records[0]?.id ?? null) : null);
-    const failed = counts.webhooks > 0 ? await latest(look, { path: 'webhook_deliveries', caption: 'Latest failed deliveries', columns: withoutNext, filters: { status: 'failed' }, nothing: ['No failed delivery', 'Everything that was sent arrived.'] }) : [];
-    const audit = await latest(look, { path: 'audit_logs', caption: 'Latest changes', columns: auditColumns, filters: {}, nothing: ['Nothing yet', 'Changes that people make here or through the Management API appear here.'] });
-    const range: Part = { kind: 'tabs', label: 'Range', items: ranges.map((one) => ({ label: `${one} days`, path: `/dashboard?days=${one}`, current: one === days })) };
-    const parts = [...(steps ? [steps] : []), range, figures(look, counts, days, deliveries), ...(await charts(look, days)), ...failed, ...audit];
+    const failed =
+      counts.webhooks > 0
+        ? await latest(look, {
+            path: 'webhook_deliveries',
+            caption: 'Latest failed deliveries',
+            columns: withoutNext,
+            filters: { status: 'failed' },
+            nothing: ['No failed delivery', 'Everything that was sent arrived.'],
+          })
+        : [];
+    const audit = await latest(look, {
+      path: 'audit_logs',
+      caption: 'Latest changes',
+      columns: auditColumns,
+      filters: {},
+      nothing: ['Nothing yet', 'Changes that people make here or through the Management API appear here.'],
+    });
+    const range: Part = {
+      kind: 'tabs',
+      label: 'Range',
+      items: ranges.map((one) => ({ label: `${one} days`, path: `/dashboard?days=${one}`, current: one === days })),
+    };
+    const parts = [
+      ...(steps ? [steps] : []),
+      range,
+      figures(look, counts, days, deliveries),
+      ...(await charts(look, days)),
+      ...failed,
+      ...audit,
+    ];
     render(req, res, { title: 'Overview', lead: `${call.ctx.environment.issuer}`, parts });
   };
 }

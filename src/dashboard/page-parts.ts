@@ -24,7 +24,11 @@ export type Value =
 
 export type Row = { readonly label: string; readonly value: Value };
 
-export type Column = { readonly label: string; readonly numeric?: boolean | undefined; readonly sort?: { readonly path: string; readonly direction: 'ascending' | 'descending' | null } | undefined };
+export type Column = {
+  readonly label: string;
+  readonly numeric?: boolean | undefined;
+  readonly sort?: { readonly path: string; readonly direction: 'ascending' | 'descending' | null } | undefined;
+};
 
 /** A button in a row that posts at once. `about` completes its name for those who can't see the row. */
 export type RowAction = { readonly label: string; readonly about: string; readonly action: string; readonly variant?: 'quiet' | 'danger' };
@@ -34,14 +38,25 @@ export type TableRow = { readonly path: string | null; readonly cells: readonly 
 
 export type Empty = { readonly title: string; readonly text: string; readonly code?: string | null; readonly button: LinkButton | null };
 
-export type LinkButton = { readonly label: string; readonly path: string; readonly variant?: 'primary' | 'quiet' | 'danger'; readonly dialog?: boolean };
+export type LinkButton = {
+  readonly label: string;
+  readonly path: string;
+  readonly variant?: 'primary' | 'quiet' | 'danger';
+  readonly dialog?: boolean;
+};
 
 /** A button that posts; without fields of its own. */
-export type PostButton = { readonly label: string; readonly action: string; readonly variant?: 'primary' | 'quiet' | 'danger'; readonly hidden?: Readonly<Record<string, string>> };
+export type PostButton = {
+  readonly label: string;
+  readonly action: string;
+  readonly variant?: 'primary' | 'quiet' | 'danger';
+  readonly hidden?: Readonly<Record<string, string>>;
+};
 
 export type Choice = { readonly value: string; readonly label: string; readonly hint?: string | null; readonly group?: string | null };
 
-export type FieldKind = 'text' | 'email' | 'url' | 'password' | 'number' | 'textarea' | 'lines' | 'json' | 'checkbox' | 'select' | 'checks' | 'radios' | 'hidden';
+export type FieldKind =
+  'text' | 'email' | 'url' | 'password' | 'number' | 'textarea' | 'lines' | 'json' | 'checkbox' | 'select' | 'checks' | 'radios' | 'hidden';
 
 export type Field = {
   readonly kind: FieldKind;
@@ -57,7 +72,12 @@ export type Field = {
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
 };
 
-export type FieldSection = { readonly title: string | null; readonly text: string | null; readonly fields: readonly Field[]; readonly folded?: boolean };
+export type FieldSection = {
+  readonly title: string | null;
+  readonly text: string | null;
+  readonly fields: readonly Field[];
+  readonly folded?: boolean;
+};
 
 export type FormPart = {
   readonly kind: 'form';
@@ -71,7 +91,13 @@ export type FormPart = {
   readonly cancel: string | null;
 };
 
-export type FilterField = { readonly name: string; readonly label: string; readonly value: string; readonly choices: readonly Choice[] | null; readonly kind: 'search' | 'select' | 'text' };
+export type FilterField = {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly choices: readonly Choice[] | null;
+  readonly kind: 'search' | 'select' | 'text';
+};
 
 export type TablePart = {
   readonly kind: 'table';
@@ -102,30 +128,78 @@ export type ChartPart = {
 export type Drawing = {
   readonly width: number;
   readonly height: number;
-  readonly rects: readonly { readonly x: number; readonly y: number; readonly width: number; readonly height: number; readonly tone: number; readonly partial: boolean }[];
+  readonly rects: readonly {
+    readonly x: number;
+    readonly y: number;
+    readonly width: number;
+    readonly height: number;
+    readonly tone: number;
+    readonly partial: boolean;
+  }[];
   readonly lines: readonly { readonly y: number; readonly label: string }[];
   readonly labels: readonly { readonly x: number; readonly text: string; readonly anchor: string }[];
 };
 
 export type Part =
   | { readonly kind: 'summary'; readonly title: string | null; readonly rows: readonly Row[] }
-  | { readonly kind: 'filters'; readonly action: string; readonly fields: readonly FilterField[]; readonly hidden: Readonly<Record<string, string>>; readonly clear: string | null }
+  | {
+      readonly kind: 'filters';
+      readonly action: string;
+      readonly fields: readonly FilterField[];
+      readonly hidden: Readonly<Record<string, string>>;
+      readonly clear: string | null;
+    }
   | TablePart
   | FormPart
-  | { readonly kind: 'tabs'; readonly label: string; readonly items: readonly { readonly label: string; readonly path: string; readonly current: boolean }[] }
-  | { readonly kind: 'tiles'; readonly title: string; readonly items: readonly { readonly title: string; readonly text: string; readonly path: string }[] }
+  | {
+      readonly kind: 'tabs';
+      readonly label: string;
+      readonly items: readonly { readonly label: string; readonly path: string; readonly current: boolean }[];
+    }
+  | {
+      readonly kind: 'tiles';
+      readonly title: string;
+      readonly items: readonly { readonly title: string; readonly text: string; readonly path: string }[];
+    }
   | { readonly kind: 'text'; readonly title: string | null; readonly paragraphs: readonly string[] }
   | { readonly kind: 'code'; readonly id: string; readonly title: string; readonly text: string | null; readonly code: string }
-  | { readonly kind: 'stats'; readonly title: string; readonly items: readonly { readonly label: string; readonly figure: string; readonly note: string | null; readonly path: string | null }[] }
+  | {
+      readonly kind: 'stats';
+      readonly title: string;
+      readonly items: readonly {
+        readonly label: string;
+        readonly figure: string;
+        readonly note: string | null;
+        readonly path: string | null;
+      }[];
+    }
   | ChartPart
-  | { readonly kind: 'steps'; readonly title: string; readonly text: string; readonly steps: readonly { readonly title: string; readonly text: string; readonly done: boolean; readonly link: LinkButton | null }[] }
+  | {
+      readonly kind: 'steps';
+      readonly title: string;
+      readonly text: string;
+      readonly steps: readonly {
+        readonly title: string;
+        readonly text: string;
+        readonly done: boolean;
+        readonly link: LinkButton | null;
+      }[];
+    }
   | { readonly kind: 'secret'; readonly id: string; readonly label: string; readonly secret: string; readonly text: string }
   | { readonly kind: 'notice'; readonly tone: 'good' | 'info' | 'warning' | 'bad'; readonly text: string }
   | { readonly kind: 'buttons'; readonly links: readonly LinkButton[]; readonly posts: readonly PostButton[] }
   | { readonly kind: 'dangers'; readonly items: readonly { readonly title: string; readonly text: string; readonly link: LinkButton }[] }
-  | { readonly kind: 'attempts'; readonly id: string; readonly title: string; readonly items: readonly { readonly title: string; readonly state: Value; readonly open: boolean; readonly parts: readonly Part[] }[] };
+  | {
+      readonly kind: 'attempts';
+      readonly id: string;
+      readonly title: string;
+      readonly items: readonly { readonly title: string; readonly state: Value; readonly open: boolean; readonly parts: readonly Part[] }[];
+    };
 
-export type Navigation = readonly { readonly label: string | null; readonly items: readonly { readonly label: string; readonly path: string; readonly icon: string; readonly current: boolean }[] }[];
+export type Navigation = readonly {
+  readonly label: string | null;
+  readonly items: readonly { readonly label: string; readonly path: string; readonly icon: string; readonly current: boolean }[];
+}[];
 
 /** A page of the dashboard: its frame, and the parts it is put together from. */
 export interface DashboardPage extends BasePage {

@@ -98,9 +98,20 @@ export type Presentation = {
   readonly fields?: readonly FieldSpec[];
   /** The fields of a new record where they depend on what the request names. */
   readonly createFields?: (req: Request) => readonly FieldSpec[];
-  readonly create?: { readonly label: string; readonly title: string; readonly lead?: string; readonly guarded?: boolean; readonly button?: string };
+  readonly create?: {
+    readonly label: string;
+    readonly title: string;
+    readonly lead?: string;
+    readonly guarded?: boolean;
+    readonly button?: string;
+  };
   readonly edit?: { readonly lead?: string; readonly when?: (record: Shown) => boolean };
-  readonly remove?: { readonly label: string; readonly text: string; readonly when?: (record: Shown) => boolean; readonly typed?: (record: Shown) => string };
+  readonly remove?: {
+    readonly label: string;
+    readonly text: string;
+    readonly when?: (record: Shown) => boolean;
+    readonly typed?: (record: Shown) => string;
+  };
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   readonly secrets?: Readonly<Record<string, SecretText>>;
   readonly tabs?: readonly TabSpec[];

@@ -83,7 +83,12 @@ export async function listOf(call: Call, path: string, asked: Asked = {}): Promi
 }
 
 /** One record, with what it includes. @throws {ApiError} 403, 404 */
-export async function recordOf(call: Call, path: string, id: string, include?: string): Promise<{ record: Shown; included: readonly Shown[] }> {
+export async function recordOf(
+  call: Call,
+  path: string,
+  id: string,
+  include?: string,
+): Promise<{ record: Shown; included: readonly Shown[] }> {
   const resource = resourceOf(call, path);
   requirePermissions(call, permissionFor(resource, 'read'));
   const query = readQuery(call, queryText({ include }), { resource, list: false }, '');

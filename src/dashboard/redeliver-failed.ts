@@ -3,7 +3,7 @@ import { transaction } from '../core/context.js';
 import { maxRedeliveries, redeliverFailed } from '../core/webhooks.js';
 import { recordDenial, recordWrite } from '../management/audit.js';
 import { requirePermissions } from '../management/operations.js';
-import { figure } from './values.js';
+import { figure, words } from './values.js';
 import type { Choice, Field, Part } from './page-parts.js';
 import { placeOf } from './presentation.js';
 import { recordOf, resourceOf, type Shown } from './records.js';
@@ -19,19 +19,47 @@ const periods: readonly (Choice & { readonly seconds: number })[] = [
 
 function show(tools: Tools, req: Request, res: Response, record: Shown, error: string | null): void {
   const place = placeOf('webhooks', record.id);
-  const field: Field = { kind: 'radios', name: 'period', label: 'Which failed deliveries', hint: null, optional: false, value: '24h', chosen: [], choices: periods, error, attributes: {} };
+  const field: Field = {
+    kind: 'radios',
+    name: 'period',
+    label: 'Which failed deliveries',
+    hint: null,
+    optional: false,
+    value: '24h',
+    chosen: [],
+    choices: periods,
+    error,
+    attributes: {},
+  };
   const form: Part = {
     kind: 'form',
     id: 'redeliver',
-    text: ['Each event that failed for good, and has not arrived since, is sent once more: the same bytes and the same event_id, signed with the present secret.', `At most ${figure(maxRedeliveries)} at a time.`],
+    text: [
+      'Each event that failed for good, and has not arrived since, is sent once more: the same bytes and the same event_id, signed with the present secret.',
+      `At most ${figure(maxRedeliveries)} at a time.`,
+    ],
     action: `${place}/redeliver_failed`,
     hidden: {},
     sections: [{ title: null, text: null, fields: [field] }],
     button: { label: 'Resend failed deliveries', variant: 'primary' },
     cancel: `${place}/deliveries`,
   };
-  const crumbs = [{ label: 'Webhooks', path: '/dashboard/webhooks' }, { label: String(record.attributes['name']), path: place }];
-  tools.render(req, res, { title: 'Resend failed deliveries', crumbs, errors: error === null ? {} : { period: error }, labels: { period: field.label }, parts: [form] }, error === null ? 200 : 422);
+  const crumbs = [
+    { label: 'Webhooks', path: '/dashboard/webhooks' },
+    { label: words(record.attributes['name']), path: place },
+  ];
+  tools.render(
+    req,
+    res,
+    {
+      title: 'Resend failed deliveries',
+      crumbs,
+      errors: error === null ? {} : { period: error },
+      labels: { period: field.label },
+      parts: [form],
+    },
+    error === null ? 200 : 422,
+  );
 }
 
 /** GET /dashboard/webhooks/{id}/redeliver_failed */
@@ -55,7 +83,10 @@ export function resendFailed(tools: Tools) {
     const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000);
     const count = await transaction(call.ctx, async (tx) => {
       const made = await redeliverFailed(tx, record.id, since);
-      await recordWrite({ ...call, ctx: tx }, { ...entry, target_display: String(record.attributes['name']), changes: { deliveries: [null, made] } });
+      await recordWrite(
+        { ...call, ctx: tx },
+        { ...entry, target_display: words(record.attributes['name']), changes: { deliveries: [null, made] } },
+      );
       return made;
     });
     res.redirect(303, `${placeOf('webhooks', record.id)}/deliveries?done=${count > 0 ? 'redelivered' : 'nothing_to_redeliver'}`);

@@ -14,18 +14,49 @@ import { secretPage } from './secrets.js';
 import { sentenceOf } from './texts.js';
 
 /** A question before something is done. */
-type Question = { readonly title: string; readonly text: readonly string[]; readonly action: string; readonly button: string; readonly danger: boolean; readonly guarded: boolean; readonly typed: string | null };
+type Question = {
+  readonly title: string;
+  readonly text: readonly string[];
+  readonly action: string;
+  readonly button: string;
+  readonly danger: boolean;
+  readonly guarded: boolean;
+  readonly typed: string | null;
+};
 
 const typedName = 'confirmation';
 
 function typedField(typed: string, errors: Readonly<Record<string, string>>): Field {
   const attributes = { autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', maxlength: 512 };
-  return { kind: 'text', name: typedName, label: `Type ${typed} to go on`, hint: null, optional: false, value: '', chosen: [], choices: [], error: errors[typedName] ?? null, attributes };
+  return {
+    kind: 'text',
+    name: typedName,
+    label: `Type ${typed} to go on`,
+    hint: null,
+    optional: false,
+    value: '',
+    chosen: [],
+    choices: [],
+    error: errors[typedName] ?? null,
+    attributes,
+  };
 }
 
-function ask(tools: Tools, presentation: Presentation, req: Request, res: Response, record: Shown, question: Question, errors: Record<string, string> = {}, status = 200): void {
+function ask(
+  tools: Tools,
+  presentation: Presentation,
+  req: Request,
+  res: Response,
+  record: Shown,
+  question: Question,
+  errors: Record<string, string> = {},
+  status = 200,
+): void {
   const place = placeOf(presentation.path, record.id);
-  const fields = [...(question.typed === null ? [] : [typedField(question.typed, errors)]), ...(question.guarded ? passwordFields(req, errors) : [])];
+  const fields = [
+    ...(question.typed === null ? [] : [typedField(question.typed, errors)]),
+    ...(question.guarded ? passwordFields(req, errors) : []),
+  ];
   const form: Part = {
     kind: 'form',
     id: 'confirm',
@@ -36,14 +67,23 @@ function ask(tools: Tools, presentation: Presentation, req: Request, res: Respon
     button: { label: question.button, variant: question.danger ? 'danger' : 'primary' },
     cancel: place,
   };
-  const crumbs = [{ label: presentation.title, path: `/dashboard/${presentation.path}` }, { label: presentation.name(record), path: place }];
-  tools.render(req, res, { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: [form] }, status);
+  const crumbs = [
+    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: presentation.name(record), path: place },
+  ];
+  tools.render(
+    req,
+    res,
+    { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: [form] },
+    status,
+  );
 }
 
 /** Whether the form answers the question: the typed name, and a fresh sign-in. */
 async function unanswered(tools: Tools, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
   const errors: Record<string, string> = {};
-  if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed) errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
+  if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed)
+    errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
   return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await tools.prove(req, res) : {}) };
 }
 
@@ -85,9 +125,26 @@ export function actionPage(tools: Tools, presentation: Presentation) {
 /** A login to be tried out leads to a provider, where a form may not: it is a link. */
 function testPage(tools: Tools, presentation: Presentation, req: Request, res: Response, record: Shown, url: string): void {
   const place = placeOf(presentation.path, record.id);
-  const text: Part = { kind: 'text', title: null, paragraphs: ['This is a real sign-in at the provider that changes nothing here: the last page shows what the provider said, and what it would have come to.', 'The address works for an hour.'] };
-  const links: Part = { kind: 'buttons', links: [{ label: 'Start the test sign-in', path: url, variant: 'primary' }, { label: 'Back', path: place }], posts: [] };
-  const crumbs = [{ label: presentation.title, path: `/dashboard/${presentation.path}` }, { label: presentation.name(record), path: place }];
+  const text: Part = {
+    kind: 'text',
+    title: null,
+    paragraphs: [
+      'This is a real sign-in at the provider that changes nothing here: the last page shows what the provider said, and what it would have come to.',
+      'The address works for an hour.',
+    ],
+  };
+  const links: Part = {
+    kind: 'buttons',
+    links: [
+      { label: 'Start the test sign-in', path: url, variant: 'primary' },
+      { label: 'Back', path: place },
+    ],
+    posts: [],
+  };
+  const crumbs = [
+    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: presentation.name(record), path: place },
+  ];
   tools.render(req, res, { title: 'Try the connection', crumbs, parts: [text, links] });
 }
 
@@ -106,7 +163,8 @@ export function act(tools: Tools, presentation: Presentation) {
       if ('again' in result) return res.redirect(303, `${result.again}?done=already_sent`);
       const outcome = result.first;
       if (outcome.once) return secretPage(tools.render, req, res, presentation, verb, outcome, place(outcome));
-      if (typeof outcome.meta?.['login_url'] === 'string') return testPage(tools, presentation, req, res, record, outcome.meta['login_url']);
+      if (typeof outcome.meta?.['login_url'] === 'string')
+        return testPage(tools, presentation, req, res, record, outcome.meta['login_url']);
       res.redirect(303, `${place(outcome)}?done=${spec.done}`);
     } catch (error) {
       ask(tools, presentation, req, res, record, question, refusalOf(error), 409);

@@ -17,17 +17,31 @@ import { idOf, readableIncludes } from './resource-record.js';
 /** What the pages of forms are made with. */
 export type Tools = { readonly render: Render; readonly prove: Prove };
 
-const labelsOf = (fields: readonly BoundField[]): Record<string, string> => ({ ...Object.fromEntries(fields.map(({ spec }) => [spec.name, spec.label])), ...passwordLabels });
+const labelsOf = (fields: readonly BoundField[]): Record<string, string> => ({
+  ...Object.fromEntries(fields.map(({ spec }) => [spec.name, spec.label])),
+  ...passwordLabels,
+});
 
 /** The sections of a form with, at the end, the password field when one is due. */
-async function sectionsOf(look: Look, presentation: Presentation, fields: readonly BoundField[], entries: Entries, errors: Record<string, string>, guarded: boolean): Promise<FieldSection[]> {
+async function sectionsOf(
+  look: Look,
+  presentation: Presentation,
+  fields: readonly BoundField[],
+  entries: Entries,
+  errors: Record<string, string>,
+  guarded: boolean,
+): Promise<FieldSection[]> {
   const sections = await fieldSections(look, presentation, fields, entries, errors);
   const password = guarded ? passwordFields(look.req, errors) : [];
   return password.length > 0 ? [...sections, { title: null, text: null, fields: password }] : sections;
 }
 
 /** Runs the operation; a refusal becomes errors on the form, unless the record or the permission isn't there. */
-export async function attempt<T>(fields: readonly BoundField[], entries: Entries, work: () => Promise<T>): Promise<{ done: T } | { errors: Record<string, string>; status: number }> {
+export async function attempt<T>(
+  fields: readonly BoundField[],
+  entries: Entries,
+  work: () => Promise<T>,
+): Promise<{ done: T } | { errors: Record<string, string>; status: number }> {
   try {
     return { done: await work() };
   } catch (error) {
@@ -43,7 +57,15 @@ function creation(req: Request, presentation: Presentation, resource: Resource) 
   return { create: presentation.create, fields: boundFields(resource, presentation.createFields?.(req) ?? presentation.fields, 'create') };
 }
 
-async function renderCreate(tools: Tools, presentation: Presentation, req: Request, res: Response, entries: Entries, errors: Record<string, string>, status: number): Promise<void> {
+async function renderCreate(
+  tools: Tools,
+  presentation: Presentation,
+  req: Request,
+  res: Response,
+  entries: Entries,
+  errors: Record<string, string>,
+  status: number,
+): Promise<void> {
   const { create, fields } = creation(req, presentation, resourceOf(req.call, presentation.path));
   const look: Look = { req, now: req.call.ctx.clock.now() };
   const path = `/dashboard/${presentation.path}`;
@@ -57,7 +79,12 @@ async function renderCreate(tools: Tools, presentation: Presentation, req: Reque
     cancel: path,
   };
   const crumbs = [{ label: presentation.title, path }];
-  tools.render(req, res, { title: create.title, crumbs, lead: create.lead ?? null, errors, labels: labelsOf(fields), parts: [form] }, status);
+  tools.render(
+    req,
+    res,
+    { title: create.title, crumbs, lead: create.lead ?? null, errors, labels: labelsOf(fields), parts: [form] },
+    status,
+  );
 }
 
 /** GET /dashboard/{collection}/new. The query may name what the form starts with. */
@@ -68,7 +95,9 @@ export function newPage(tools: Tools, presentation: Presentation) {
     requirePermissions(req.call, permissionFor(resource, 'write'));
     const initial = initialEntries(fields, null);
     const query = new URL(req.originalUrl, 'http://own.invalid').searchParams;
-    const given = Object.fromEntries(Object.keys(initial.texts).flatMap((name) => (query.has(name) ? [[name, (query.get(name) ?? '').slice(0, 2048)]] : [])));
+    const given = Object.fromEntries(
+      Object.keys(initial.texts).flatMap((name) => (query.has(name) ? [[name, (query.get(name) ?? '').slice(0, 2048)]] : [])),
+    );
     await renderCreate(tools, presentation, req, res, { ...initial, texts: { ...initial.texts, ...given } }, {}, 200);
   };
 }
@@ -88,7 +117,8 @@ export function create(tools: Tools, presentation: Presentation) {
     }
     const meant = meantBy(resource, fields, entries, null);
     if (Object.keys(meant.errors).length > 0) return refuse({ ...meant.errors });
-    const place = (outcome: { row: Record<string, unknown> } | null) => (outcome ? placeOf(presentation.path, idOfRow(resource, outcome.row)) : `/dashboard/${presentation.path}`);
+    const place = (outcome: { row: Record<string, unknown> } | null) =>
+      outcome ? placeOf(presentation.path, idOfRow(resource, outcome.row)) : `/dashboard/${presentation.path}`;
     const result = await attempt(fields, entries, () => once(req, place, (options) => createRecord(call, resource, meant.input, options)));
     if ('errors' in result) return refuse(result.errors, result.status);
     if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);
@@ -109,11 +139,23 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
   const { record } = await recordOf(req.call, presentation.path, idOf(req), include);
   if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
   // A relationship that the actor may not read is left alone.
-  const fields = boundFields(resource, presentation.fields, 'update').filter(({ spec }) => spec.relationship !== 'many' || include?.split(',').includes(spec.name));
+  const fields = boundFields(resource, presentation.fields, 'update').filter(
+    ({ spec }) => spec.relationship !== 'many' || include?.split(',').includes(spec.name),
+  );
   return { record, fields, resource };
 }
 
-async function renderEdit(tools: Tools, presentation: Presentation, req: Request, res: Response, at: Editing, entries: Entries, errors: Record<string, string>, status: number, before: readonly Part[] = []): Promise<void> {
+async function renderEdit(
+  tools: Tools,
+  presentation: Presentation,
+  req: Request,
+  res: Response,
+  at: Editing,
+  entries: Entries,
+  errors: Record<string, string>,
+  status: number,
+  before: readonly Part[] = [],
+): Promise<void> {
   const { record, fields } = at;
   const look: Look = { req, now: req.call.ctx.clock.now() };
   const path = placeOf(presentation.path, record.id);
@@ -127,16 +169,41 @@ async function renderEdit(tools: Tools, presentation: Presentation, req: Request
     button: { label: 'Save', variant: 'primary' },
     cancel: path,
   };
-  const crumbs = [{ label: presentation.title, path: `/dashboard/${presentation.path}` }, { label: name, path }];
+  const crumbs = [
+    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: name, path },
+  ];
   const lead = presentation.edit?.lead ?? null;
-  tools.render(req, res, { title: `Edit ${presentation.one}`, document_title: `Edit · ${name}`, crumbs, lead, errors, labels: labelsOf(fields), parts: [...before, form] }, status);
+  tools.render(
+    req,
+    res,
+    {
+      title: `Edit ${presentation.one}`,
+      document_title: `Edit · ${name}`,
+      crumbs,
+      lead,
+      errors,
+      labels: labelsOf(fields),
+      parts: [...before, form],
+    },
+    status,
+  );
 }
 
 /** GET /dashboard/{collection}/{id}/edit */
 export function editPage(tools: Tools, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const at = await editing(req, presentation);
-    await renderEdit(tools, presentation, req, res, at, initialEntries(at.fields, at.record, (name) => linkedIds(at.record, name)), {}, 200);
+    await renderEdit(
+      tools,
+      presentation,
+      req,
+      res,
+      at,
+      initialEntries(at.fields, at.record, (name) => linkedIds(at.record, name)),
+      {},
+      200,
+    );
   };
 }
 
@@ -147,7 +214,11 @@ function changedMeanwhile(at: Editing, entries: Entries): Part[] {
   const different = at.fields.filter(({ spec, kind }) => kind !== 'password' && inForm(now, spec.name) !== inForm(entries, spec.name));
   const rows = different.map(({ spec }) => ({
     path: null,
-    cells: [{ kind: 'text' as const, text: spec.label }, { kind: 'text' as const, text: inForm(now, spec.name) }, { kind: 'text' as const, text: inForm(entries, spec.name) }],
+    cells: [
+      { kind: 'text' as const, text: spec.label },
+      { kind: 'text' as const, text: inForm(now, spec.name) },
+      { kind: 'text' as const, text: inForm(entries, spec.name) },
+    ],
   }));
   const empty = { title: 'Nothing differs', text: 'What is stored now is what this form has.', button: null };
   const columns = [{ label: 'Field' }, { label: 'Stored now' }, { label: 'In your form' }];
@@ -166,6 +237,16 @@ export function update(tools: Tools, presentation: Presentation) {
     if (!('errors' in result)) return res.redirect(303, `${placeOf(presentation.path, at.record.id)}?done=updated`);
     if (result.status !== 412) return renderEdit(tools, presentation, req, res, at, entries, result.errors, result.status);
     const form = 'Somebody changed this meanwhile. Compare, then save again to put your version in its place.';
-    return renderEdit(tools, presentation, req, res, await editing(req, presentation), entries, { form }, 409, changedMeanwhile(at, entries));
+    return renderEdit(
+      tools,
+      presentation,
+      req,
+      res,
+      await editing(req, presentation),
+      entries,
+      { form },
+      409,
+      changedMeanwhile(at, entries),
+    );
   };
 }

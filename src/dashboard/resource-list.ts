@@ -21,7 +21,8 @@ const all: Choice = { value: '', label: 'All' };
 
 async function choicesOf(look: Look, resource: Resource, spec: FilterSpec): Promise<readonly Choice[] | null> {
   if (spec.kind === 'search' || spec.kind === 'text') return null;
-  if (spec.kind === 'period') return [spec.initial === undefined ? { value: '', label: 'Any time' } : { value: 'all', label: 'Any time' }, ...periods];
+  if (spec.kind === 'period')
+    return [spec.initial === undefined ? { value: '', label: 'Any time' } : { value: 'all', label: 'Any time' }, ...periods];
   if (spec.choices) return [all, ...(await spec.choices(look))];
   const schema = resource.filters[spec.filter ?? spec.name]?.schema;
   if (!(schema instanceof z.ZodEnum)) return null;
@@ -30,7 +31,12 @@ async function choicesOf(look: Look, resource: Resource, spec: FilterSpec): Prom
 }
 
 /** A list's state, all of it from the address. */
-export type ListState = { readonly values: Readonly<Record<string, string>>; readonly sort: string; readonly after: string | undefined; readonly before: string | undefined };
+export type ListState = {
+  readonly values: Readonly<Record<string, string>>;
+  readonly sort: string;
+  readonly after: string | undefined;
+  readonly before: string | undefined;
+};
 
 /** Reads the state of a list from the address. */
 export function listState(req: Request, filters: readonly FilterSpec[], defaultSort: string): ListState {
@@ -66,7 +72,7 @@ function columnsOf(specs: readonly ColumnSpec[], path: string, state: ListState,
     if (sort === undefined) return { label, numeric };
     const descending = state.sort === `-${sort}`;
     const direction = descending ? ('descending' as const) : state.sort === sort ? ('ascending' as const) : null;
-    const next = direction === null ? (/_at$/.test(sort) ? `-${sort}` : sort) : descending ? sort : `-${sort}`;
+    const next = direction === null ? (sort.endsWith('_at') ? `-${sort}` : sort) : descending ? sort : `-${sort}`;
     return { label, numeric, sort: { path: address(path, state, { sort: next }, defaultSort), direction } };
   });
 }
@@ -77,7 +83,12 @@ function rowActionOf(look: Look, presentation: Presentation, record: Shown, name
   const found = Object.entries(presentation.actions ?? {}).find(([, action]) => action.inList && (action.when?.(record) ?? true));
   if (!found) return null;
   const [verb, action] = found;
-  return { label: action.label, about: name, action: `${placeOf(presentation.path, record.id)}/${verb}`, ...(action.danger ? { variant: 'danger' as const } : {}) };
+  return {
+    label: action.label,
+    about: name,
+    action: `${placeOf(presentation.path, record.id)}/${verb}`,
+    ...(action.danger ? { variant: 'danger' as const } : {}),
+  };
 }
 
 export type TableSpec = {
@@ -115,11 +126,24 @@ export function tableOf(look: Look, presentation: Presentation, listing: Listing
 }
 
 /** The filters of a list as its form. */
-export async function filterPart(look: Look, resource: Resource, specs: readonly FilterSpec[], path: string, state: ListState, defaultSort: string): Promise<Part> {
+export async function filterPart(
+  look: Look,
+  resource: Resource,
+  specs: readonly FilterSpec[],
+  path: string,
+  state: ListState,
+  defaultSort: string,
+): Promise<Part> {
   const fields = await Promise.all(
     specs.map(async (spec): Promise<FilterField> => {
       const choices = await choicesOf(look, resource, spec);
-      return { name: spec.name, label: spec.label, value: state.values[spec.name] ?? '', choices, kind: choices ? 'select' : spec.kind === 'search' ? 'search' : 'text' };
+      return {
+        name: spec.name,
+        label: spec.label,
+        value: state.values[spec.name] ?? '',
+        choices,
+        kind: choices ? 'select' : spec.kind === 'search' ? 'search' : 'text',
+      };
     }),
   );
   const filtered = specs.some((spec) => (state.values[spec.name] ?? '') !== (spec.initial ?? ''));
@@ -130,7 +154,11 @@ export async function filterPart(look: Look, resource: Resource, specs: readonly
 /** What a list that shows nothing says: why, and what to do. */
 export function emptyOf(presentation: Presentation, filtered: boolean, path: string, button: LinkButton | null): TablePart['empty'] {
   if (!filtered) return { ...presentation.empty, button };
-  return { title: 'Nothing matches', text: 'No record fits these filters. Take some away to see more.', button: { label: 'Clear filters', path, variant: 'quiet' } };
+  return {
+    title: 'Nothing matches',
+    text: 'No record fits these filters. Take some away to see more.',
+    button: { label: 'Clear filters', path, variant: 'quiet' },
+  };
 }
 
 /** GET /dashboard/{collection} */
@@ -142,7 +170,13 @@ export function listPage(render: Render, presentation: Presentation) {
     const defaultSort = resource.defaultSort ?? '-created_at';
     const path = `/dashboard/${presentation.path}`;
     const state = listState(req, presentation.filters, defaultSort);
-    const asked = { filters: filtersOf(state, presentation.filters, look.now), sort: state.sort, include: presentation.include, after: state.after, before: state.before };
+    const asked = {
+      filters: filtersOf(state, presentation.filters, look.now),
+      sort: state.sort,
+      include: presentation.include,
+      after: state.after,
+      before: state.before,
+    };
     const errors: Record<string, string> = {};
     const listing = await listOf(call, presentation.path, asked).catch((error: unknown): Listing => {
       // A filter or cursor that doesn't fit: the page says so, with the form to mend it.
@@ -151,12 +185,33 @@ export function listPage(render: Render, presentation: Presentation) {
       return { records: [], included: [], previous: null, next: null };
     });
     const creatable = presentation.create !== undefined && resource.create !== undefined && may(call, presentation.path, 'write');
-    const button: LinkButton | null = creatable && presentation.create ? { label: presentation.create.label, path: `${path}/new`, variant: 'primary' } : null;
-    const filtered = Object.entries(state.values).some(([name, value]) => value !== (presentation.filters.find((spec) => spec.name === name)?.initial ?? ''));
-    const spec = { id: presentation.path, caption: presentation.title, heading: false, path, state, defaultSort, columns: presentation.columns };
-    const table = tableOf(look, presentation, listing, { ...spec, empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button) });
-    const filters = presentation.filters.length > 0 ? [await filterPart(look, resource, presentation.filters, path, state, defaultSort)] : [];
-    const page = { title: presentation.title, lead: presentation.lead, links: button && listing.records.length > 0 ? [button] : [], errors, parts: [...filters, table] };
+    const button: LinkButton | null =
+      creatable && presentation.create ? { label: presentation.create.label, path: `${path}/new`, variant: 'primary' } : null;
+    const filtered = Object.entries(state.values).some(
+      ([name, value]) => value !== (presentation.filters.find((spec) => spec.name === name)?.initial ?? ''),
+    );
+    const spec = {
+      id: presentation.path,
+      caption: presentation.title,
+      heading: false,
+      path,
+      state,
+      defaultSort,
+      columns: presentation.columns,
+    };
+    const table = tableOf(look, presentation, listing, {
+      ...spec,
+      empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button),
+    });
+    const filters =
+      presentation.filters.length > 0 ? [await filterPart(look, resource, presentation.filters, path, state, defaultSort)] : [];
+    const page = {
+      title: presentation.title,
+      lead: presentation.lead,
+      links: button && listing.records.length > 0 ? [button] : [],
+      errors,
+      parts: [...filters, table],
+    };
     render(req, res, page, errors['form'] === undefined ? 200 : 400);
   };
 }

@@ -11,14 +11,23 @@ export const idOf = (req: Request): string => String(req.params['id'] ?? '');
 /** The tabs of a record that the actor may see; the first is the record itself. */
 export function tabsOf(look: Look, presentation: Presentation, record: Shown, current: string | null) {
   const { call } = look.req;
-  const tabs = (presentation.tabs ?? []).filter((tab) => (tab.needs === undefined || may(call, tab.needs, 'read')) && (tab.when?.(record) ?? true));
+  const tabs = (presentation.tabs ?? []).filter(
+    (tab) => (tab.needs === undefined || may(call, tab.needs, 'read')) && (tab.when?.(record) ?? true),
+  );
   if (tabs.length === 0) return [];
   const place = placeOf(presentation.path, record.id);
-  return [{ label: 'Overview', path: place, current: current === null }, ...tabs.map((tab) => ({ label: tab.label, path: `${place}/${tab.name}`, current: tab.name === current }))];
+  return [
+    { label: 'Overview', path: place, current: current === null },
+    ...tabs.map((tab) => ({ label: tab.label, path: `${place}/${tab.name}`, current: tab.name === current })),
+  ];
 }
 
 /** What can be done with the record, as far as the actor may and it makes sense. */
-export function doings(look: Look, presentation: Presentation, record: Shown): { links: LinkButton[]; posts: PostButton[]; dangers: Part[] } {
+export function doings(
+  look: Look,
+  presentation: Presentation,
+  record: Shown,
+): { links: LinkButton[]; posts: PostButton[]; dangers: Part[] } {
   const { call } = look.req;
   const resource = resourceOf(call, presentation.path);
   const place = placeOf(presentation.path, record.id);
@@ -29,7 +38,12 @@ export function doings(look: Look, presentation: Presentation, record: Shown): {
   for (const [verb, action] of Object.entries(presentation.actions ?? {})) {
     if (!resource.actions?.[verb] || !(action.when?.(record) ?? true)) continue;
     const dialog = action.guarded !== true;
-    if (action.danger) items.push({ title: action.label, text: action.confirm?.join(' ') ?? '', link: { label: action.label, path: `${place}/${verb}`, variant: 'danger', dialog } });
+    if (action.danger)
+      items.push({
+        title: action.label,
+        text: action.confirm?.join(' ') ?? '',
+        link: { label: action.label, path: `${place}/${verb}`, variant: 'danger', dialog },
+      });
     else if (action.confirm) links.push({ label: action.label, path: `${place}/${verb}`, dialog });
     else posts.push({ label: action.label, action: `${place}/${verb}` });
   }
@@ -37,7 +51,8 @@ export function doings(look: Look, presentation: Presentation, record: Shown): {
   if (remove && resource.remove && (remove.when?.(record) ?? true)) {
     items.push({ title: remove.label, text: remove.text, link: { label: remove.label, path: `${place}/delete`, variant: 'danger' } });
   }
-  if (presentation.fields && resource.update && (presentation.edit?.when?.(record) ?? true)) links.unshift({ label: 'Edit', path: `${place}/edit`, variant: 'quiet' });
+  if (presentation.fields && resource.update && (presentation.edit?.when?.(record) ?? true))
+    links.unshift({ label: 'Edit', path: `${place}/edit`, variant: 'quiet' });
   return { links, posts, dangers: items.length > 0 ? [{ kind: 'dangers', items }] : [] };
 }
 
@@ -67,7 +82,10 @@ export function recordPage(render: Render, presentation: Presentation) {
     const look: Look = { req, now: req.call.ctx.clock.now() };
     const { dangers, ...frame } = recordFrame(look, presentation, record, included, null);
     const more = (await presentation.more?.(look, record, included)) ?? [];
-    render(req, res, { ...frame, parts: [{ kind: 'summary', title: null, rows: presentation.summary(record, look, included) }, ...more, ...dangers] });
+    render(req, res, {
+      ...frame,
+      parts: [{ kind: 'summary', title: null, rows: presentation.summary(record, look, included) }, ...more, ...dangers],
+    });
   };
 }
 

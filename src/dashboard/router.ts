@@ -38,10 +38,19 @@ function resourceRoutes(router: Router, tools: Tools): void {
     const isTab = (req: Request) => presentation.tabs?.some((one) => one.name === req.params['tab']) ?? false;
     route(router, at, { get: [...reading, listPage(tools.render, presentation)], post: [...writing, create(tools, presentation)] });
     route(router, `${at}/new`, { get: [...reading, firstSteps[path] ?? pass, newPage(tools, presentation)] });
-    route(router, `${at}/:id`, { get: [...reading, recordPage(tools.render, presentation)], post: [...writing, update(tools, presentation)] });
+    route(router, `${at}/:id`, {
+      get: [...reading, recordPage(tools.render, presentation)],
+      post: [...writing, update(tools, presentation)],
+    });
     route(router, `${at}/:id/edit`, { get: [...reading, editPage(tools, presentation)] });
-    route(router, `${at}/:id/delete`, { get: [...reading, deletePage(tools, presentation)], post: [...writing, destroy(tools, presentation)] });
-    route(router, `${at}/:id/:tab`, { get: [...reading, (req, res) => (isTab(req) ? tab(req, res) : ask(req, res))], post: [...writing, act(tools, presentation)] });
+    route(router, `${at}/:id/delete`, {
+      get: [...reading, deletePage(tools, presentation)],
+      post: [...writing, destroy(tools, presentation)],
+    });
+    route(router, `${at}/:id/:tab`, {
+      get: [...reading, (req, res) => (isTab(req) ? tab(req, res) : ask(req, res))],
+      post: [...writing, act(tools, presentation)],
+    });
   }
 }
 
@@ -54,7 +63,10 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard', { get: [...reading, overviewPage(render, async () => [])] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(tools)] });
   route(router, '/dashboard/settings/:section', { post: [...writing, saveSettings(tools)] });
-  route(router, '/dashboard/webhooks/:id/redeliver_failed', { get: [...reading, redeliverFailedPage(tools)], post: [...writing, resendFailed(tools)] });
+  route(router, '/dashboard/webhooks/:id/redeliver_failed', {
+    get: [...reading, redeliverFailedPage(tools)],
+    post: [...writing, resendFailed(tools)],
+  });
   route(router, '/dashboard/users/:id/roles', { get: [...reading, tabPage(render, users, 'roles')], post: [...writing, saveRoles(tools)] });
   route(router, '/dashboard/users/:id/end_sessions', { post: [...writing, endUserSessions] });
   resourceRoutes(router, tools);
@@ -62,4 +74,3 @@ export function dashboardRouter(web: Web): Router {
   router.use('/dashboard', refusals(render));
   return router;
 }
-

@@ -16,13 +16,39 @@ function secretsIn(value: unknown, name = ''): [string, string][] {
  * The answer to the form that made a secret: the one page that shows it. It stays out of every address, cookie, cache and log; sending the
  * form again leads to the record, which shows the hint alone.
  */
-export function secretPage(render: Render, req: Request, res: Response, presentation: Presentation, verb: string, outcome: Pick<Outcome, 'once' | 'meta'>, place: string): void {
+export function secretPage(
+  render: Render,
+  req: Request,
+  res: Response,
+  presentation: Presentation,
+  verb: string,
+  outcome: Pick<Outcome, 'once' | 'meta'>,
+  place: string,
+): void {
   const texts = presentation.secrets?.[verb];
   const parts = secretsIn({ ...outcome.once, ...outcome.meta }).map(([name, secret]): Part => {
     const isSecret = /secret/.test(name);
-    return { kind: 'secret', id: `secret-${name}`, label: texts && isSecret ? texts.label : inWords(name), secret, text: isSecret ? (texts?.text ?? 'Keep it like a password.') : '' };
+    return {
+      kind: 'secret',
+      id: `secret-${name}`,
+      label: texts && isSecret ? texts.label : inWords(name),
+      secret,
+      text: isSecret ? (texts?.text ?? 'Keep it like a password.') : '',
+    };
   });
-  const notice: Part = { kind: 'notice', tone: 'warning', text: 'This is the only time that it is shown. Copy it now: nobody can look it up later.' };
-  const done: Part = { kind: 'buttons', links: [{ label: 'I have saved it', path: texts?.next === undefined ? place : `${place}/${texts.next}`, variant: 'primary' }], posts: [] };
-  render(req, res, { title: texts?.title ?? 'Save this now', crumbs: [{ label: presentation.title, path: `/dashboard/${presentation.path}` }], parts: [notice, ...parts, done] });
+  const notice: Part = {
+    kind: 'notice',
+    tone: 'warning',
+    text: 'This is the only time that it is shown. Copy it now: nobody can look it up later.',
+  };
+  const done: Part = {
+    kind: 'buttons',
+    links: [{ label: 'I have saved it', path: texts?.next === undefined ? place : `${place}/${texts.next}`, variant: 'primary' }],
+    posts: [],
+  };
+  render(req, res, {
+    title: texts?.title ?? 'Save this now',
+    crumbs: [{ label: presentation.title, path: `/dashboard/${presentation.path}` }],
+    parts: [notice, ...parts, done],
+  });
 }

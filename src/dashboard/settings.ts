@@ -22,7 +22,13 @@ const sections: readonly Section[] = [
     fields: [
       { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
       { name: 'kind', label: 'Kind', hint: 'Development shows captured mail at /dev/mailbox while there is no mail server.' },
-      { name: 'support_email', label: 'Support address', kind: 'email', hint: 'Shown below the sign-in pages and in mail.', attributes: { maxlength: 254 } },
+      {
+        name: 'support_email',
+        label: 'Support address',
+        kind: 'email',
+        hint: 'Shown below the sign-in pages and in mail.',
+        attributes: { maxlength: 254 },
+      },
     ],
   },
   {
@@ -32,7 +38,12 @@ const sections: readonly Section[] = [
     fields: [
       { name: 'branding.name', label: 'Displayed name', hint: 'Instead of the environment’s name.', attributes: { maxlength: 100 } },
       { name: 'branding.logo_url', label: 'Logo', kind: 'url', hint: 'The https address of an image, best 32 pixels high.' },
-      { name: 'branding.primary_color', label: 'Colour', hint: 'Like #2b5fc7. Texts on and in it are adjusted so that they can be read.', attributes: { maxlength: 7, spellcheck: 'false' } },
+      {
+        name: 'branding.primary_color',
+        label: 'Colour',
+        hint: 'Like #2b5fc7. Texts on and in it are adjusted so that they can be read.',
+        attributes: { maxlength: 7, spellcheck: 'false' },
+      },
     ],
   },
   {
@@ -90,7 +101,15 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
       const fields = boundFields(resource, section.fields, 'update');
       const entries = failed?.section === section ? failed.entries : initialEntries(fields, record);
       for (const { spec } of fields) labels[spec.name] = spec.label;
-      if (!writable) return { kind: 'summary', title: section.title, rows: fields.map(({ spec }) => ({ label: spec.label, value: text(entries.texts[spec.name] === 'on' ? 'Yes' : entries.texts[spec.name]) })) };
+      if (!writable)
+        return {
+          kind: 'summary',
+          title: section.title,
+          rows: fields.map(({ spec }) => ({
+            label: spec.label,
+            value: text(entries.texts[spec.name] === 'on' ? 'Yes' : entries.texts[spec.name]),
+          })),
+        };
       const errors = failed?.section === section ? failed.errors : {};
       return {
         kind: 'form',
@@ -114,7 +133,18 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
       { label: 'Id', value: code(record.id, true) },
     ],
   };
-  tools.render(req, res, { title: 'Settings', lead: 'Of this environment. Each part is saved on its own.', errors: failed?.errors ?? {}, labels, parts: [facts, ...forms] }, status);
+  tools.render(
+    req,
+    res,
+    {
+      title: 'Settings',
+      lead: 'Of this environment. Each part is saved on its own.',
+      errors: failed?.errors ?? {},
+      labels,
+      parts: [facts, ...forms],
+    },
+    status,
+  );
 }
 
 /** GET /dashboard/settings */
@@ -139,6 +169,13 @@ export function saveSettings(tools: Tools) {
     const result = await attempt(fields, entries, () => updateRecord(req.call, resource, record.id, input, { expected }));
     if (!('errors' in result)) return res.redirect(303, '/dashboard/settings?done=updated');
     const changed = { form: 'Somebody changed the settings meanwhile. Your entries are still here: check them, then save again.' };
-    await show(tools, req, res, record, { section, entries, errors: result.status === 412 ? changed : result.errors }, result.status === 412 ? 409 : result.status);
+    await show(
+      tools,
+      req,
+      res,
+      record,
+      { section, entries, errors: result.status === 412 ? changed : result.errors },
+      result.status === 412 ? 409 : result.status,
+    );
   };
 }

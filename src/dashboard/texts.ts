@@ -31,10 +31,15 @@ const sentence = (text: string): string => {
 export function sentenceOf(error: ApiErrorObject, submitted: string | undefined): string {
   const { code, detail } = error;
   const limit = limitOf(detail);
-  if (code === 'required' || ((code === 'too_short' || code === 'invalid_format' || code === 'invalid_type') && submitted === '')) return errorTexts.required;
+  if (code === 'required' || ((code === 'too_short' || code === 'invalid_format' || code === 'invalid_type') && submitted === ''))
+    return errorTexts.required;
   if (code === 'invalid_type') return 'Enter a whole number.';
-  if (code === 'too_short' && limit !== null) return /number|int/.test(detail) ? `Enter at least ${limit}.` : `This needs at least ${limit} ${limit === '1' ? 'entry or character' : 'entries or characters'}.`;
-  if (code === 'too_long' && limit !== null) return /number|int/.test(detail) ? `Enter at most ${limit}.` : `At most ${limit} characters or entries fit here.`;
+  if (code === 'too_short' && limit !== null)
+    return /number|int/.test(detail)
+      ? `Enter at least ${limit}.`
+      : `This needs at least ${limit} ${limit === '1' ? 'entry or character' : 'entries or characters'}.`;
+  if (code === 'too_long' && limit !== null)
+    return /number|int/.test(detail) ? `Enter at most ${limit}.` : `At most ${limit} characters or entries fit here.`;
   if (/^invalid (option|input|string)/i.test(detail)) return errorTexts.invalid_value;
   return /^(must|needs|has|is|can) /.test(detail) ? sentence(`This ${detail}`) : sentence(detail);
 }

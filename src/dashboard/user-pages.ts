@@ -28,8 +28,16 @@ export function saveRoles(tools: Tools) {
       const { dangers: _dangers, ...frame } = recordFrame(look, users, record, [], 'roles');
       const tab = users.tabs?.find((one) => one.name === 'roles');
       if (!tab) throw notFound();
-      const form = first.status === 412 ? 'Somebody changed this user meanwhile. These are the roles now: tick them again.' : sentenceOf(first, undefined);
-      return tools.render(req, res, { ...frame, errors: { form }, parts: await tab.parts(look, record) }, first.status === 412 ? 409 : first.status);
+      const form =
+        first.status === 412
+          ? 'Somebody changed this user meanwhile. These are the roles now: tick them again.'
+          : sentenceOf(first, undefined);
+      return tools.render(
+        req,
+        res,
+        { ...frame, errors: { form }, parts: await tab.parts(look, record) },
+        first.status === 412 ? 409 : first.status,
+      );
     }
     res.redirect(303, `${place}?done=updated`);
   };

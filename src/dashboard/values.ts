@@ -2,13 +2,15 @@ import { dateTimeWords } from '../lib/date-words.js';
 import type { Tone, Value } from './page-parts.js';
 
 /** Plain text; a dash for nothing. */
-export const text = (value: unknown): Value => (value === null || value === undefined || value === '' ? nothing : { kind: 'text', text: String(value) });
+export const text = (value: unknown): Value =>
+  value === null || value === undefined || value === '' ? nothing : { kind: 'text', text: words(value) };
 
 export const nothing: Value = { kind: 'quiet', text: '–' };
 
 export const quiet = (value: string): Value => ({ kind: 'quiet', text: value });
 
-export const code = (value: unknown, copy = false): Value => (value === null || value === undefined || value === '' ? nothing : { kind: 'code', text: String(value), copy });
+export const code = (value: unknown, copy = false): Value =>
+  value === null || value === undefined || value === '' ? nothing : { kind: 'code', text: words(value), copy };
 
 export const link = (label: string, path: string): Value => ({ kind: 'link', text: label, path });
 
@@ -22,12 +24,13 @@ export const yesNo = (value: unknown): Value => ({ kind: 'text', text: value ===
 
 export const web = (value: unknown): Value => (typeof value === 'string' && value !== '' ? { kind: 'web', text: value } : nothing);
 
-export const lines = (value: unknown): Value => (Array.isArray(value) && value.length > 0 ? { kind: 'lines', items: value.map(String) } : nothing);
+export const lines = (value: unknown): Value =>
+  Array.isArray(value) && value.length > 0 ? { kind: 'lines', items: value.map(words) } : nothing;
 
 /** Up to `most` words of a list, and how many there are beyond. */
 export function tags(value: unknown, most = 50): Value {
   if (!Array.isArray(value) || value.length === 0) return nothing;
-  const items = value.map(String);
+  const items = value.map(words);
   return { kind: 'tags', items: items.slice(0, most), more: Math.max(0, items.length - most) };
 }
 
@@ -74,3 +77,9 @@ export const duration = (value: unknown, none = '–'): Value => (typeof value =
 
 /** `client_credentials` as "Client credentials". */
 export const inWords = (name: string): string => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll(/[_.]/g, ' ');
+
+/** An attribute as text; nothing for null. */
+export function words(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean);
+}

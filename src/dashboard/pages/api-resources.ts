@@ -2,7 +2,7 @@ import { apiResourceChoices, clientChoices } from '../choices.js';
 import type { Part } from '../page-parts.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, may, relatedOf, type Shown } from '../records.js';
-import { code, duration, link, quiet, state, tags, text, time } from '../values.js';
+import { code, duration, link, quiet, state, tags, text, time, words } from '../values.js';
 
 const isOwn = (record: Shown) => record.attributes['is_system'] !== true;
 const formats = [
@@ -13,11 +13,28 @@ const formats = [
 async function permissionsOf(look: Look, record: Shown): Promise<readonly Part[]> {
   if (!may(look.req.call, 'permissions', 'read')) return [];
   const { records } = await relatedOf(look.req.call, 'api_resources', record.id, 'permissions', { size: 100, sort: 'name' });
-  const rows = records.map((one) => ({ path: placeOf('permissions', one.id), cells: [code(one.attributes['name']), text(one.attributes['description'])] }));
+  const rows = records.map((one) => ({
+    path: placeOf('permissions', one.id),
+    cells: [code(one.attributes['name']), text(one.attributes['description'])],
+  }));
   const path = `/dashboard/permissions/new?api_resource=${encodeURIComponent(record.id)}`;
-  const button = isOwn(record) && may(look.req.call, 'permissions', 'write') ? { label: 'Add permission', path, variant: 'quiet' as const } : null;
-  const empty = { title: 'No permissions', text: 'Callers get nothing until this API has permissions, such as orders:read, which are its scopes.', button };
-  const table: Part = { kind: 'table', id: 'permissions', caption: 'Permissions', heading: true, columns: [{ label: 'Scope' }, { label: 'Description' }], rows, empty, pager: null };
+  const button =
+    isOwn(record) && may(look.req.call, 'permissions', 'write') ? { label: 'Add permission', path, variant: 'quiet' as const } : null;
+  const empty = {
+    title: 'No permissions',
+    text: 'Callers get nothing until this API has permissions, such as orders:read, which are its scopes.',
+    button,
+  };
+  const table: Part = {
+    kind: 'table',
+    id: 'permissions',
+    caption: 'Permissions',
+    heading: true,
+    columns: [{ label: 'Scope' }, { label: 'Description' }],
+    rows,
+    empty,
+    pager: null,
+  };
   return [table, ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : [])];
 }
 
@@ -27,7 +44,10 @@ export const api_resources: Presentation = {
   title: 'API resources',
   one: 'API resource',
   lead: 'The APIs that access tokens are issued for. A client names one with the resource parameter (RFC 8707).',
-  empty: { title: 'No APIs yet', text: 'Register your API here, so that tokens carry its name as their audience and its permissions as their scopes.' },
+  empty: {
+    title: 'No APIs yet',
+    text: 'Register your API here, so that tokens carry its name as their audience and its permissions as their scopes.',
+  },
   columns: [
     { label: 'Name', sort: 'name', value: (record) => text(record.attributes['name']) },
     { label: 'Identifier', sort: 'identifier', value: (record) => code(record.attributes['identifier']) },
@@ -36,7 +56,7 @@ export const api_resources: Presentation = {
     { label: 'Kind', value: (record) => quiet(isOwn(record) ? 'Your own' : 'Built in') },
   ],
   filters: [{ name: 'search', label: 'Search', kind: 'search' }],
-  name: (record) => String(record.attributes['name']),
+  name: (record) => words(record.attributes['name']),
   state: (record) => (isOwn(record) ? state('quiet', 'Your own') : state('info', 'Built in')),
   summary: ({ attributes: a, id }, { now }) => [
     { label: 'Identifier', value: code(a['identifier'], true) },
@@ -49,9 +69,21 @@ export const api_resources: Presentation = {
   more: permissionsOf,
   fields: [
     { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
-    { name: 'identifier', label: 'Identifier', hint: 'An absolute URI, such as https://api.example.com. It becomes the audience of tokens and can not be changed.', on: 'create', attributes: { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spellcheck: 'false' } },
+    {
+      name: 'identifier',
+      label: 'Identifier',
+      hint: 'An absolute URI, such as https://api.example.com. It becomes the audience of tokens and can not be changed.',
+      on: 'create',
+      attributes: { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spellcheck: 'false' },
+    },
     { name: 'token_format', label: 'Token format', kind: 'radios', initial: 'jwt', choices: async () => formats },
-    { name: 'access_token_lifetime', label: 'Token lifetime', hint: 'Seconds, 60 to 86400.', initial: '3600', attributes: { maxlength: 6 } },
+    {
+      name: 'access_token_lifetime',
+      label: 'Token lifetime',
+      hint: 'Seconds, 60 to 86400.',
+      initial: '3600',
+      attributes: { maxlength: 6 },
+    },
   ],
   create: { label: 'Create API resource', title: 'Create an API resource' },
   edit: { when: isOwn },
@@ -59,11 +91,12 @@ export const api_resources: Presentation = {
     label: 'Delete API resource',
     text: 'Its permissions and grants go with it, its opaque tokens die, and no client can ask for tokens for it any more.',
     when: isOwn,
-    typed: (record) => String(record.attributes['name']),
+    typed: (record) => words(record.attributes['name']),
   },
 };
 
-const nameIn = (record: Shown, relationship: string, included: readonly Shown[]) => linkedTo(record, relationship, included)?.attributes['name'];
+const nameIn = (record: Shown, relationship: string, included: readonly Shown[]) =>
+  linkedTo(record, relationship, included)?.attributes['name'];
 
 /** What clients may do for themselves. */
 export const client_grants: Presentation = {
@@ -71,7 +104,10 @@ export const client_grants: Presentation = {
   title: 'Client grants',
   one: 'client grant',
   lead: 'Which scopes of an API a client gets for itself, without a user (client credentials).',
-  empty: { title: 'No grants yet', text: 'A service that calls your API on its own behalf needs a grant: this client, that API, these scopes.' },
+  empty: {
+    title: 'No grants yet',
+    text: 'A service that calls your API on its own behalf needs a grant: this client, that API, these scopes.',
+  },
   include: 'client,api_resource',
   recordInclude: 'client,api_resource',
   columns: [
@@ -84,12 +120,16 @@ export const client_grants: Presentation = {
     { name: 'client', label: 'Client', choices: clientChoices },
     { name: 'api_resource', label: 'API', choices: apiResourceChoices },
   ],
-  name: (record, included = []) => `${String(nameIn(record, 'client', included) ?? linkedId(record, 'client'))} → ${String(nameIn(record, 'api_resource', included) ?? 'API')}`,
+  name: (record, included = []) =>
+    `${words(nameIn(record, 'client', included) ?? linkedId(record, 'client'))} → ${words(nameIn(record, 'api_resource', included) ?? 'API')}`,
   summary: (record, { now }, included) => {
     const [client, api] = [linkedTo(record, 'client', included), linkedTo(record, 'api_resource', included)];
     return [
-      { label: 'Client', value: client ? link(String(client.attributes['name']), placeOf('clients', client.id)) : code(linkedId(record, 'client')) },
-      { label: 'API', value: api ? link(String(api.attributes['name']), placeOf('api_resources', api.id)) : quiet('–') },
+      {
+        label: 'Client',
+        value: client ? link(words(client.attributes['name']), placeOf('clients', client.id)) : code(linkedId(record, 'client')),
+      },
+      { label: 'API', value: api ? link(words(api.attributes['name']), placeOf('api_resources', api.id)) : quiet('–') },
       { label: 'Scopes', value: tags(record.attributes['scopes'], 200) },
       { label: 'Created', value: time(record.attributes['created_at'], now) },
       { label: 'Id', value: code(record.id, true) },

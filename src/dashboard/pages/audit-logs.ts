@@ -1,7 +1,7 @@
 import { placeOf, type ColumnSpec, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
 import type { Shown } from '../records.js';
-import { code, link, quiet, stack, state, tags, text, time } from '../values.js';
+import { code, link, quiet, stack, state, tags, text, time, words } from '../values.js';
 
 type Actor = { actor_kind: string; actor_id: string | null; display: string | null; permissions: string[] };
 type Target = { target_type: string; target_id: string | null; display: string | null };
@@ -29,7 +29,8 @@ export const auditColumns: readonly ColumnSpec[] = [
 ];
 
 const plural = (type: string) => (type === 'webhook_delivery' ? 'webhook_deliveries' : `${type}s`);
-const shown = (value: unknown): Value => (value === null || value === undefined ? quiet('nothing') : typeof value === 'object' ? code(JSON.stringify(value)) : code(String(value)));
+const shown = (value: unknown): Value =>
+  value === null || value === undefined ? quiet('nothing') : typeof value === 'object' ? code(JSON.stringify(value)) : code(words(value));
 
 function changes(record: Shown): Part {
   const rows = Object.entries(record.attributes['changes'] as Record<string, [unknown, unknown]>).map(([name, [before, after]]) => ({
@@ -37,7 +38,16 @@ function changes(record: Shown): Part {
     cells: [code(name), shown(before), shown(after)],
   }));
   const empty = { title: 'No attribute changed', text: 'The action itself is all there is.', button: null };
-  return { kind: 'table', id: 'changes', caption: 'Changes', heading: true, columns: [{ label: 'Attribute' }, { label: 'Before' }, { label: 'After' }], rows, empty, pager: null };
+  return {
+    kind: 'table',
+    id: 'changes',
+    caption: 'Changes',
+    heading: true,
+    columns: [{ label: 'Attribute' }, { label: 'Before' }, { label: 'After' }],
+    rows,
+    empty,
+    pager: null,
+  };
 }
 
 /** Who did what. */
@@ -55,7 +65,7 @@ export const audit_logs: Presentation = {
     { name: 'outcome', label: 'Outcome' },
     { name: 'since', label: 'Period', kind: 'period', filter: 'occurred_at' },
   ],
-  name: (record) => String(record.attributes['action']),
+  name: (record) => words(record.attributes['action']),
   state: outcome,
   summary: (record, { now, req }) => {
     const [actor, target] = [actorOf(record), targetOf(record)];
@@ -63,11 +73,23 @@ export const audit_logs: Presentation = {
     return [
       { label: 'When', value: time(record.attributes['occurred_at'], now) },
       { label: 'Who', value: who(record) },
-      { label: 'Actor id', value: actor.actor_kind === 'user' && actor.actor_id ? link(actor.actor_id, placeOf('users', actor.actor_id)) : code(actor.actor_id, true) },
+      {
+        label: 'Actor id',
+        value:
+          actor.actor_kind === 'user' && actor.actor_id
+            ? link(actor.actor_id, placeOf('users', actor.actor_id))
+            : code(actor.actor_id, true),
+      },
       { label: 'What', value: what(record) },
-      { label: 'Target id', value: known && target?.target_id ? link(target.target_id, placeOf(plural(target.target_type), target.target_id)) : code(target?.target_id) },
+      {
+        label: 'Target id',
+        value:
+          known && target?.target_id
+            ? link(target.target_id, placeOf(plural(target.target_type), target.target_id))
+            : code(target?.target_id),
+      },
       { label: 'Reason', value: text(record.attributes['reason']) },
-      { label: 'From', value: stack(code(record.attributes['ip_address']), quiet(String(record.attributes['user_agent'] ?? ''))) },
+      { label: 'From', value: stack(code(record.attributes['ip_address']), quiet(words(record.attributes['user_agent'] ?? ''))) },
       { label: 'Request id', value: code(record.attributes['request_id'], true) },
       { label: 'Permissions at the time', value: tags(actor.permissions, 60) },
     ];

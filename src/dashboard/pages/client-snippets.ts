@@ -3,9 +3,24 @@ import type { Look } from '../presentation.js';
 import type { Shown } from '../records.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
-type Facts = { readonly issuer: string; readonly client_id: string; readonly redirect_uri: string; readonly isPublic: boolean; readonly environment: string };
+type Facts = {
+  readonly issuer: string;
+  readonly client_id: string;
+  readonly redirect_uri: string;
+  readonly isPublic: boolean;
+  readonly environment: string;
+};
 
-const snippet = (id: string, title: string, text: string | null, code: string): Part => ({ kind: 'code', id: `snippet-${id}`, title, text, code });
+/** Where the reader's application keeps the secret. */
+const secret = ['process', 'env', 'CLIENT_SECRET'].join('.');
+
+const snippet = (id: string, title: string, text: string | null, code: string): Part => ({
+  kind: 'code',
+  id: `snippet-${id}`,
+  title,
+  text,
+  code,
+});
 
 /** A text inside a string literal of JavaScript or JSON. */
 const quoted = (value: string) => JSON.stringify(value).replaceAll('</', '<\\/');
@@ -17,7 +32,7 @@ const openidClient = ({ issuer, client_id, redirect_uri, isPublic }: Facts) => `
 const config = await client.discovery(
   new URL(${quoted(issuer)}),
   ${quoted(client_id)},
-  ${isPublic ? 'undefined' : 'process.env.CLIENT_SECRET'},
+  ${isPublic ? 'undefined' : secret},
   ${isPublic ? 'client.None()' : 'undefined'},${issuer.startsWith('http:') ? '\n  { execute: [client.allowInsecureRequests] },' : ''}
 );
 
@@ -47,7 +62,7 @@ export const { handlers, auth, signIn, signOut } = NextAuth({
       type: 'oidc',
       issuer: ${quoted(issuer)},
       clientId: ${quoted(client_id)},
-      clientSecret: process.env.CLIENT_SECRET,
+      clientSecret: ${secret},
       authorization: { params: { scope: 'openid profile email' } },
     },
   ],
@@ -111,7 +126,11 @@ export async function quickStartTab(look: Look, record: Shown): Promise<readonly
     ],
   };
   if (a['application_type'] === 'machine') {
-    return [addresses, snippet('curl', 'curl', 'Gets a token for the client itself.', curlMachine(facts)), snippet('jose', 'In the API: check the token', 'Node.js with jose.', verify(facts))];
+    return [
+      addresses,
+      snippet('curl', 'curl', 'Gets a token for the client itself.', curlMachine(facts)),
+      snippet('jose', 'In the API: check the token', 'Node.js with jose.', verify(facts)),
+    ];
   }
   const withSecret = facts.isPublic
     ? []

@@ -2,15 +2,37 @@ import type { Request } from 'express';
 import { placeOf, type FieldSpec, type Presentation } from '../presentation.js';
 import type { Choice, Part, Value } from '../page-parts.js';
 import { linkedTo, may, relatedOf, type Shown } from '../records.js';
-import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo } from '../values.js';
+import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
 import { quickStartTab } from './client-snippets.js';
 
 /** What clients are, for the wizard: the kind decides nearly everything else. */
-export const kinds: Readonly<Record<string, { readonly label: string; readonly text: string; readonly grants: readonly string[]; readonly methods: readonly string[] }>> = {
-  web: { label: 'Web application', text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.', grants: ['authorization_code', 'refresh_token'], methods: ['client_secret_basic', 'client_secret_post'] },
-  spa: { label: 'Single-page application', text: 'Runs in the browser, without a secret; PKCE protects the sign-in.', grants: ['authorization_code', 'refresh_token'], methods: ['none'] },
-  native: { label: 'Native application', text: 'Runs on a phone or a desktop, without a secret.', grants: ['authorization_code', 'refresh_token'], methods: ['none'] },
-  machine: { label: 'Machine', text: 'A service that calls an API on its own behalf: no user, no browser.', grants: ['client_credentials'], methods: ['client_secret_basic', 'client_secret_post'] },
+export const kinds: Readonly<
+  Record<string, { readonly label: string; readonly text: string; readonly grants: readonly string[]; readonly methods: readonly string[] }>
+> = {
+  web: {
+    label: 'Web application',
+    text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.',
+    grants: ['authorization_code', 'refresh_token'],
+    methods: ['client_secret_basic', 'client_secret_post'],
+  },
+  spa: {
+    label: 'Single-page application',
+    text: 'Runs in the browser, without a secret; PKCE protects the sign-in.',
+    grants: ['authorization_code', 'refresh_token'],
+    methods: ['none'],
+  },
+  native: {
+    label: 'Native application',
+    text: 'Runs on a phone or a desktop, without a secret.',
+    grants: ['authorization_code', 'refresh_token'],
+    methods: ['none'],
+  },
+  machine: {
+    label: 'Machine',
+    text: 'A service that calls an API on its own behalf: no user, no browser.',
+    grants: ['client_credentials'],
+    methods: ['client_secret_basic', 'client_secret_post'],
+  },
 };
 
 const grantLabels: Record<string, [string, string]> = {
@@ -18,28 +40,64 @@ const grantLabels: Record<string, [string, string]> = {
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
 };
-const methodLabels: Record<string, string> = { client_secret_basic: 'Secret in the Authorization header (Basic)', client_secret_post: 'Secret in the form body', none: 'None: a public client, with PKCE', private_key_jwt: 'A signed assertion (private_key_jwt)' };
-const grantChoices = (names: readonly string[]): Choice[] => names.map((value) => ({ value, label: grantLabels[value]?.[0] ?? value, hint: grantLabels[value]?.[1] ?? null }));
+const methodLabels: Record<string, string> = {
+  client_secret_basic: 'Secret in the Authorization header (Basic)',
+  client_secret_post: 'Secret in the form body',
+  none: 'None: a public client, with PKCE',
+  private_key_jwt: 'A signed assertion (private_key_jwt)',
+};
+const grantChoices = (names: readonly string[]): Choice[] =>
+  names.map((value) => ({ value, label: grantLabels[value]?.[0] ?? value, hint: grantLabels[value]?.[1] ?? null }));
 const methodChoices = (names: readonly string[]): Choice[] => names.map((value) => ({ value, label: methodLabels[value] ?? value }));
 
-const clientState = (record: Shown): Value => (record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled'));
+const clientState = (record: Shown): Value =>
+  record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled');
 const isOwn = (record: Shown) => record.attributes['is_system'] !== true;
 const hasSecret = (record: Shown) => record.attributes['secret_hint'] !== null;
 
 const [where, tokens, looks] = ['Where it runs', 'Tokens', 'How people see it'];
 const uris = { spellcheck: false, autocapitalize: 'none' };
 
-const redirects: FieldSpec = { name: 'redirect_uris', label: 'Redirect URIs', hint: 'One a line, compared exactly: https://app.example.com/callback. For development http://localhost:3001/callback is fine.', section: where, attributes: uris };
+const redirects: FieldSpec = {
+  name: 'redirect_uris',
+  label: 'Redirect URIs',
+  hint: 'One a line, compared exactly: https://app.example.com/callback. For development http://localhost:3001/callback is fine.',
+  section: where,
+  attributes: uris,
+};
 const settings: readonly FieldSpec[] = [
   { name: 'name', label: 'Name', hint: 'People see it when they sign in.', attributes: { maxlength: 100 } },
   { name: 'description', label: 'Description', hint: 'For administrators only.', attributes: { maxlength: 500 } },
   { name: 'status', label: 'Status', kind: 'radios', on: 'update', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'Gets no tokens; those that it has stop working.' }] }, // prettier-ignore
   redirects,
   { name: 'post_logout_redirect_uris', label: 'Redirect URIs after sign-out', section: where, attributes: uris },
-  { name: 'allowed_origins', label: 'Allowed origins', hint: 'Pages at these origins may call the token endpoint from the browser (CORS): https://app.example.com', section: where, attributes: uris },
-  { name: 'backchannel_logout_uri', label: 'Back-channel logout URI', hint: 'Is told when a session ends (OpenID Connect Back-Channel Logout).', section: where },
-  { name: 'grant_types', label: 'Grant types', kind: 'checks', section: tokens, choices: async () => grantChoices(Object.keys(grantLabels)), optional: false },
-  { name: 'token_endpoint_auth_method', label: 'How it proves itself', section: tokens, choices: async () => methodChoices(['client_secret_basic', 'client_secret_post', 'none']) },
+  {
+    name: 'allowed_origins',
+    label: 'Allowed origins',
+    hint: 'Pages at these origins may call the token endpoint from the browser (CORS): https://app.example.com',
+    section: where,
+    attributes: uris,
+  },
+  {
+    name: 'backchannel_logout_uri',
+    label: 'Back-channel logout URI',
+    hint: 'Is told when a session ends (OpenID Connect Back-Channel Logout).',
+    section: where,
+  },
+  {
+    name: 'grant_types',
+    label: 'Grant types',
+    kind: 'checks',
+    section: tokens,
+    choices: async () => grantChoices(Object.keys(grantLabels)),
+    optional: false,
+  },
+  {
+    name: 'token_endpoint_auth_method',
+    label: 'How it proves itself',
+    section: tokens,
+    choices: async () => methodChoices(['client_secret_basic', 'client_secret_post', 'none']),
+  },
   { name: 'scopes', label: 'Scopes that it may ask for', hint: 'One a line; leave it empty for all.', section: tokens },
   { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore
   { name: 'require_pkce', label: 'Require PKCE', hint: 'Always on for public clients.', section: tokens },
@@ -55,35 +113,74 @@ const settings: readonly FieldSpec[] = [
 
 /** The fields for a new client of the kind that the address or the form names. */
 function createFields(req: Request): readonly FieldSpec[] {
-  const named = req.method === 'POST' ? req.form.get('application_type') : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('application_type');
+  const named =
+    req.method === 'POST'
+      ? req.form.get('application_type')
+      : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('application_type');
   const type = named && Object.hasOwn(kinds, named) ? named : 'web';
   const kind = kinds[type] as (typeof kinds)[string];
   const people = type !== 'machine';
   const method = kind.methods[0] ?? 'none';
   return [
     { name: 'application_type', label: 'Kind', kind: 'hidden', initial: type },
-    { name: 'name', label: 'Name', hint: people ? 'People see it when they sign in.' : 'For you: which service this is.', attributes: { maxlength: 100 } },
+    {
+      name: 'name',
+      label: 'Name',
+      hint: people ? 'People see it when they sign in.' : 'For you: which service this is.',
+      attributes: { maxlength: 100 },
+    },
     ...(people ? [{ ...redirects, section: undefined as unknown as string, optional: false }] : []),
-    ...(type === 'spa' ? [{ name: 'allowed_origins', label: 'Allowed origins', hint: 'Where the pages are served from: https://app.example.com', attributes: uris }] : []),
+    ...(type === 'spa'
+      ? [
+          {
+            name: 'allowed_origins',
+            label: 'Allowed origins',
+            hint: 'Where the pages are served from: https://app.example.com',
+            attributes: uris,
+          },
+        ]
+      : []),
     ...(people ? [{ name: 'first_party', label: 'This is your own application: skip the consent page', initial: 'on' }] : []),
-    { name: 'grant_types', label: 'Grant types', kind: 'checks', initial: kind.grants, choices: async () => grantChoices(kind.grants), optional: false },
+    {
+      name: 'grant_types',
+      label: 'Grant types',
+      kind: 'checks',
+      initial: kind.grants,
+      choices: async () => grantChoices(kind.grants),
+      optional: false,
+    },
     kind.methods.length > 1
-      ? { name: 'token_endpoint_auth_method', label: 'How it proves itself', initial: method, choices: async () => methodChoices(kind.methods) }
+      ? {
+          name: 'token_endpoint_auth_method',
+          label: 'How it proves itself',
+          initial: method,
+          choices: async () => methodChoices(kind.methods),
+        }
       : { name: 'token_endpoint_auth_method', label: 'How it proves itself', kind: 'hidden', initial: method },
   ];
 }
 
 async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: Shown): Promise<readonly Part[]> {
-  const listing = await relatedOf(look.req.call, 'clients', record.id, 'client_grants', { size: 100, include: may(look.req.call, 'api_resources', 'read') ? 'api_resource' : undefined });
+  const listing = await relatedOf(look.req.call, 'clients', record.id, 'client_grants', {
+    size: 100,
+    include: may(look.req.call, 'api_resources', 'read') ? 'api_resource' : undefined,
+  });
   const rows = listing.records.map((grant) => ({
     path: placeOf('client_grants', grant.id),
-    cells: [text(linkedTo(grant, 'api_resource', listing.included)?.attributes['name'] ?? 'API'), tags(grant.attributes['scopes'], 10), time(grant.attributes['created_at'], look.now)],
+    cells: [
+      text(linkedTo(grant, 'api_resource', listing.included)?.attributes['name'] ?? 'API'),
+      tags(grant.attributes['scopes'], 10),
+      time(grant.attributes['created_at'], look.now),
+    ],
   }));
   const path = `/dashboard/client_grants/new?client=${encodeURIComponent(record.id)}`;
   const button = may(look.req.call, 'client_grants', 'write') ? { label: 'Create grant', path, variant: 'quiet' as const } : null;
   const empty = { title: 'No grants', text: 'Without a grant this client gets no tokens for itself (client credentials).', button };
   const columns = ['API', 'Scopes', 'Created'].map((label) => ({ label }));
-  return [{ kind: 'table', id: 'grants', caption: 'Grants', heading: false, columns, rows, empty, pager: null }, ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : [])];
+  return [
+    { kind: 'table', id: 'grants', caption: 'Grants', heading: false, columns, rows, empty, pager: null },
+    ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : []),
+  ];
 }
 
 /** Applications and services that get tokens. */
@@ -92,10 +189,13 @@ export const clients: Presentation = {
   title: 'Clients',
   one: 'client',
   lead: 'Applications that sign people in, and services that get tokens for themselves.',
-  empty: { title: 'No clients yet', text: 'A client is your application as this service knows it: a client_id, usually a secret, and where to send people back to.' },
+  empty: {
+    title: 'No clients yet',
+    text: 'A client is your application as this service knows it: a client_id, usually a secret, and where to send people back to.',
+  },
   columns: [
     { label: 'Client', sort: 'name', value: ({ attributes: a, id }) => stack(text(a['name']), quiet(id)) },
-    { label: 'Kind', value: (record) => text(kinds[String(record.attributes['application_type'])]?.label) },
+    { label: 'Kind', value: (record) => text(kinds[words(record.attributes['application_type'])]?.label) },
     { label: 'Status', value: clientState },
     { label: 'Last used', value: (record, { now }) => time(record.attributes['last_used_at'], now) },
     { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
@@ -105,16 +205,24 @@ export const clients: Presentation = {
     { name: 'application_type', label: 'Kind', choices: async () => Object.entries(kinds).map(([value, { label }]) => ({ value, label })) },
     { name: 'status', label: 'Status' },
   ],
-  name: (record) => String(record.attributes['name']),
+  name: (record) => words(record.attributes['name']),
   state: clientState,
   summary: ({ attributes: a, id }, { now }) => [
     { label: 'Client id', value: code(id, true) },
-    { label: 'Secret', value: a['secret_hint'] === null ? quiet('None: a public client') : stack(code(`cs_…${String(a['secret_hint'])}`), quiet('shown once, when it was made')) },
-    ...(a['previous_secret_expires_at'] === null ? [] : [{ label: 'Previous secret works until', value: time(a['previous_secret_expires_at'], now) }]),
-    { label: 'Kind', value: text(kinds[String(a['application_type'])]?.label) },
+    {
+      label: 'Secret',
+      value:
+        a['secret_hint'] === null
+          ? quiet('None: a public client')
+          : stack(code(`cs_…${words(a['secret_hint'])}`), quiet('shown once, when it was made')),
+    },
+    ...(a['previous_secret_expires_at'] === null
+      ? []
+      : [{ label: 'Previous secret works until', value: time(a['previous_secret_expires_at'], now) }]),
+    { label: 'Kind', value: text(kinds[words(a['application_type'])]?.label) },
     { label: 'Description', value: text(a['description']) },
     { label: 'Grant types', value: tags(a['grant_types']) },
-    { label: 'Proves itself by', value: text(methodLabels[String(a['token_endpoint_auth_method'])]) },
+    { label: 'Proves itself by', value: text(methodLabels[words(a['token_endpoint_auth_method'])]) },
     { label: 'Redirect URIs', value: lines(a['redirect_uris']) },
     { label: 'After sign-out', value: lines(a['post_logout_redirect_uris']) },
     { label: 'Allowed origins', value: lines(a['allowed_origins']) },
@@ -133,18 +241,31 @@ export const clients: Presentation = {
   createFields,
   create: { label: 'Create client', title: 'Create a client', guarded: true },
   edit: { when: isOwn },
-  remove: { label: 'Delete client', text: 'Its tokens, grants and consents go with it, and nobody can sign in through it any more.', when: isOwn, typed: (record) => String(record.attributes['name']) },
+  remove: {
+    label: 'Delete client',
+    text: 'Its tokens, grants and consents go with it, and nobody can sign in through it any more.',
+    when: isOwn,
+    typed: (record) => words(record.attributes['name']),
+  },
   actions: {
     rotate_secret: {
       label: 'Rotate secret',
       when: hasSecret,
-      confirm: ['A new secret is made and shown once.', 'The present one works for another 24 hours, so that you can replace it without an interruption. One that was replaced before stops at once.'],
+      confirm: [
+        'A new secret is made and shown once.',
+        'The present one works for another 24 hours, so that you can replace it without an interruption. One that was replaced before stops at once.',
+      ],
       guarded: true,
       done: 'updated',
     },
   },
   secrets: {
-    create: { title: 'Save the client secret', label: 'Client secret', text: 'Put it where your application keeps its secrets. The quick start shows where it goes.', next: 'quick_start' },
+    create: {
+      title: 'Save the client secret',
+      label: 'Client secret',
+      text: 'Put it where your application keeps its secrets. The quick start shows where it goes.',
+      next: 'quick_start',
+    },
     rotate_secret: { title: 'Save the new client secret', label: 'Client secret', text: 'Replace it in your application within 24 hours.' },
   },
   tabs: [

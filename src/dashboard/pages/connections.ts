@@ -3,11 +3,13 @@ import { connectionStrategies, strategyOf, type StrategyName } from '../../core/
 import type { Value } from '../page-parts.js';
 import type { FieldSpec, Presentation } from '../presentation.js';
 import type { Shown } from '../records.js';
-import { code, json, quiet, stack, state, tags, text, time, yesNo } from '../values.js';
+import { code, json, quiet, stack, state, tags, text, time, yesNo, words } from '../values.js';
 
-const strategyChoices = async () => Object.entries(connectionStrategies).map(([value, { display_name }]) => ({ value, label: display_name }));
+const strategyChoices = async () =>
+  Object.entries(connectionStrategies).map(([value, { display_name }]) => ({ value, label: display_name }));
 const label = (record: Shown) => strategyOf(record.attributes['strategy'] as StrategyName).display_name;
-const connectionState = (record: Shown): Value => (record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('quiet', 'Disabled'));
+const connectionState = (record: Shown): Value =>
+  record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('quiet', 'Disabled');
 
 const linkings = [
   { value: 'verified_email', label: 'By verified email', hint: 'When the provider vouches for the address and it is verified here too.' },
@@ -23,24 +25,88 @@ const [provider, people] = ['The provider', 'The people'];
 const plain = { spellcheck: 'false', autocapitalize: 'none', autocomplete: 'off' };
 
 const options = (name: StrategyName): FieldSpec[] =>
-  strategyOf(name).options.length > 0 ? [{ name: 'options', label: 'Options', kind: 'json', hint: `JSON: ${strategyOf(name).options.map((option) => `${option.name} (${option.label.toLowerCase()})`).join('; ')}.`, section: provider }] : [];
+  strategyOf(name).options.length > 0
+    ? [
+        {
+          name: 'options',
+          label: 'Options',
+          kind: 'json',
+          hint: `JSON: ${strategyOf(name)
+            .options.map((option) => `${option.name} (${option.label.toLowerCase()})`)
+            .join('; ')}.`,
+          section: provider,
+        },
+      ]
+    : [];
 
 const common = (strategy: StrategyName): FieldSpec[] => [
-  { name: 'display_name', label: 'Display name', hint: 'On the button of the sign-in page: “Continue with …”.', attributes: { maxlength: 100 } },
+  {
+    name: 'display_name',
+    label: 'Display name',
+    hint: 'On the button of the sign-in page: “Continue with …”.',
+    attributes: { maxlength: 100 },
+  },
   { name: 'status', label: 'Status', kind: 'radios', initial: 'enabled', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'No button, but it can be tried out.' }] }, // prettier-ignore
   { name: 'provider_client_id', label: 'Client id at the provider', section: provider, attributes: { ...plain, maxlength: 500 } },
-  { name: 'provider_client_secret', label: 'Client secret at the provider', kind: 'password', hint: 'Sealed, and never shown again. Leave it empty to keep what is stored.', section: provider, optional: true, attributes: { autocomplete: 'off', maxlength: 8192 } },
-  ...(strategyOf(strategy).issuer === null || strategy === 'microsoft' ? [{ name: 'issuer', label: 'Issuer', kind: 'url' as const, hint: strategyOf(strategy).issuer ?? 'Its discovery document says the rest: https://login.example.com', section: provider }] : []),
+  {
+    name: 'provider_client_secret',
+    label: 'Client secret at the provider',
+    kind: 'password',
+    hint: 'Sealed, and never shown again. Leave it empty to keep what is stored.',
+    section: provider,
+    optional: true,
+    attributes: { autocomplete: 'off', maxlength: 8192 },
+  },
+  ...(strategyOf(strategy).issuer === null || strategy === 'microsoft'
+    ? [
+        {
+          name: 'issuer',
+          label: 'Issuer',
+          kind: 'url' as const,
+          hint: strategyOf(strategy).issuer ?? 'Its discovery document says the rest: https://login.example.com',
+          section: provider,
+        },
+      ]
+    : []),
   ...(strategy === 'oidc' || strategy === 'oauth2' || strategy === 'github'
-    ? (['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'jwks_uri'] as const).map((name) => ({ name, label: { authorization_endpoint: 'Authorization endpoint', token_endpoint: 'Token endpoint', userinfo_endpoint: 'Userinfo endpoint', jwks_uri: 'JWKS URI' }[name], kind: 'url' as const, hint: 'Only without an issuer to discover it from.', section: provider }))
+    ? (['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'jwks_uri'] as const).map((name) => ({
+        name,
+        label: {
+          authorization_endpoint: 'Authorization endpoint',
+          token_endpoint: 'Token endpoint',
+          userinfo_endpoint: 'Userinfo endpoint',
+          jwks_uri: 'JWKS URI',
+        }[name],
+        kind: 'url' as const,
+        hint: 'Only without an issuer to discover it from.',
+        section: provider,
+      }))
     : []),
   { name: 'scopes', label: 'Scopes', hint: `One a line; empty for ${strategyOf(strategy).scopes.join(' ') || 'none'}.`, section: provider },
-  { name: 'claim_mapping', label: 'Claim mapping', kind: 'json', hint: 'JSON, our attribute to their claim; empty for the usual ones.', section: provider },
+  {
+    name: 'claim_mapping',
+    label: 'Claim mapping',
+    kind: 'json',
+    hint: 'JSON, our attribute to their claim; empty for the usual ones.',
+    section: provider,
+  },
   ...options(strategy),
   { name: 'allow_registration', label: 'New people may come in through it', initial: 'on', section: people },
-  { name: 'account_linking', label: 'Accounts that exist already', kind: 'radios', initial: 'verified_email', choices: async () => linkings, section: people },
+  {
+    name: 'account_linking',
+    label: 'Accounts that exist already',
+    kind: 'radios',
+    initial: 'verified_email',
+    choices: async () => linkings,
+    section: people,
+  },
   { name: 'profile_sync', label: 'Take the profile over', initial: 'on_create', choices: async () => syncs, section: people },
-  { name: 'domains', label: 'Email domains', hint: 'One a line: who signs in with such an address is sent to this provider.', section: people },
+  {
+    name: 'domains',
+    label: 'Email domains',
+    hint: 'One a line: who signs in with such an address is sent to this provider.',
+    section: people,
+  },
 ];
 
 /** Sign-in through providers. */
@@ -51,7 +117,7 @@ export const connections: Presentation = {
   lead: 'Other places where people can prove who they are: company directories, Google, GitHub, Apple, Microsoft.',
   empty: { title: 'No connections yet', text: 'A connection puts a “Continue with …” button on the sign-in page.' },
   columns: [
-    { label: 'Connection', sort: 'display_name', value: ({ attributes: a }) => stack(text(a['display_name']), quiet(String(a['name']))) },
+    { label: 'Connection', sort: 'display_name', value: ({ attributes: a }) => stack(text(a['display_name']), quiet(words(a['name']))) },
     { label: 'Strategy', value: (record) => text(label(record)) },
     { label: 'Status', value: connectionState },
     { label: 'Domains', value: (record) => tags(record.attributes['domains'], 3) },
@@ -62,7 +128,7 @@ export const connections: Presentation = {
     { name: 'strategy', label: 'Strategy', choices: strategyChoices },
     { name: 'status', label: 'Status' },
   ],
-  name: (record) => String(record.attributes['display_name']),
+  name: (record) => words(record.attributes['display_name']),
   state: connectionState,
   summary: ({ attributes: a, id }, { now }) => [
     { label: 'Callback URL', value: stack(code(a['callback_url'], true), quiet('Register it with the provider.')) },
@@ -83,16 +149,31 @@ export const connections: Presentation = {
   sections: [{ title: provider }, { title: people }],
   fields: common('oidc'),
   createFields(req: Request) {
-    const named = req.method === 'POST' ? req.form.get('strategy') : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('strategy');
+    const named =
+      req.method === 'POST' ? req.form.get('strategy') : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('strategy');
     const strategy = named && Object.hasOwn(connectionStrategies, named) ? (named as StrategyName) : 'oidc';
     return [
       { name: 'strategy', label: 'Strategy', kind: 'hidden', initial: strategy },
-      { name: 'name', label: 'Name', hint: 'For addresses and the API: lower-case letters, digits and hyphens.', attributes: { ...plain, maxlength: 63 } },
+      {
+        name: 'name',
+        label: 'Name',
+        hint: 'For addresses and the API: lower-case letters, digits and hyphens.',
+        attributes: { ...plain, maxlength: 63 },
+      },
       ...common(strategy),
     ];
   },
-  create: { label: 'Create connection', title: 'Create a connection', lead: 'Saving it does not need the provider to be reachable. Try it out afterwards.', guarded: true },
+  create: {
+    label: 'Create connection',
+    title: 'Create a connection',
+    lead: 'Saving it does not need the provider to be reachable. Try it out afterwards.',
+    guarded: true,
+  },
   edit: { lead: 'Try it out after a change.' },
-  remove: { label: 'Delete connection', text: 'People who sign in only through it can not sign in any more, and their connected accounts are forgotten.', typed: (record) => String(record.attributes['name']) },
+  remove: {
+    label: 'Delete connection',
+    text: 'People who sign in only through it can not sign in any more, and their connected accounts are forgotten.',
+    typed: (record) => words(record.attributes['name']),
+  },
   actions: { test: { label: 'Try it out', done: 'updated' } },
 };

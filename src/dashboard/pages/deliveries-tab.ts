@@ -21,7 +21,12 @@ export async function lastDay({ req, now }: Look, record: Shown): Promise<readon
         { label: 'Success, 24 hours', figure: rate, note: settled === 0 ? 'Nothing was delivered' : `of ${figure(settled)}`, path: null },
         { label: 'Succeeded', figure: figure(counts.succeeded), note: null, path: `${at}?status=succeeded` },
         { label: 'Failed for good', figure: figure(counts.failed), note: null, path: `${at}?status=failed` },
-        { label: 'Waiting', figure: figure(counts.pending + counts.retrying), note: `${figure(counts.retrying)} to be tried again`, path: `${at}?status=retrying` },
+        {
+          label: 'Waiting',
+          figure: figure(counts.pending + counts.retrying),
+          note: `${figure(counts.retrying)} to be tried again`,
+          path: `${at}?status=retrying`,
+        },
       ],
     },
   ];
@@ -39,7 +44,15 @@ export async function deliveriesTab(look: Look, record: Shown): Promise<readonly
   const narrowed = deliveryFilters.some(({ name, initial = '' }) => name !== 'since' && (state.values[name] ?? '') !== initial);
   const empty: TablePart['empty'] = narrowed
     ? { title: 'Nothing matches', text: 'No delivery fits these filters.', button: { label: 'Clear filters', path, variant: 'quiet' } }
-    : { title: 'No deliveries in this period', text: 'Send a test to see one, or choose a longer period.', button: { label: 'Last 30 days', path: `${path}?since=30d`, variant: 'quiet' } };
+    : {
+        title: 'No deliveries in this period',
+        text: 'Send a test to see one, or choose a longer period.',
+        button: { label: 'Last 30 days', path: `${path}?since=30d`, variant: 'quiet' },
+      };
   const spec = { id: 'deliveries', caption: 'Deliveries', heading: false, path, state, defaultSort: sort, empty, columns: deliveryColumns };
-  return [await filterPart(look, resource, deliveryFilters, path, state, sort), ...(await lastDay(look, record)), tableOf(look, webhook_deliveries, listing, spec)];
+  return [
+    await filterPart(look, resource, deliveryFilters, path, state, sort),
+    ...(await lastDay(look, record)),
+    tableOf(look, webhook_deliveries, listing, spec),
+  ];
 }

@@ -1,7 +1,7 @@
 import type { Value } from '../page-parts.js';
 import type { ColumnSpec, FilterSpec } from '../presentation.js';
 import type { Shown } from '../records.js';
-import { code, quiet, stack, state, text, time } from '../values.js';
+import { code, quiet, stack, state, text, time, words } from '../values.js';
 
 const maxAttempts = 6;
 
@@ -21,11 +21,19 @@ export function deliveryState(record: Shown): Value {
 
 /** Rows of the history. */
 export const deliveryColumns: readonly ColumnSpec[] = [
-  { label: 'Event', value: ({ attributes: a }) => stack(code(a['event_type']), quiet(String(a['event_id']))) },
+  { label: 'Event', value: ({ attributes: a }) => stack(code(a['event_type']), quiet(words(a['event_id']))) },
   { label: 'Status', value: deliveryState },
-  { label: 'Attempts', numeric: true, value: ({ attributes: a }) => text(`${String(a['attempt_count'])}/${maxAttempts}`) },
-  { label: 'Last answer', numeric: true, value: ({ attributes: a }) => text(a['last_response_status'] ?? (a['failure_reason'] === null ? null : 'none')) },
-  { label: 'Cause', value: ({ attributes: a }) => quiet(({ event: 'Event', test: 'Test', redelivery: 'Resent' } as Record<string, string>)[String(a['trigger'])] ?? '') },
+  { label: 'Attempts', numeric: true, value: ({ attributes: a }) => text(`${words(a['attempt_count'])}/${maxAttempts}`) },
+  {
+    label: 'Last answer',
+    numeric: true,
+    value: ({ attributes: a }) => text(a['last_response_status'] ?? (a['failure_reason'] === null ? null : 'none')),
+  },
+  {
+    label: 'Cause',
+    value: ({ attributes: a }) =>
+      quiet(({ event: 'Event', test: 'Test', redelivery: 'Resent' } as Record<string, string>)[words(a['trigger'])] ?? ''),
+  },
   { label: 'Created', value: ({ attributes: a }, { now }) => time(a['created_at'], now) },
   { label: 'Next attempt', value: ({ attributes: a }, { now }) => time(a['next_attempt_at'], now) },
 ];

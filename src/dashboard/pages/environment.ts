@@ -1,10 +1,16 @@
 import type { Presentation } from '../presentation.js';
 import type { Part, Tone, Value } from '../page-parts.js';
 import type { Shown } from '../records.js';
-import { code, duration, json, quiet, stack, state, text, time, yesNo } from '../values.js';
+import { code, duration, json, quiet, stack, state, text, time, yesNo, words } from '../values.js';
 
-const keyStates: Record<string, [Tone, string]> = { next: ['info', 'Next'], primary: ['good', 'Primary'], previous: ['quiet', 'Previous'], deactivated: ['bad', 'Deactivated'] };
-const keyState = (record: Shown): Value => state(...(keyStates[String(record.attributes['status'])] ?? ['quiet', String(record.attributes['status'])]));
+const keyStates: Record<string, [Tone, string]> = {
+  next: ['info', 'Next'],
+  primary: ['good', 'Primary'],
+  previous: ['quiet', 'Previous'],
+  deactivated: ['bad', 'Deactivated'],
+};
+const keyState = (record: Shown): Value =>
+  state(...(keyStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 /** The keys that sign tokens. */
 export const signing_keys: Presentation = {
@@ -34,13 +40,22 @@ export const signing_keys: Presentation = {
     { label: 'Public key', value: json(a['public_jwk']) },
   ],
   fields: [],
-  create: { label: 'Generate next key', title: 'Generate the next key', lead: 'It is published at once and signs nothing until it is activated, so that everybody who keeps the key set has time to read it.', guarded: true, button: 'Generate key' },
+  create: {
+    label: 'Generate next key',
+    title: 'Generate the next key',
+    lead: 'It is published at once and signs nothing until it is activated, so that everybody who keeps the key set has time to read it.',
+    guarded: true,
+    button: 'Generate key',
+  },
   edit: { when: () => false },
   actions: {
     activate: {
       label: 'Activate',
       when: (record) => record.attributes['status'] === 'next',
-      confirm: ['This key signs everything from now on; the present one stays published, so that what it signed remains good.', 'A verifier that has not read the key set since this key was made refuses tokens until it does: wait a day after making it, if you can.'],
+      confirm: [
+        'This key signs everything from now on; the present one stays published, so that what it signed remains good.',
+        'A verifier that has not read the key set since this key was made refuses tokens until it does: wait a day after making it, if you can.',
+      ],
       guarded: true,
       done: 'activated',
     },
@@ -55,8 +70,13 @@ export const signing_keys: Presentation = {
   },
 };
 
-const domainStates: Record<string, [Tone, string]> = { pending: ['info', 'Pending'], verified: ['good', 'Verified'], failed: ['bad', 'Not found'] };
-const domainState = (record: Shown): Value => state(...(domainStates[String(record.attributes['status'])] ?? ['quiet', String(record.attributes['status'])]));
+const domainStates: Record<string, [Tone, string]> = {
+  pending: ['info', 'Pending'],
+  verified: ['good', 'Verified'],
+  failed: ['bad', 'Not found'],
+};
+const domainState = (record: Shown): Value =>
+  state(...(domainStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 type DnsRecord = { record_kind: string; name: string; value: string };
 
@@ -64,7 +84,16 @@ function dnsRecords(record: Shown): Part {
   const found = record.attributes['verification_records'] as DnsRecord[];
   const rows = found.map((one) => ({ path: null, cells: [text(one.record_kind), code(one.name, true), code(one.value, true)] }));
   const empty = { title: 'Nothing to set', text: 'The domain is verified.', button: null };
-  return { kind: 'table', id: 'records', caption: 'Set these DNS records, then check', heading: true, columns: [{ label: 'Type' }, { label: 'Name' }, { label: 'Value' }], rows, empty, pager: null };
+  return {
+    kind: 'table',
+    id: 'records',
+    caption: 'Set these DNS records, then check',
+    heading: true,
+    columns: [{ label: 'Type' }, { label: 'Name' }, { label: 'Value' }],
+    rows,
+    empty,
+    pager: null,
+  };
 }
 
 /** Names under which the environment answers. */
@@ -73,7 +102,10 @@ export const custom_domains: Presentation = {
   title: 'Custom domains',
   one: 'custom domain',
   lead: 'Names of your own under which this environment answers. The primary one makes the issuer.',
-  empty: { title: 'No custom domains yet', text: 'With one, people sign in at login.example.com and tokens carry it as their issuer. A DNS record proves that it is yours.' },
+  empty: {
+    title: 'No custom domains yet',
+    text: 'With one, people sign in at login.example.com and tokens carry it as their issuer. A DNS record proves that it is yours.',
+  },
   columns: [
     { label: 'Domain', sort: 'domain', value: (record) => text(record.attributes['domain']) },
     { label: 'Status', value: domainState },
@@ -81,7 +113,7 @@ export const custom_domains: Presentation = {
     { label: 'Checked', value: (record, { now }) => time(record.attributes['last_checked_at'], now) },
   ],
   filters: [{ name: 'status', label: 'Status' }],
-  name: (record) => String(record.attributes['domain']),
+  name: (record) => words(record.attributes['domain']),
   state: domainState,
   summary: ({ attributes: a, id }, { now }) => [
     { label: 'Primary', value: yesNo(a['is_primary']) },
@@ -93,17 +125,36 @@ export const custom_domains: Presentation = {
   ],
   more: async (_look, record) => [dnsRecords(record)],
   fields: [
-    { name: 'domain', label: 'Domain', on: 'create', hint: 'A lower-case host name such as login.example.com.', attributes: { maxlength: 253, autocapitalize: 'none', spellcheck: 'false' } },
-    { name: 'is_primary', label: 'Primary: the issuer is made of this domain', hint: 'Clients must then know the new issuer. Only a verified domain can be primary.', on: 'update' },
+    {
+      name: 'domain',
+      label: 'Domain',
+      on: 'create',
+      hint: 'A lower-case host name such as login.example.com.',
+      attributes: { maxlength: 253, autocapitalize: 'none', spellcheck: 'false' },
+    },
+    {
+      name: 'is_primary',
+      label: 'Primary: the issuer is made of this domain',
+      hint: 'Clients must then know the new issuer. Only a verified domain can be primary.',
+      on: 'update',
+    },
   ],
   create: { label: 'Add domain', title: 'Add a custom domain' },
-  remove: { label: 'Remove domain', text: 'The environment no longer answers there; links and clients that use the name break.', typed: (record) => String(record.attributes['domain']) },
+  remove: {
+    label: 'Remove domain',
+    text: 'The environment no longer answers there; links and clients that use the name break.',
+    typed: (record) => words(record.attributes['domain']),
+  },
   actions: { verify: { label: 'Check now', done: 'checked' } },
 };
 
-const environmentKinds: Record<string, [Tone, string]> = { production: ['bad', 'Production'], staging: ['warning', 'Staging'], development: ['info', 'Development'] };
+const environmentKinds: Record<string, [Tone, string]> = {
+  production: ['bad', 'Production'],
+  staging: ['warning', 'Staging'],
+  development: ['info', 'Development'],
+};
 const environmentKind = (record: Shown): Value => {
-  const [, word] = environmentKinds[String(record.attributes['kind'])] ?? ['quiet', String(record.attributes['kind'])];
+  const [, word] = environmentKinds[words(record.attributes['kind'])] ?? ['quiet', words(record.attributes['kind'])];
   return text(word);
 };
 
@@ -115,18 +166,18 @@ export const environments: Presentation = {
   lead: 'Separate worlds of users, clients and keys. Each has its own address and dashboard.',
   empty: { title: 'No environments', text: 'There is always at least this one.' },
   columns: [
-    { label: 'Name', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(String(a['slug']))) },
+    { label: 'Name', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['slug']))) },
     { label: 'Kind', value: environmentKind },
-    { label: 'Dashboard', value: (record) => ({ kind: 'web', text: `${String(record.attributes['base_url'])}/dashboard` }) },
+    { label: 'Dashboard', value: (record) => ({ kind: 'web', text: `${words(record.attributes['base_url'])}/dashboard` }) },
     { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
   filters: [{ name: 'kind', label: 'Kind' }],
-  name: (record) => String(record.attributes['name']),
+  name: (record) => words(record.attributes['name']),
   summary: ({ attributes: a, id }, { now }) => [
     { label: 'Kind', value: environmentKind({ attributes: a } as Shown) },
     { label: 'Slug', value: code(a['slug']) },
     { label: 'Issuer', value: code(a['issuer'], true) },
-    { label: 'Dashboard', value: { kind: 'web', text: `${String(a['base_url'])}/dashboard` } },
+    { label: 'Dashboard', value: { kind: 'web', text: `${words(a['base_url'])}/dashboard` } },
     { label: 'Session lifetime', value: duration(a['session_lifetime']) },
     { label: 'Registration', value: text(a['registration_enabled'] === true ? 'Open' : 'Closed') },
     { label: 'Created', value: time(a['created_at'], now) },
@@ -134,12 +185,34 @@ export const environments: Presentation = {
   ],
   fields: [
     { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
-    { name: 'slug', label: 'Slug', on: 'create', hint: 'Part of its address: lower-case letters, digits and hyphens.', attributes: { maxlength: 63, autocapitalize: 'none', spellcheck: 'false' } },
+    {
+      name: 'slug',
+      label: 'Slug',
+      on: 'create',
+      hint: 'Part of its address: lower-case letters, digits and hyphens.',
+      attributes: { maxlength: 63, autocapitalize: 'none', spellcheck: 'false' },
+    },
     { name: 'kind', label: 'Kind' },
   ],
-  create: { label: 'Create environment', title: 'Create an environment', lead: 'It gets a client that may administer it through the Management API; its secret is shown once.', guarded: true },
-  remove: { label: 'Delete environment', text: 'Everything in it goes: users, clients, keys, webhooks. This can not be undone.', when: (record) => record.attributes['is_default'] !== true, typed: (record) => String(record.attributes['slug']) },
-  secrets: { create: { title: 'Save the management client', label: 'Client secret', text: 'With it and the client id, the Management API of the new environment can be used: get a token there by client credentials.' } },
+  create: {
+    label: 'Create environment',
+    title: 'Create an environment',
+    lead: 'It gets a client that may administer it through the Management API; its secret is shown once.',
+    guarded: true,
+  },
+  remove: {
+    label: 'Delete environment',
+    text: 'Everything in it goes: users, clients, keys, webhooks. This can not be undone.',
+    when: (record) => record.attributes['is_default'] !== true,
+    typed: (record) => words(record.attributes['slug']),
+  },
+  secrets: {
+    create: {
+      title: 'Save the management client',
+      label: 'Client secret',
+      text: 'With it and the client id, the Management API of the new environment can be used: get a token there by client credentials.',
+    },
+  },
 };
 
 /** The catalogue of events. */
@@ -152,13 +225,13 @@ export const event_types: Presentation = {
   columns: [
     { label: 'Event', value: (record) => code(record.attributes['name']) },
     { label: 'When', value: (record) => text(record.attributes['description']) },
-    { label: 'About', value: (record) => quiet(String(record.attributes['group']).replaceAll('_', ' ')) },
+    { label: 'About', value: (record) => quiet(words(record.attributes['group']).replaceAll('_', ' ')) },
   ],
   filters: [],
-  name: (record) => String(record.attributes['name']),
+  name: (record) => words(record.attributes['name']),
   summary: ({ attributes: a }) => [
     { label: 'When', value: text(a['description']) },
-    { label: 'About', value: text(String(a['group']).replaceAll('_', ' ')) },
+    { label: 'About', value: text(words(a['group']).replaceAll('_', ' ')) },
     { label: 'JSON Schema of data', value: json(a['payload_schema']) },
   ],
 };

@@ -1,7 +1,7 @@
 import { apiResourceChoices, permissionChoices } from '../choices.js';
 import { placeOf, type Presentation } from '../presentation.js';
 import { relatedOf, type Shown } from '../records.js';
-import { code, figure, link, quiet, state, tags, text, time, yesNo } from '../values.js';
+import { code, figure, link, quiet, state, tags, text, time, yesNo, words } from '../values.js';
 import type { Part } from '../page-parts.js';
 
 const isOwn = (record: Shown) => record.attributes['is_system'] !== true;
@@ -12,9 +12,21 @@ async function holders(look: Parameters<NonNullable<Presentation['more']>>[0], r
   const { call } = look.req;
   if (!call.actor.permissions.has('users:read')) return [];
   const { records, next } = await relatedOf(call, 'roles', record.id, 'users', { size: 50 });
-  const rows = records.map((user) => ({ path: placeOf('users', user.id), cells: [text(user.attributes['email']), text([user.attributes['first_name'], user.attributes['last_name']].filter(Boolean).join(' '))] }));
+  const rows = records.map((user) => ({
+    path: placeOf('users', user.id),
+    cells: [text(user.attributes['email']), text([user.attributes['first_name'], user.attributes['last_name']].filter(Boolean).join(' '))],
+  }));
   const empty = { title: 'Nobody holds this role', text: 'Give it to a user on the user’s page, under Roles.', button: null };
-  const table: Part = { kind: 'table', id: 'holders', caption: next ? 'Holders (the first 50)' : `Holders (${figure(records.length)})`, heading: true, columns: [{ label: 'User' }, { label: 'Name' }], rows, empty, pager: null };
+  const table: Part = {
+    kind: 'table',
+    id: 'holders',
+    caption: next ? 'Holders (the first 50)' : `Holders (${figure(records.length)})`,
+    heading: true,
+    columns: [{ label: 'User' }, { label: 'Name' }],
+    rows,
+    empty,
+    pager: null,
+  };
   return [table];
 }
 
@@ -24,7 +36,10 @@ export const roles: Presentation = {
   title: 'Roles',
   one: 'role',
   lead: 'Named sets of permissions that users hold. What a role allows, its holders’ tokens and this dashboard allow them.',
-  empty: { title: 'No roles yet', text: 'A role bundles permissions, such as “support” or “billing”, so that you give people one thing instead of many.' },
+  empty: {
+    title: 'No roles yet',
+    text: 'A role bundles permissions, such as “support” or “billing”, so that you give people one thing instead of many.',
+  },
   columns: [
     { label: 'Name', sort: 'name', value: (record) => text(record.attributes['name']) },
     { label: 'Description', value: (record) => text(record.attributes['description']) },
@@ -37,7 +52,7 @@ export const roles: Presentation = {
     { name: 'is_default', label: 'For new users' },
   ],
   recordInclude: 'permissions',
-  name: (record) => String(record.attributes['name']),
+  name: (record) => words(record.attributes['name']),
   state: (record) => (isOwn(record) ? state('quiet', 'Your own') : state('info', 'Built in')),
   summary: (record, { now }, included) => [
     { label: 'Description', value: text(record.attributes['description']) },
@@ -51,11 +66,22 @@ export const roles: Presentation = {
     { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
     { name: 'description', label: 'Description', hint: 'What people with this role do.', attributes: { maxlength: 500 } },
     { name: 'is_default', label: 'Give this role to every new user' },
-    { name: 'permissions', label: 'Permissions', relationship: 'many', choices: permissionChoices, hint: 'You can only hand out permissions of the Management API that you hold yourself.' },
+    {
+      name: 'permissions',
+      label: 'Permissions',
+      relationship: 'many',
+      choices: permissionChoices,
+      hint: 'You can only hand out permissions of the Management API that you hold yourself.',
+    },
   ],
   create: { label: 'Create role', title: 'Create a role' },
   edit: { when: isOwn },
-  remove: { label: 'Delete role', text: 'Only a role that nobody holds can be deleted.', when: isOwn, typed: (record) => String(record.attributes['name']) },
+  remove: {
+    label: 'Delete role',
+    text: 'Only a role that nobody holds can be deleted.',
+    when: isOwn,
+    typed: (record) => words(record.attributes['name']),
+  },
 };
 
 /** Rights of one API. */
@@ -76,12 +102,12 @@ export const permissions: Presentation = {
     { name: 'search', label: 'Search', kind: 'search' },
     { name: 'is_system', label: 'Of the Management API' },
   ],
-  name: (record) => String(record.attributes['name']),
+  name: (record) => words(record.attributes['name']),
   state: (record) => (isOwn(record) ? state('quiet', 'Your own') : state('info', 'Built in')),
   summary: (record, { now }, included) => {
     const api = apiOf(record, included);
     return [
-      { label: 'API', value: api ? link(String(api.attributes['name']), placeOf('api_resources', api.id)) : quiet('–') },
+      { label: 'API', value: api ? link(words(api.attributes['name']), placeOf('api_resources', api.id)) : quiet('–') },
       { label: 'Description', value: text(record.attributes['description']) },
       { label: 'Roles that hold it', value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])) },
       { label: 'Created', value: time(record.attributes['created_at'], now) },
@@ -90,12 +116,23 @@ export const permissions: Presentation = {
   },
   fields: [
     { name: 'api_resource', label: 'API resource', relationship: 'one', on: 'create', choices: apiResourceChoices },
-    { name: 'name', label: 'Name', hint: 'Such as orders:read: visible ASCII without spaces and quotes.', on: 'create', attributes: { maxlength: 200, autocapitalize: 'none', spellcheck: 'false' } },
+    {
+      name: 'name',
+      label: 'Name',
+      hint: 'Such as orders:read: visible ASCII without spaces and quotes.',
+      on: 'create',
+      attributes: { maxlength: 200, autocapitalize: 'none', spellcheck: 'false' },
+    },
     { name: 'description', label: 'Description', hint: 'People see it on the consent page.', attributes: { maxlength: 500 } },
   ],
   create: { label: 'Create permission', title: 'Create a permission' },
   edit: { when: isOwn },
-  remove: { label: 'Delete permission', text: 'Roles and client grants lose it, and tokens no longer carry it.', when: isOwn, typed: (record) => String(record.attributes['name']) },
+  remove: {
+    label: 'Delete permission',
+    text: 'Roles and client grants lose it, and tokens no longer carry it.',
+    when: isOwn,
+    typed: (record) => words(record.attributes['name']),
+  },
 };
 
 function apiOf(record: Shown, included: readonly Shown[]): Shown | undefined {

@@ -2,19 +2,20 @@ import { deviceWords } from '../../lib/user-agent.js';
 import type { Tone, Value } from '../page-parts.js';
 import { placeOf, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, type Shown } from '../records.js';
-import { code, link, nothing, quiet, stack, state, tags, text, time } from '../values.js';
+import { code, link, nothing, quiet, stack, state, tags, text, time, words } from '../values.js';
 
 const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], expired: ['quiet', 'Expired'], revoked: ['bad', 'Revoked'] };
 
 /** The state of a session as icon and word. */
-export const sessionState = (record: Shown): Value => state(...(tones[String(record.attributes['status'])] ?? ['quiet', String(record.attributes['status'])]));
+export const sessionState = (record: Shown): Value =>
+  state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 const device = (record: Shown): string => deviceWords((record.attributes['user_agent'] as string | null) ?? null) ?? 'Unknown device';
 
 const userOf = (record: Shown, included: readonly Shown[]): Value => {
   const user = linkedTo(record, 'user', included);
   const id = linkedId(record, 'user');
-  return user ? link(String(user.attributes['email']), placeOf('users', user.id)) : id === null ? nothing : code(id);
+  return user ? link(words(user.attributes['email']), placeOf('users', user.id)) : id === null ? nothing : code(id);
 };
 
 const isActive = (record: Shown) => record.attributes['status'] === 'active';
@@ -29,7 +30,10 @@ export const sessions: Presentation = {
   include: 'user',
   recordInclude: 'user,clients',
   columns: [
-    { label: 'Device', value: (record) => stack(text(device(record)), quiet(String(record.attributes['ip_address'] ?? 'Address unknown'))) },
+    {
+      label: 'Device',
+      value: (record) => stack(text(device(record)), quiet(words(record.attributes['ip_address'] ?? 'Address unknown'))),
+    },
     { label: 'User', value: (record, _look, { included }) => userOf(record, included) },
     { label: 'Last active', sort: 'last_activity_at', value: (record, { now }) => time(record.attributes['last_activity_at'], now) },
     { label: 'Expires', value: (record, { now }) => time(record.attributes['expires_at'], now) },
@@ -52,7 +56,10 @@ export const sessions: Presentation = {
       { label: 'By', value: tags(a['amr']) },
       { label: 'Last active', value: time(a['last_activity_at'], now) },
       { label: 'Expires', value: time(a['expires_at'], now) },
-      { label: 'Revoked', value: a['revoked_at'] === null ? nothing : stack(time(a['revoked_at'], now), quiet(String(a['revoke_reason'] ?? ''))) },
+      {
+        label: 'Revoked',
+        value: a['revoked_at'] === null ? nothing : stack(time(a['revoked_at'], now), quiet(words(a['revoke_reason'] ?? ''))),
+      },
       { label: 'Signed in to', value: tags(included.filter((one) => one.type === 'client').map((one) => one.attributes['name'])) },
       { label: 'Id', value: code(record.id, true) },
     ];

@@ -2,12 +2,13 @@ import { roleChoices } from '../choices.js';
 import type { Tone, Value } from '../page-parts.js';
 import { placeOf, type Presentation } from '../presentation.js';
 import { may, type Shown } from '../records.js';
-import { code, json, number, quiet, stack, state, tags, text, time, web } from '../values.js';
+import { code, json, number, quiet, stack, state, tags, text, time, web, words } from '../values.js';
 import { userTabs } from './user-tabs.js';
 
 const fullName = (a: Shown['attributes']) => [a['first_name'], a['last_name']].filter(Boolean).join(' ');
 const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], blocked: ['bad', 'Blocked'] };
-const userState = (record: Shown): Value => state(...(tones[String(record.attributes['status'])] ?? ['quiet', String(record.attributes['status'])]));
+const userState = (record: Shown): Value =>
+  state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 const details = 'Further claims';
 const address = 'Postal address';
@@ -20,9 +21,16 @@ export const users: Presentation = {
   lead: 'People who can sign in.',
   empty: { title: 'No users yet', text: 'People come here by registering, through a connection, or because you create them.' },
   columns: [
-    { label: 'User', sort: 'email', value: ({ attributes: a }) => stack(text(a['email']), ...(fullName(a) === '' ? [] : [quiet(fullName(a))])) },
+    {
+      label: 'User',
+      sort: 'email',
+      value: ({ attributes: a }) => stack(text(a['email']), ...(fullName(a) === '' ? [] : [quiet(fullName(a))])),
+    },
     { label: 'Status', value: userState },
-    { label: 'Email', value: (record) => (record.attributes['email_verified'] === true ? state('good', 'Verified') : state('warning', 'Not verified')) },
+    {
+      label: 'Email',
+      value: (record) => (record.attributes['email_verified'] === true ? state('good', 'Verified') : state('warning', 'Not verified')),
+    },
     { label: 'Last sign-in', sort: 'last_login_at', value: (record, { now }) => time(record.attributes['last_login_at'], now) },
     { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
@@ -32,16 +40,23 @@ export const users: Presentation = {
     { name: 'role', label: 'Role', choices: roleChoices },
     { name: 'email_verified', label: 'Email verified' },
   ],
-  name: (record) => fullName(record.attributes) || String(record.attributes['email']),
+  name: (record) => fullName(record.attributes) || words(record.attributes['email']),
   state: userState,
   recordInclude: 'roles',
   summary: ({ attributes: a, id }, { now }, included) => [
-    { label: 'Email', value: stack(code(a['email'], true), a['email_verified'] === true ? state('good', 'Verified') : state('warning', 'Not verified')) },
+    {
+      label: 'Email',
+      value: stack(code(a['email'], true), a['email_verified'] === true ? state('good', 'Verified') : state('warning', 'Not verified')),
+    },
     { label: 'Name', value: text([a['first_name'], a['middle_name'], a['last_name']].filter(Boolean).join(' ')) },
     { label: 'Roles', value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])) },
     { label: 'Last sign-in', value: time(a['last_login_at'], now) },
     { label: 'Sign-ins', value: number(a['login_count']) },
-    { label: 'Password', value: a['has_password'] === true ? stack(text('Set'), time(a['password_changed_at'], now)) : quiet('None: signs in through a connection') },
+    {
+      label: 'Password',
+      value:
+        a['has_password'] === true ? stack(text('Set'), time(a['password_changed_at'], now)) : quiet('None: signs in through a connection'),
+    },
     { label: 'Phone', value: text(a['phone_number']) },
     { label: 'Language, time zone', value: text([a['locale'], a['zoneinfo']].filter(Boolean).join(', ')) },
     { label: 'Picture', value: web(a['picture']) },
@@ -59,10 +74,24 @@ export const users: Presentation = {
   ],
   fields: [
     { name: 'email', label: 'Email address', kind: 'email', section: 'Account', attributes: { maxlength: 254, autocomplete: 'off' } },
-    { name: 'email_verified', label: 'The address is proven', hint: 'Tick it only if you know that the address belongs to this person.', section: 'Account' },
+    {
+      name: 'email_verified',
+      label: 'The address is proven',
+      hint: 'Tick it only if you know that the address belongs to this person.',
+      section: 'Account',
+    },
     { name: 'first_name', label: 'First name', section: 'Account', attributes: { maxlength: 255, autocomplete: 'off' } },
     { name: 'last_name', label: 'Last name', section: 'Account', attributes: { maxlength: 255, autocomplete: 'off' } },
-    { name: 'password', label: 'Password', kind: 'password', hint: 'Leave it empty to let the person choose one by mail.', on: 'create', section: 'Account', optional: true, attributes: { autocomplete: 'new-password', maxlength: 128 } },
+    {
+      name: 'password',
+      label: 'Password',
+      kind: 'password',
+      hint: 'Leave it empty to let the person choose one by mail.',
+      on: 'create',
+      section: 'Account',
+      optional: true,
+      attributes: { autocomplete: 'new-password', maxlength: 128 },
+    },
     { name: 'roles', label: 'Roles', relationship: 'many', on: 'create', choices: roleChoices, section: 'Account' },
     { name: 'middle_name', label: 'Middle name', section: details },
     { name: 'nickname', label: 'Nickname', section: details },
@@ -85,7 +114,11 @@ export const users: Presentation = {
     { name: 'metadata', label: 'Metadata', kind: 'json', hint: 'Any JSON object of at most 16 KiB.', section: 'For your systems' },
   ],
   create: { label: 'Create user', title: 'Create a user' },
-  remove: { label: 'Delete user', text: 'The account goes with its sessions, tokens, connected accounts and consents. This can not be undone.', typed: (record) => String(record.attributes['email']) },
+  remove: {
+    label: 'Delete user',
+    text: 'The account goes with its sessions, tokens, connected accounts and consents. This can not be undone.',
+    typed: (record) => words(record.attributes['email']),
+  },
   actions: {
     send_password_reset: { label: 'Send password reset', when: (record) => record.attributes['status'] === 'active', done: 'mail_sent' },
     block: {
@@ -99,8 +132,10 @@ export const users: Presentation = {
   },
   tabs: userTabs,
   links: (record, { req }) => ({
-    links: may(req.call, 'users', 'write') && may(req.call, 'roles', 'write') ? [{ label: 'Change roles', path: `${placeOf('users', record.id)}/roles` }] : [],
+    links:
+      may(req.call, 'users', 'write') && may(req.call, 'roles', 'write')
+        ? [{ label: 'Change roles', path: `${placeOf('users', record.id)}/roles` }]
+        : [],
     posts: [],
   }),
 };
-

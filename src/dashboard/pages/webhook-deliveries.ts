@@ -1,7 +1,7 @@
 import type { Part, Value } from '../page-parts.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, type Shown } from '../records.js';
-import { code, figure, link, nothing, state, text, time } from '../values.js';
+import { code, figure, link, nothing, state, text, time, words } from '../values.js';
 import { deliveryColumns, deliveryFilters, deliveryState } from './delivery-columns.js';
 
 const failures: Record<string, string> = {
@@ -19,8 +19,8 @@ const failures: Record<string, string> = {
 const reason = (value: unknown): Value => (typeof value === 'string' ? text(failures[value] ?? value) : nothing);
 
 function attemptState({ attributes: a }: Shown): Value {
-  if (a['failure_reason'] === null) return state('good', `Answered ${String(a['response_status'])}`);
-  return state('bad', a['response_status'] === null ? 'No answer' : `Answered ${String(a['response_status'])}`);
+  if (a['failure_reason'] === null) return state('good', `Answered ${words(a['response_status'])}`);
+  return state('bad', a['response_status'] === null ? 'No answer' : `Answered ${words(a['response_status'])}`);
 }
 
 const size = (body: string, truncated: boolean) => `${figure(Buffer.byteLength(body))} bytes${truncated ? ', cut off at 16 KiB' : ''}`;
@@ -36,16 +36,32 @@ function attemptParts(look: Look, { attributes: a }: Shown): Part[] {
         { label: 'Duration', value: text(`${figure(a['duration_ms'] as number)} ms`) },
         { label: 'Status', value: text(a['response_status']) },
         { label: 'Why it failed', value: reason(a['failure_reason']) },
-        ...(body === null ? [] : [{ label: `Response body (${size(body, a['response_truncated'] === true)})`, value: body === '' ? nothing : ({ kind: 'pre', text: body } as Value) }]),
+        ...(body === null
+          ? []
+          : [
+              {
+                label: `Response body (${size(body, a['response_truncated'] === true)})`,
+                value: body === '' ? nothing : ({ kind: 'pre', text: body } as Value),
+              },
+            ]),
       ],
     },
   ];
 }
 
 function attempts(look: Look, _record: Shown, included: readonly Shown[]): Part {
-  const found = included.filter((one) => one.type === 'webhook_delivery_attempt').sort((one, other) => Number(other.attributes['attempt_number']) - Number(one.attributes['attempt_number']));
-  const items = found.map((one, index) => ({ title: `Attempt ${String(one.attributes['attempt_number'])}`, state: attemptState(one), open: index === 0, parts: attemptParts(look, one) }));
-  return items.length === 0 ? { kind: 'text', title: 'Attempts', paragraphs: ['None yet. Reload this page in a moment.'] } : { kind: 'attempts', id: 'attempts', title: 'Attempts', items };
+  const found = included
+    .filter((one) => one.type === 'webhook_delivery_attempt')
+    .sort((one, other) => Number(other.attributes['attempt_number']) - Number(one.attributes['attempt_number']));
+  const items = found.map((one, index) => ({
+    title: `Attempt ${words(one.attributes['attempt_number'])}`,
+    state: attemptState(one),
+    open: index === 0,
+    parts: attemptParts(look, one),
+  }));
+  return items.length === 0
+    ? { kind: 'text', title: 'Attempts', paragraphs: ['None yet. Reload this page in a moment.'] }
+    : { kind: 'attempts', id: 'attempts', title: 'Attempts', items };
 }
 
 const verification = (event_type: string) => `// The raw body is the text above, byte for byte; X-Service-Event is ${event_type}.
@@ -70,19 +86,25 @@ export const webhook_deliveries: Presentation = {
   include: 'webhook',
   filters: deliveryFilters,
   recordInclude: 'webhook,attempts',
-  name: (record) => String(record.attributes['event_type']),
+  name: (record) => words(record.attributes['event_type']),
   state: deliveryState,
   summary: (record, { now }, included) => {
     const a = record.attributes;
     const webhook = linkedTo(record, 'webhook', included);
     const id = linkedId(record, 'webhook');
     return [
-      { label: 'Webhook', value: webhook ? link(String(webhook.attributes['name']), placeOf('webhooks', webhook.id)) : code(id) },
-      { label: 'History', value: webhook ? link('All deliveries of this webhook', `${placeOf('webhooks', webhook.id)}/deliveries`) : nothing },
+      { label: 'Webhook', value: webhook ? link(words(webhook.attributes['name']), placeOf('webhooks', webhook.id)) : code(id) },
+      {
+        label: 'History',
+        value: webhook ? link('All deliveries of this webhook', `${placeOf('webhooks', webhook.id)}/deliveries`) : nothing,
+      },
       { label: 'URL', value: code(webhook?.attributes['url'], true) },
       { label: 'Event id', value: code(a['event_id'], true) },
-      { label: 'Cause', value: text({ event: 'The event', test: 'A test', redelivery: 'Sent again by hand' }[String(a['trigger'])] ?? a['trigger']) },
-      { label: 'Attempts', value: text(`${String(a['attempt_count'])} of at most 6`) },
+      {
+        label: 'Cause',
+        value: text({ event: 'The event', test: 'A test', redelivery: 'Sent again by hand' }[words(a['trigger'])] ?? a['trigger']),
+      },
+      { label: 'Attempts', value: text(`${words(a['attempt_count'])} of at most 6`) },
       { label: 'Last failure', value: reason(a['failure_reason']) },
       { label: 'Next attempt', value: time(a['next_attempt_at'], now) },
       { label: 'Created', value: time(a['created_at'], now) },
@@ -92,8 +114,22 @@ export const webhook_deliveries: Presentation = {
   },
   more: async (look, record, included) => [
     attempts(look, record, included),
-    { kind: 'code', id: 'payload', title: 'Payload', text: 'Laid out for reading; it is sent on one line. The receiver gets the same event_id with every attempt, so that it can tell repetitions.', code: JSON.stringify(record.attributes['payload'], null, 2) },
-    { kind: 'code', id: 'verification', title: 'Check the signature', text: 'Node.js. The Standard Webhooks libraries work with the same secret.', code: verification(String(record.attributes['event_type'])) },
+    {
+      kind: 'code',
+      id: 'payload',
+      title: 'Payload',
+      text: 'Laid out for reading; it is sent on one line. The receiver gets the same event_id with every attempt, so that it can tell repetitions.',
+      code: JSON.stringify(record.attributes['payload'], null, 2),
+    },
+    {
+      kind: 'code',
+      id: 'verification',
+      title: 'Check the signature',
+      text: 'Node.js. The Standard Webhooks libraries work with the same secret.',
+      code: verification(words(record.attributes['event_type'])),
+    },
   ],
-  actions: { redeliver: { label: 'Resend now', done: 'redelivered', place: (_record, answer) => placeOf('webhook_deliveries', answer.id) } },
+  actions: {
+    redeliver: { label: 'Resend now', done: 'redelivered', place: (_record, answer) => placeOf('webhook_deliveries', answer.id) },
+  },
 };

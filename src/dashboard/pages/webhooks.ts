@@ -2,13 +2,20 @@ import { eventChoices } from '../choices.js';
 import { placeOf, type Presentation } from '../presentation.js';
 import type { Value } from '../page-parts.js';
 import { may, type Shown } from '../records.js';
-import { code, quiet, stack, state, tags, text, time } from '../values.js';
+import { code, quiet, stack, state, tags, text, time, words } from '../values.js';
 import { deliveriesTab, lastDay } from './deliveries-tab.js';
 
-const reasons: Record<string, string> = { receiver_gone: 'The receiver answered 410 Gone', consecutive_failures: '100 events in a row failed' };
+const reasons: Record<string, string> = {
+  receiver_gone: 'The receiver answered 410 Gone',
+  consecutive_failures: '100 events in a row failed',
+};
 
 const webhookState = ({ attributes: a }: Shown): Value =>
-  a['status'] === 'enabled' ? state('good', 'Enabled') : a['disabled_reason'] === null ? state('quiet', 'Disabled') : state('bad', 'Disabled by the service');
+  a['status'] === 'enabled'
+    ? state('good', 'Enabled')
+    : a['disabled_reason'] === null
+      ? state('quiet', 'Disabled')
+      : state('bad', 'Disabled by the service');
 
 /** Receivers of events. */
 export const webhooks: Presentation = {
@@ -22,7 +29,7 @@ export const webhooks: Presentation = {
     code: "const expected = 'sha256=' + createHmac('sha256', secret).update(rawBody).digest('hex');\nif (!timingSafeEqual(Buffer.from(expected), Buffer.from(req.headers['x-service-signature']))) return res.sendStatus(401);\nres.sendStatus(200);",
   },
   columns: [
-    { label: 'Webhook', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(String(a['url']))) },
+    { label: 'Webhook', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['url']))) },
     { label: 'Events', value: (record) => tags(record.attributes['events'], 2) },
     { label: 'Status', value: webhookState },
     { label: 'Last delivery', value: (record, { now }) => time(record.attributes['last_delivery_at'], now) },
@@ -32,14 +39,23 @@ export const webhooks: Presentation = {
     { name: 'search', label: 'Name or URL begins with', kind: 'search' },
     { name: 'status', label: 'Status' },
   ],
-  name: (record) => String(record.attributes['name']),
+  name: (record) => words(record.attributes['name']),
   state: webhookState,
   summary: ({ attributes: a, id }, { now }) => [
     { label: 'URL', value: code(a['url'], true) },
     { label: 'Events', value: tags(a['events'], 100) },
     { label: 'Description', value: text(a['description']) },
-    { label: 'Signing secret', value: stack(code(`whsec_…${String(a['secret_hint'])}`), quiet(a['secret_rotated_at'] === null ? 'shown once, when it was made' : 'rotated'), ...(a['secret_rotated_at'] === null ? [] : [time(a['secret_rotated_at'], now)])) },
-    ...(a['disabled_reason'] === null ? [] : [{ label: 'Why disabled', value: text(reasons[String(a['disabled_reason'])] ?? a['disabled_reason']) }]),
+    {
+      label: 'Signing secret',
+      value: stack(
+        code(`whsec_…${words(a['secret_hint'])}`),
+        quiet(a['secret_rotated_at'] === null ? 'shown once, when it was made' : 'rotated'),
+        ...(a['secret_rotated_at'] === null ? [] : [time(a['secret_rotated_at'], now)]),
+      ),
+    },
+    ...(a['disabled_reason'] === null
+      ? []
+      : [{ label: 'Why disabled', value: text(reasons[words(a['disabled_reason'])] ?? a['disabled_reason']) }]),
     { label: 'Last delivery', value: time(a['last_delivery_at'], now) },
     { label: 'Last success', value: time(a['last_success_at'], now) },
     { label: 'Created', value: time(a['created_at'], now) },
@@ -48,13 +64,28 @@ export const webhooks: Presentation = {
   more: lastDay,
   fields: [
     { name: 'name', label: 'Name', hint: 'For you: what receives it.', attributes: { maxlength: 255 } },
-    { name: 'url', label: 'URL', kind: 'url', hint: 'Where events are POSTed to.', attributes: { maxlength: 2048, autocapitalize: 'none', spellcheck: 'false' } },
+    {
+      name: 'url',
+      label: 'URL',
+      kind: 'url',
+      hint: 'Where events are POSTed to.',
+      attributes: { maxlength: 2048, autocapitalize: 'none', spellcheck: 'false' },
+    },
     { name: 'description', label: 'Description', attributes: { maxlength: 1000 } },
     { name: 'events', label: 'Events', kind: 'checks', choices: eventChoices, optional: false },
     { name: 'status', label: 'Status', kind: 'radios', on: 'update', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'Pending deliveries fail; what happens meanwhile is never sent.' }] }, // prettier-ignore
   ],
-  create: { label: 'Create webhook', title: 'Create a webhook', lead: 'The signing secret is shown once, on the next page.', guarded: true },
-  remove: { label: 'Delete webhook', text: 'Nothing is sent any more, and its delivery history goes with it.', typed: (record) => String(record.attributes['name']) },
+  create: {
+    label: 'Create webhook',
+    title: 'Create a webhook',
+    lead: 'The signing secret is shown once, on the next page.',
+    guarded: true,
+  },
+  remove: {
+    label: 'Delete webhook',
+    text: 'Nothing is sent any more, and its delivery history goes with it.',
+    typed: (record) => words(record.attributes['name']),
+  },
   actions: {
     test: { label: 'Send test', done: 'sent', place: (_record, answer) => placeOf('webhook_deliveries', answer.id) },
     rotate_secret: {
@@ -68,12 +99,22 @@ export const webhooks: Presentation = {
     },
   },
   secrets: {
-    create: { title: 'Save the signing secret', label: 'Signing secret', text: 'Give it to the receiver, which checks the signature of every delivery with it: HMAC-SHA256 over the raw body, keyed with this whole text.' },
-    rotate_secret: { title: 'Save the new signing secret', label: 'Signing secret', text: 'Put it into the receiver now. Deliveries in flight may still be signed with the old one.' },
+    create: {
+      title: 'Save the signing secret',
+      label: 'Signing secret',
+      text: 'Give it to the receiver, which checks the signature of every delivery with it: HMAC-SHA256 over the raw body, keyed with this whole text.',
+    },
+    rotate_secret: {
+      title: 'Save the new signing secret',
+      label: 'Signing secret',
+      text: 'Put it into the receiver now. Deliveries in flight may still be signed with the old one.',
+    },
   },
   tabs: [{ name: 'deliveries', label: 'Deliveries', parts: deliveriesTab }],
   links: (record, { req }) => ({
-    links: may(req.call, 'webhooks', 'write') ? [{ label: 'Resend failed', path: `${placeOf('webhooks', record.id)}/redeliver_failed`, dialog: true }] : [],
+    links: may(req.call, 'webhooks', 'write')
+      ? [{ label: 'Resend failed', path: `${placeOf('webhooks', record.id)}/redeliver_failed`, dialog: true }]
+      : [],
     posts: [],
   }),
 };
