@@ -36,6 +36,7 @@ async function proven(email: string): Promise<string> {
   return body['registration_token'] as string;
 }
 
+const sorted = (values: number[]) => values.toSorted((one, other) => one - other);
 const names = { first_name: 'Grace', last_name: 'Hopper' };
 const usersOf = async (email: string) => findUserByEmailKey((await service.context()).scope, email);
 
@@ -113,7 +114,7 @@ describe('by JSON', () => {
     const [one, other] = [await proven(email), await proven(email)];
     const finish = (registration_token: string) => post('/register/complete', { registration_token, ...names, password: strong });
     const answers = await Promise.all([finish(one), finish(other)]);
-    expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409]);
+    expect(sorted(answers.map((answer) => answer.status))).toEqual([201, 409]);
     expect(answers.find((answer) => answer.status === 409)?.body['error']).toBe('email_taken');
   });
 
@@ -178,7 +179,7 @@ describe('another code', () => {
     const { registration_id } = await start(email);
     service.clock.advance(60_000);
     const answers = await Promise.all([1, 2, 3, 4].map(() => post('/register/resend', { registration_id })));
-    expect(answers.map((answer) => answer.status).sort()).toEqual([202, 429, 429, 429]);
+    expect(sorted(answers.map((answer) => answer.status))).toEqual([202, 429, 429, 429]);
     expect(await mailTo(service.url, email)).toHaveLength(2);
   });
 });
@@ -190,7 +191,7 @@ describe('attacks', () => {
       Array.from({ length: 50 }, () => post('/register/verify', { registration_id, code: otherCode(code) })),
     );
     const wrong = guesses.filter((guess) => guess.status === 422);
-    expect(wrong.map((guess) => guess.body['attempts_left']).sort()).toEqual([0, 1, 2, 3, 4]);
+    expect(sorted(wrong.map((guess) => guess.body['attempts_left'] as number))).toEqual([0, 1, 2, 3, 4]);
     expect(guesses.filter((guess) => guess.status === 410)).toHaveLength(45);
     const right = await post('/register/verify', { registration_id, code });
     expect([right.status, right.body['error']]).toEqual([410, 'code_expired']);
@@ -199,7 +200,7 @@ describe('attacks', () => {
   test('security 1.11.124: the right code among parallel guesses is spent once', async () => {
     const { registration_id, code } = await start(newAddress());
     const answers = await Promise.all(Array.from({ length: 5 }, () => post('/register/verify', { registration_id, code })));
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 410, 410, 410, 410]);
+    expect(sorted(answers.map((answer) => answer.status))).toEqual([200, 410, 410, 410, 410]);
   });
 
   test('security 1.11.124: asking for code after code gives no endless tries', async () => {

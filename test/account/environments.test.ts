@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { transaction, type Context } from '../../src/core/context.js';
+import { startRegistration } from '../../src/core/registration.js';
+import { startPasscode } from '../../src/core/passcodes.js';
+import {
+  completePasscode,
+  consumePasscode,
+  countAttempt,
+  findByToken,
+  findPasscode,
+  lockByToken,
+  refundAttempt,
+  renewPasscode,
+  voidPasswordResets,
+} from '../../src/db/tables/passcodes.js';
+import { insertUserIfNew } from '../../src/db/tables/users.js';
+import { listDefaultRoles } from '../../src/db/tables/roles.js';
+import { listOpenSessionsOfUser } from '../../src/db/tables/sessions.js';
+import { listRecentMails } from '../../src/db/tables/mails.js';
+import { digest } from '../../src/lib/digest.js';
+import { uuidv7 } from '../../src/lib/random.js';
+import { Browser } from '../support/browser.js';
+import { addEnvironment, addUser, password } from '../support/data.js';
+import { jsonFrom, fromAddress } from '../support/from-address.js';
+import { codeIn, lastMailTo } from '../support/mailbox.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let own: Context;
+let foreign: Context;
+let foreignHost: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  own = await service.context();
+  foreign = await addEnvironment(service.deps, 'staging');
+  foreignHost = `staging.${new URL(service.url).host}`;
+});
+afterAll(() => service?.stop());
+
+test('passcodes, mails and sessions of one environment are not there in another', async () => {
+  const user = await addUser(own);
+  await new Browser(service.url).login(user.email, password);
+  const now = own.clock.now();
+  const { scope } = foreign;
+  const { passcode } = await transaction(own, (tx) =>
+    startPasscode(tx, {
+      email: user.email,
+      email_key: user.email_key,
+      purpose: 'password_reset',
+      user_id: user.id,
+      usable: true,
+      lifetime: 600,
+    }),
+  );
+  const token = digest('token');
+  const registration = await startRegistration(
+    own,
+    { email: 'x@example.com', email_key: 'x@example.com' },
+    { ip_address: null, user_agent: null },
+  );
+  await consumePasscode(own.scope, registration, now, { token_digest: token, token_expires_at: new Date(now.getTime() + 60_000) });
+  expect(await findPasscode(scope, 'password_reset', passcode.id)).toBeNull();
+  const limits = { max_attempts: 5, max_wrong: 50, since: new Date(0) };
+  expect(await countAttempt(scope, { purpose: 'password_reset', id: passcode.id }, limits, now)).toBeNull();
+  expect(await consumePasscode(scope, passcode, now)).toBeNull();
+  const renewal = {
+    code_digest: token,
+    expires_at: now,
+    now,
+    sent_before: new Date(now.getTime() + 60_000),
+    max_sent: 9,
+    started_after: new Date(0),
+  };
+  expect(await renewPasscode(scope, passcode.id, renewal)).toBeNull();
+  expect(await findByToken(scope, token, now)).toBeNull();
+  expect(await transaction(foreign, (tx) => lockByToken(tx.scope, token, now))).toBeNull();
+  expect(await voidPasswordResets(scope, user.id, now)).toBe(0);
+  await refundAttempt(scope, passcode.id);
+  await completePasscode(scope, registration.id, now);
+  expect(await findPasscode(own.scope, 'password_reset', passcode.id)).toEqual(passcode);
+  expect(await findByToken(own.scope, token, now)).not.toBeNull();
+  expect(await listRecentMails(scope, { recipient: null, limit: 10 })).toEqual([]);
+  expect(await listOpenSessionsOfUser(scope, user.id, now)).toEqual([]);
+  expect(await listDefaultRoles(scope)).toEqual([]);
+  const twin = await insertUserIfNew(scope, {
+    id: uuidv7(now.getTime()),
+    email: user.email,
+    email_key: user.email_key,
+    created_at: now,
+    updated_at: now,
+  });
+  expect(twin?.environment_id).toBe(foreign.environment.id);
+});
+
+test('a code, a session and the mailbox of one environment are worth nothing at the address of another', async () => {
+  const started = (await (await new Browser(service.url).postJson('/register', { email: 'grace@example.com' })).json()) as {
+    registration_id: string;
+  };
+  const body = { registration_id: started.registration_id, code: codeIn(await lastMailTo(service.url, 'grace@example.com')) };
+  const crossed = await jsonFrom('127.0.0.1', `${service.url}/register/verify`, body, { host: foreignHost });
+  expect([crossed.status, JSON.parse(crossed.text)]).toMatchObject([410, { error: 'code_expired' }]);
+  expect((await new Browser(service.url).postJson('/register/verify', body)).status).toBe(200);
+  const user = await addUser(own);
+  const browser = new Browser(service.url);
+  await browser.login(user.email, password);
+  const headers = { host: foreignHost, accept: 'application/json', cookie: `session=${browser.cookies.get('session')}` };
+  expect((await fromAddress('127.0.0.1', `${service.url}/account`, { headers })).status).toBe(401);
+  expect((await fromAddress('127.0.0.1', `${service.url}/dev/mailbox`, { headers })).status).toBe(404);
+});
