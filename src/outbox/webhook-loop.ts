@@ -36,6 +36,11 @@ async function inBatches(work: (limit: number) => Promise<number>): Promise<void
   for (let i = 0; i < maxBatches; i++) if ((await work(atOnce)) < atOnce) return;
 }
 
+/** Deletes what is left of removed webhooks, one webhook at a time. */
+async function sweepRemoved(knex: Deps['knex']): Promise<void> {
+  for (let i = 0; i < maxBatches; i++) if ((await deleteRemovedDeliveries(knex, atOnce)) === 0) return;
+}
+
 /** The lease outlasts the longest exchange by far: 35 s with the default deadline of 10 s. */
 const leaseMsFor = (timeoutMs: number) => Math.max(1000, timeoutMs * 3.5);
 
@@ -50,7 +55,7 @@ export function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
   async function settle(claimed: readonly ClaimedDelivery[], lease_id: string): Promise<void> {
     const gone = new Map(claimed.filter((one) => one.webhook_status === null).map((one) => [one.webhook_id, one]));
     for (const { environment_id, webhook_id } of gone.values()) await noteRemovedWebhook(knex, environment_id, webhook_id);
-    if (gone.size > 0) await inBatches((limit) => deleteRemovedDeliveries(knex, limit));
+    if (gone.size > 0) await sweepRemoved(knex);
     const disabled = new Map(claimed.filter((one) => one.webhook_status === 'disabled').map((one) => [one.webhook_id, one]));
     for (const { environment_id, webhook_id } of disabled.values()) {
       await inBatches((limit) => failEventDeliveries(knex, { environment_id, webhook_id, lease_id }, clock.now(), limit));
@@ -67,7 +72,7 @@ export function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
       return { due: due.map(({ webhook_id, ...rest }) => ({ ...rest, id: webhook_id })), full };
     },
     async tidy() {
-      await inBatches((limit) => deleteRemovedDeliveries(knex, limit));
+      await sweepRemoved(knex);
       metrics.outboxAge.set({ queue: 'webhook' }, await oldestDueSeconds(knex));
     },
     async thorough() {
