@@ -13,6 +13,14 @@ export type Replica = {
   end(signal: NodeJS.Signals): Promise<number | null>;
 };
 
+const running = new Set<ChildProcess>();
+
+/** Kills every replica that is still running: call it when a test or script is over, however it went. */
+export function killReplicas(): void {
+  for (const child of running) child.kill('SIGKILL');
+  running.clear();
+}
+
 /** Starts a replica on the database and resolves when it is ready. */
 export async function startReplica(databaseUrl: string, secretKey: string, environment: Record<string, string> = {}): Promise<Replica> {
   const port = await freePort();
@@ -28,6 +36,8 @@ export async function startReplica(databaseUrl: string, secretKey: string, envir
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   const log: string[] = [];
   const exited = once(child, 'exit');
   const ready = new Promise<void>((resolve, reject) => {

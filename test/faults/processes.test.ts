@@ -1,0 +1,36 @@
+// Faults of whole processes, at a size for every run; the files beside this one play them at full size.
+import { afterEach, expect, test } from 'vitest';
+import { createTestDatabase } from '../support/database.js';
+import { killReplicas } from '../support/replica.js';
+import { openContext } from '../support/standalone.js';
+import { killInFlight } from './kill-in-flight.js';
+import type { Scenario } from './scenario.js';
+import { suspended } from './suspended.js';
+import { twoReplicas } from './two-replicas.js';
+
+afterEach(() => killReplicas());
+
+async function play(scenario: Scenario) {
+  const database = await createTestDatabase();
+  const secretKey = Buffer.alloc(32, 7).toString('base64');
+  const opened = await openContext(database.url, secretKey);
+  try {
+    return await scenario({ url: database.url, secretKey, ctx: opened.ctx });
+  } finally {
+    killReplicas();
+    await opened.close();
+    await database.drop();
+  }
+}
+
+test('F01: one of two replicas is killed with deliveries in flight: all arrive, twice at most what was in flight', async () => {
+  expect(await play(killInFlight({ inFlight: 50, replicas: 2 }))).toMatchObject({ deliveries: 100 });
+}, 120_000);
+
+test('F22: a process suspended past its lease: another delivers, the late result is fenced off', async () => {
+  expect(await play(suspended)).toMatchObject({ attempts_recorded: 1 });
+}, 120_000);
+
+test('1,000 queued deliveries, two replicas: each sent once, none lost', async () => {
+  expect(await play(twoReplicas(1000))).toMatchObject({ deliveries: 1000 });
+}, 120_000);
