@@ -1,0 +1,291 @@
+// Who may do what: tokens, roles, grants, escalation, withdrawal, the last administrator, the audit log.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Browser, locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, password } from '../support/data.js';
+import { Api, link, links, manage, managementToken, startManagedService, type Document } from '../support/management.js';
+import { publishedDocument } from '../support/openapi.js';
+import { tokenRequest } from '../support/oauth.js';
+import type { TestService } from '../support/service.js';
+
+let service: TestService;
+let api: Api;
+let management: Document;
+let permissions: Map<string, string>;
+const unknownId = '00000000-0000-7000-8000-000000000000';
+
+beforeAll(async () => {
+  service = await startManagedService({ ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password });
+  api = await manage(service.url);
+  management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0];
+  const all = (await api.get(`/api_resources/${management['id']}/permissions?page[size]=100`)).body['data'] as Document[];
+  permissions = new Map(all.map((one) => [one['attributes'].name, one['id']]));
+});
+afterAll(() => service?.stop());
+
+const firstError = (answer: { body: Document }) => answer.body['errors'][0] as Document;
+let count = 0;
+
+/** A machine client with a grant of these Management permissions, and a caller for it. */
+async function machine(...scopes: string[]): Promise<{ caller: Api; client: Document; grant: Document }> {
+  const client = await api.create('clients', 'client', { name: `Machine ${++count}`, application_type: 'machine' });
+  const relationships = { client: link('client', client['id']), api_resource: link('api_resource', management['id']) };
+  const grant = await api.create('client_grants', 'client_grant', { scopes }, relationships);
+  const token = await managementToken(service.url, { id: client['id'], client_secret: client['attributes'].client_secret });
+  return { caller: new Api(service.url, token), client, grant };
+}
+
+/** A person who holds these Management permissions by a role, and a caller with their token. */
+async function person(...names: string[]): Promise<{ caller: Api; user: Document; role: Document }> {
+  const ctx = await service.context();
+  const ids = names.map((name) => permissions.get(name) as string);
+  const role = await api.create('roles', 'role', { name: `Role ${++count}` }, { permissions: links('permission', ...ids) });
+  const email = `person-${count}@example.com`;
+  const user = await api.create('users', 'user', { email, password, email_verified: true }, { roles: links('role', role['id']) });
+  const client = await addClient(ctx);
+  const browser = new Browser(service.url);
+  await browser.login(email, password);
+  const { verifier, challenge } = pkcePair();
+  const redirect_uri = client.redirect_uris[0] as string;
+  const resource = `${service.url}/api`;
+  const query = {
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri,
+    resource,
+    scope: names.join(' '),
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+  };
+  const answer = await browser.get(`/oauth/authorize?${new URLSearchParams(query)}`);
+  const code = locationParameters(answer).get('code') as string;
+  const token = await tokenRequest(service.url, client, { grant_type: 'authorization_code', code, redirect_uri, code_verifier: verifier });
+  if (token.status !== 200) throw new Error(JSON.stringify(token.body));
+  return { caller: new Api(service.url, token.body.access_token), user, role };
+}
+
+test('security 168: without the permission every verb on every collection is 403 and changes nothing', async () => {
+  const { caller } = await machine('event_types:read');
+  const collections = [
+    'users',
+    'roles',
+    'permissions',
+    'clients',
+    'client_grants',
+    'api_resources',
+    'connections',
+    'sessions',
+    'webhooks',
+    'webhook_deliveries',
+    'signing_keys',
+    'environments',
+    'custom_domains',
+    'audit_logs',
+  ];
+  for (const path of collections) {
+    const answers = [
+      await caller.get(`/${path}`),
+      await caller.get(`/${path}/${unknownId}`),
+      await caller.post(`/${path}`, { data: {} }),
+      await caller.patch(`/${path}/${unknownId}`, {}),
+      await caller.delete(`/${path}/${unknownId}`),
+    ];
+    for (const answer of answers) expect([path, [403, 405].includes(answer.status), answer.body['data']]).toEqual([path, true, undefined]);
+  }
+  expect((await caller.get('/event_types')).status).toBe(200);
+});
+
+test('write does not imply read, and an included record needs the permission to read it', async () => {
+  const { caller } = await machine('roles:write', 'users:read');
+  expect((await caller.post('/roles', { data: { type: 'role', attributes: { name: 'Written' } } })).status).toBe(201);
+  expect((await caller.get('/roles')).status).toBe(403);
+  const included = await caller.get('/users?include=roles');
+  expect([included.status, firstError(included)]).toMatchObject([
+    403,
+    { source: { parameter: 'include' }, meta: { required: ['roles:read'] } },
+  ]);
+  const user = (await caller.get('/users')).body['data'][0];
+  expect((await caller.get(`/users/${user.id}/roles`)).status).toBe(403);
+});
+
+test('a token for another resource, or of another kind, is 401', async () => {
+  const client = await api.create('clients', 'client', { name: 'Elsewhere', application_type: 'machine' });
+  const other = await api.create('api_resources', 'api_resource', { identifier: 'https://other.example', name: 'Other' });
+  await api.create(
+    'client_grants',
+    'client_grant',
+    { scopes: [] },
+    { client: link('client', client['id']), api_resource: link('api_resource', other['id']) },
+  );
+  const token = await tokenRequest(
+    service.url,
+    { id: client['id'], client_secret: client['attributes'].client_secret },
+    { grant_type: 'client_credentials', resource: 'https://other.example' },
+  );
+  for (const bad of [token.body.access_token, 'at_x', 'a.b.c', ''])
+    expect((await new Api(service.url, bad).get('/users')).status).toBe(401);
+});
+
+test('security 171: nobody hands out what they do not hold: roles, permissions, grants, secrets, passwords', async () => {
+  const { caller } = await person(
+    'roles:read',
+    'roles:write',
+    'users:read',
+    'users:write',
+    'client_grants:write',
+    'clients:read',
+    'clients:write',
+    'api_resources:read',
+    'permissions:read',
+  );
+  const refused = async (answer: Promise<{ status: number; body: Document }>) => {
+    const { status, body } = await answer;
+    expect([status, body['errors']?.[0]?.code]).toEqual([403, 'scope_escalation']);
+  };
+  const keys = permissions.get('signing_keys:write') as string;
+  await refused(
+    caller.post('/roles', {
+      data: { type: 'role', attributes: { name: 'Up' }, relationships: { permissions: links('permission', keys) } },
+    }),
+  );
+  const mine = await caller.create(
+    'roles',
+    'role',
+    { name: 'Mine' },
+    { permissions: links('permission', permissions.get('users:read') as string) },
+  );
+  await refused(caller.post(`/roles/${mine['id']}/relationships/permissions`, links('permission', keys)));
+  const administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0];
+  await refused(
+    caller.post('/users', {
+      data: { type: 'user', attributes: { email: 'up@example.com' }, relationships: { roles: links('role', administrator.id) } },
+    }),
+  );
+  const root = (await api.get('/users?filter[email]=root@example.com')).body['data'][0];
+  await refused(
+    caller.patch(`/users/${root.id}`, { data: { type: 'user', id: root.id, attributes: { password: 'another long passphrase' } } }),
+  );
+  await refused(caller.patch(`/users/${root.id}`, { data: { type: 'user', id: root.id, attributes: { email: 'mine@example.com' } } }));
+  await refused(caller.patch(`/clients/management/rotate_secret`));
+  const client = await caller.create('clients', 'client', { name: 'Tool', application_type: 'machine' });
+  const relationships = { client: link('client', client['id']), api_resource: link('api_resource', management['id']) };
+  await refused(
+    caller.post('/client_grants', { data: { type: 'client_grant', attributes: { scopes: ['signing_keys:write'] }, relationships } }),
+  );
+  const grant = await caller.create('client_grants', 'client_grant', { scopes: ['users:read'] }, relationships);
+  await refused(
+    caller.patch(`/client_grants/${grant['id']}`, {
+      data: { type: 'client_grant', id: grant['id'], attributes: { scopes: ['users:read', 'signing_keys:write'] } },
+    }),
+  );
+  const denied = await api.get('/audit_logs?filter[outcome]=denied&page[size]=100');
+  expect(
+    (denied.body['data'] as Document[]).filter((one) => one['attributes'].reason === 'scope_escalation').length,
+  ).toBeGreaterThanOrEqual(8);
+});
+
+test('what is withdrawn is refused at once: a grant, a role, a user, a client', async () => {
+  const first = await machine('roles:read', 'users:read');
+  expect((await first.caller.get('/roles')).status).toBe(200);
+  const { id } = first.grant as { id: string };
+  await api.patch(`/client_grants/${id}`, { data: { type: 'client_grant', id, attributes: { scopes: ['users:read'] } } });
+  expect([(await first.caller.get('/roles')).status, (await first.caller.get('/users')).status]).toEqual([403, 200]);
+  await api.patch(`/clients/${first.client['id']}`, {
+    data: { type: 'client', id: first.client['id'], attributes: { status: 'disabled' } },
+  });
+  expect((await first.caller.get('/users')).status).toBe(401);
+
+  const second = await person('roles:read');
+  expect((await second.caller.get('/roles')).status).toBe(200);
+  await api.patch(`/users/${second.user['id']}/relationships/roles`, { data: [] });
+  expect((await second.caller.get('/roles')).status).toBe(403);
+  await api.post(`/users/${second.user['id']}/relationships/roles`, links('role', second.role['id']));
+  expect((await second.caller.get('/roles')).status).toBe(200);
+  await api.patch(`/users/${second.user['id']}/block`);
+  expect((await second.caller.get('/roles')).status).toBe(401);
+});
+
+test('blocking revokes the sessions; illegal moves are 409', async () => {
+  const { user } = await person('roles:read');
+  const sessions = `/sessions?filter[user]=${user['id']}&filter[status]=active`;
+  expect((await api.get(sessions)).body['data']).toHaveLength(1);
+  expect((await api.patch(`/users/${user['id']}/block`)).body['data'].attributes.status).toBe('blocked');
+  expect((await api.get(sessions)).body['data']).toHaveLength(0);
+  expect((await api.get(`/sessions?filter[user]=${user['id']}&filter[status]=revoked`)).body['data']).toHaveLength(1);
+  const again = await api.patch(`/users/${user['id']}/block`);
+  expect([again.status, firstError(again)['code']]).toEqual([409, 'invalid_transition']);
+  expect((await api.patch(`/users/${user['id']}/unblock`)).status).toBe(200);
+  expect((await api.patch(`/users/${user['id']}/unblock`)).status).toBe(409);
+});
+
+test('sessions are touched and revoked; the token is never shown', async () => {
+  const { user } = await person('roles:read');
+  const [session] = (await api.get(`/sessions?filter[user]=${user['id']}&include=user`)).body['data'] as Document[];
+  const id = session?.['id'] as string;
+  service.clock.advance(60_000);
+  const touched = await api.patch(`/sessions/${id}/touch`, { data: null });
+  expect(touched.body['data'].attributes.last_activity_at > session?.['attributes'].last_activity_at).toBe(true);
+  expect(touched.body['data'].attributes.expires_at).toBe(session?.['attributes'].expires_at);
+  expect((await api.patch(`/sessions/${id}/revoke`)).body['data'].attributes.status).toBe('revoked');
+  expect((await api.patch(`/sessions/${id}/revoke`)).status).toBe(200);
+  expect((await api.patch(`/sessions/${id}/touch`)).status).toBe(409);
+  expect((await api.get(`/sessions/${id}`)).text).not.toMatch(/token|digest/);
+});
+
+test('the last administrator can not be blocked, deleted, or lose the role; nobody deletes themselves', async () => {
+  const root = (await api.get('/users?filter[email]=root@example.com')).body['data'][0];
+  const administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0];
+  const attempts = [
+    await api.patch(`/users/${root.id}/block`),
+    await api.delete(`/users/${root.id}`),
+    await api.delete(`/users/${root.id}/relationships/roles`, links('role', administrator.id)),
+    await api.patch(`/users/${root.id}`, { data: { type: 'user', id: root.id, relationships: { roles: { data: [] } } } }),
+    await api.delete(`/roles/${administrator.id}/relationships/users`, links('user', root.id)),
+  ];
+  for (const answer of attempts) expect([answer.status, firstError(answer)['code']]).toEqual([409, 'last_administrator']);
+  const second = await api.create('users', 'user', { email: 'second@example.com' }, { roles: links('role', administrator.id) });
+  const both = await Promise.all([api.patch(`/users/${root.id}/block`), api.patch(`/users/${second['id']}/block`)]);
+  expect(both.map((answer) => answer.status).sort()).toEqual([200, 409]);
+  await Promise.all([api.patch(`/users/${root.id}/unblock`), api.patch(`/users/${second['id']}/unblock`)]);
+  const { caller, user } = await person('users:write');
+  expect(firstError(await caller.delete(`/users/${user['id']}`))['code']).toBe('own_account');
+});
+
+test('what the service made for itself can not be changed', async () => {
+  const administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0];
+  expect(
+    (await api.patch(`/roles/${administrator.id}`, { data: { type: 'role', id: administrator.id, attributes: { name: 'x' } } })).status,
+  ).toBe(403);
+  expect((await api.delete(`/roles/${administrator.id}`)).status).toBe(403);
+  expect((await api.delete(`/permissions/${permissions.get('users:read')}`)).status).toBe(403);
+  expect((await api.delete(`/api_resources/${management['id']}`)).status).toBe(409);
+  expect((await api.delete('/clients/management')).status).toBe(409);
+});
+
+test('every write leaves an audit entry in its transaction, secrets redacted; a denied one too', async () => {
+  const user = await api.create('users', 'user', { email: 'audited@example.com', password: 'a secret passphrase 1' });
+  await api.patch(
+    `/users/${user['id']}`,
+    { data: { type: 'user', id: user['id'], attributes: { first_name: 'Ann', password: 'a secret passphrase 2' } } },
+    { 'x-request-id': 'audit-1' },
+  );
+  await api.patch(`/users/${user['id']}/block`);
+  const log = await api.get(`/audit_logs?filter[target]=${user['id']}&sort=occurred_at`);
+  expect((log.body['data'] as Document[]).map((one) => one['attributes'].action)).toEqual(['user.created', 'user.updated', 'user.blocked']);
+  const { changes, actor, request_id, targets } = (log.body['data'] as Document[])[1]?.['attributes'];
+  expect(changes).toMatchObject({ first_name: [null, 'Ann'], password: ['[redacted]', '[redacted]'] });
+  expect([actor.actor_kind, actor.actor_id, request_id, targets[0].display]).toEqual([
+    'client',
+    'management',
+    'audit-1',
+    'audited@example.com',
+  ]);
+  expect(log.text).not.toContain('passphrase');
+  const { caller, client } = await machine('users:read');
+  await caller.delete(`/users/${user['id']}`);
+  const denied = (await api.get(`/audit_logs?filter[actor]=${client['id']}`)).body['data'] as Document[];
+  expect(denied.map((one) => [one['attributes'].outcome, one['attributes'].reason])).toEqual([['denied', 'insufficient_scope']]);
+});
+
+test('every exchange of this file is as the OpenAPI document says', async () => {
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
+});
