@@ -6,7 +6,11 @@ import { ssoRefusal } from './refusal.js';
 
 /** What went wrong at a provider, in words for the log and for whoever set the connection up: no token, code or secret in it. */
 export class ProviderFailure extends Error {
-  constructor(message: string) {
+  constructor(
+    message: string,
+    /** The status that the provider answered with, when it answered. */
+    readonly status: number | null = null,
+  ) {
     super(message);
     this.name = 'ProviderFailure';
   }

@@ -1,4 +1,5 @@
 // GitHub's, Apple's, Microsoft's and Google's shapes, and plain OAuth 2.0.
+import type { ServerResponse } from 'node:http';
 import { decodeProtectedHeader, exportPKCS8, generateKeyPair, jwtVerify, type CryptoKey } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connectionStrategies, missingFields, strategyNames } from '../../src/core/connection-strategies.js';
@@ -12,6 +13,7 @@ import { Browser } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
+import { startUpstreamOidc } from '../support/upstream-oidc.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
 let service: TestService;
@@ -143,6 +145,30 @@ describe('oauth2', () => {
       expect(user).toMatchObject({ first_name: 'Grace' });
       expect(await listIdentities(ctx, user?.id as string)).toMatchObject([{ subject: '12' }]);
     }
+  });
+
+  test('the endpoints of an issuer are discovered; its iss is checked then', async () => {
+    const discovering = await addConnection(ctx, { strategy: 'oauth2', issuer: upstream.url });
+    upstream.metadata = { authorization_response_iss_parameter_supported: true };
+    upstream.claims = { sub: 'd', email: 'discovered@corp.example', email_verified: true };
+    expect(await codeOf(await loginThrough(browser, discovering))).toBe('sso_state_mismatch');
+    upstream.answer = { iss: upstream.url };
+    expect((await loginThrough(browser, discovering)).status).toBe(303);
+    const { issuer: _issuer, ...document } = upstream.discovery();
+    upstream.instead.set('/.well-known/openid-configuration', (_req, res) => void res.writeHead(404).end());
+    const inner = (_req: unknown, res: ServerResponse) =>
+      void res.setHeader('content-type', 'application/json').end(JSON.stringify({ issuer: upstream.url, ...document }));
+    upstream.instead.set('/.well-known/oauth-authorization-server', inner);
+    expect((await loginThrough(browser, await addConnection(ctx, { strategy: 'oauth2', issuer: upstream.url }))).status).toBe(303);
+  });
+
+  test('oidc-provider as plain OAuth 2.0: it takes the secret as Basic only', async () => {
+    const account = { sub: 'plain', email: 'plain@corp.example', email_verified: true, given_name: 'Plain' };
+    const real = await startUpstreamOidc({ callback: `${service.url}/auth/sso/callback`, account });
+    const plain = await addConnection(ctx, { strategy: 'oauth2', issuer: real.issuer, scopes: ['openid', 'email', 'profile'] });
+    expect((await loginThrough(browser, plain)).status).toBe(303);
+    expect(await findUserByEmailKey(ctx.scope, 'plain@corp.example')).toMatchObject({ first_name: 'Plain' });
+    await real.close();
   });
 
   test('a numeric sub, userinfo that is no object, and one that refuses the token', async () => {

@@ -1,4 +1,4 @@
-import type { EndpointField } from '../../core/connection-strategies.js';
+import * as client from 'openid-client';
 import { ProviderFailure } from '../provider-failure.js';
 import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from './strategy.js';
 
@@ -10,10 +10,34 @@ export type OAuth2Quirks = {
 
 type Json = Readonly<Record<string, unknown>>;
 
-function endpoint({ connection, description }: Provider, field: EndpointField): string {
-  const url = connection[field] ?? description.endpoints[field];
-  if (!url) throw new ProviderFailure(`the connection names no ${field}`);
-  return url;
+type Place = (typeof places)[number];
+
+const places = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const;
+
+type Endpoints = Readonly<Partial<Record<Place, string>>> & { readonly announces_iss: boolean };
+
+/** Asks the issuer where its endpoints are (OIDC Discovery 4, else RFC 8414 3). */
+async function discover({ connection, fetch }: Provider, issuer: string): Promise<Endpoints> {
+  const options = { [client.customFetch]: fetch as client.CustomFetch, timeout: 5, execute: [client.allowInsecureRequests] };
+  const ask = (algorithm: 'oidc' | 'oauth2') =>
+    client.discovery(new URL(issuer), connection.provider_client_id, undefined, client.None(), { ...options, algorithm });
+  const server = (await ask('oidc').catch(() => ask('oauth2'))).serverMetadata();
+  const found = Object.fromEntries(places.flatMap((place) => (server[place] === undefined ? [] : [[place, server[place]]])));
+  return { ...found, announces_iss: server.authorization_response_iss_parameter_supported === true };
+}
+
+/** Where the provider is: as the connection says, as the strategy knows, or as the issuer says. */
+async function endpointsOf(provider: Provider): Promise<Record<Place, string> & { announces_iss: boolean }> {
+  const { connection, description, memory, clock } = provider;
+  const given = Object.fromEntries(places.map((place) => [place, connection[place] ?? description.endpoints[place]]));
+  const { issuer } = connection;
+  const complete = places.every((place) => given[place]);
+  const found = complete || issuer === null ? null : await memory.get(connection, clock, () => discover(provider, issuer));
+  for (const place of places) {
+    given[place] ??= found?.[place];
+    if (!given[place]) throw new ProviderFailure(`neither the connection nor its provider names a ${place}`);
+  }
+  return { ...(given as Record<Place, string>), announces_iss: found?.announces_iss ?? false };
 }
 
 /** Asks and reads JSON, whatever its media type says. @throws {ProviderFailure} for anything else than a good answer */
@@ -25,9 +49,9 @@ export async function askJson(provider: Provider, url: string, init: RequestInit
   try {
     body = JSON.parse(text);
   } catch {
-    throw new ProviderFailure(`${what} answered ${response.status} without JSON`);
+    throw new ProviderFailure(`${what} answered ${response.status} without JSON`, response.status);
   }
-  if (!response.ok) throw new ProviderFailure(`${what} answered ${response.status}${errorOf(body)}`);
+  if (!response.ok) throw new ProviderFailure(`${what} answered ${response.status}${errorOf(body)}`, response.status);
   return body;
 }
 
@@ -36,24 +60,46 @@ const errorOf = (body: unknown) => {
   return typeof error === 'string' ? ` (${error.slice(0, 64)})` : '';
 };
 
-/** RFC 6749 4.1.3 with PKCE; the client's secret in the body, which every provider without ID tokens takes. */
-async function accessToken(provider: Provider, answer: ProviderAnswer): Promise<string> {
+/** RFC 6749 2.3.1: the two parts form-encoded. */
+const basic = (id: string, secret: string) => {
+  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
+  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;
+};
+
+/** RFC 6749 4.1.3 with PKCE; the client's secret in the body, and as Basic for a provider that answers 401 to that. */
+async function redeemCode(provider: Provider, answer: ProviderAnswer): Promise<Json | null> {
   const { connection, client_secret } = provider;
-  const body = new URLSearchParams({
-    grant_type: 'authorization_code',
-    code: answer.code,
-    redirect_uri: provider.redirect_uri,
-    client_id: connection.provider_client_id,
-    code_verifier: answer.verifier,
-    ...(client_secret !== null && { client_secret }),
-  });
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const json = (await askJson(
-    provider,
-    endpoint(provider, 'token_endpoint'),
-    { method: 'POST', headers, body: body.toString() },
-    'the token endpoint',
-  )) as Json | null;
+  const { token_endpoint } = await endpointsOf(provider);
+  const id = connection.provider_client_id;
+  const ask = (secret: Record<string, string>, headers: Record<string, string>) =>
+    askJson(
+      provider,
+      token_endpoint,
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        body: new URLSearchParams({
+          grant_type: 'authorization_code',
+          code: answer.code,
+          redirect_uri: provider.redirect_uri,
+          client_id: id,
+          code_verifier: answer.verifier,
+          ...secret,
+        }).toString(),
+      },
+      'the token endpoint',
+    ) as Promise<Json | null>;
+  if (client_secret === null) return ask({}, {});
+  try {
+    return await ask({ client_secret }, {});
+  } catch (error) {
+    if (!(error instanceof ProviderFailure && error.status === 401)) throw error;
+    return ask({}, { authorization: basic(id, client_secret) });
+  }
+}
+
+async function accessToken(provider: Provider, answer: ProviderAnswer): Promise<string> {
+  const json = await redeemCode(provider, answer);
   const token = json?.['access_token'];
   // GitHub refuses with 200 and an `error` member.
   if (typeof token !== 'string' || token === '') throw new ProviderFailure(`the token endpoint gave no access token${errorOf(json)}`);
@@ -63,18 +109,13 @@ async function accessToken(provider: Provider, answer: ProviderAnswer): Promise<
 /** A strategy for providers without ID tokens: the person is whoever userinfo names for the access token. */
 export function createOAuth2Strategy(quirks: OAuth2Quirks = {}): Strategy {
   return {
-    server(provider): Promise<ProviderServer> {
-      return Promise.resolve({
-        issuer: provider.connection.issuer,
-        authorization_endpoint: endpoint(provider, 'authorization_endpoint'),
-        token_endpoint: endpoint(provider, 'token_endpoint'),
-        announces_iss: false,
-      });
+    async server(provider): Promise<ProviderServer> {
+      return { issuer: provider.connection.issuer, ...(await endpointsOf(provider)) };
     },
 
-    authorizationUrl(provider, { state, code_challenge, wishes }) {
+    async authorizationUrl(provider, { state, code_challenge, wishes }) {
       const { connection, description } = provider;
-      const url = new URL(endpoint(provider, 'authorization_endpoint'));
+      const url = new URL((await endpointsOf(provider)).authorization_endpoint);
       const scopes = connection.scopes.length > 0 ? connection.scopes : description.scopes;
       const parameters = {
         ...wishes,
@@ -87,13 +128,14 @@ export function createOAuth2Strategy(quirks: OAuth2Quirks = {}): Strategy {
         code_challenge_method: 'S256',
       };
       for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-      return Promise.resolve(url);
+      return url;
     },
 
     async redeem(provider, answer) {
       const access_token = await accessToken(provider, answer);
       const headers = { authorization: `Bearer ${access_token}` };
-      const claims = await askJson(provider, endpoint(provider, 'userinfo_endpoint'), { headers }, 'the userinfo endpoint');
+      const { userinfo_endpoint } = await endpointsOf(provider);
+      const claims = await askJson(provider, userinfo_endpoint, { headers }, 'the userinfo endpoint');
       if (typeof claims !== 'object' || claims === null || Array.isArray(claims))
         throw new ProviderFailure('userinfo is not a JSON object');
       return quirks.complete ? quirks.complete(provider, access_token, claims as Claims) : (claims as Claims);
