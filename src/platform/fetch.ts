@@ -1,7 +1,6 @@
-import type { LookupFunction } from 'node:net';
-import { rootCertificates } from 'node:tls';
-import { Agent, buildConnector, request as undiciRequest } from 'undici';
-import { checkUrl, isAllowedAddress, isAllowedHost, type NetworkPolicy } from './address-guard.js';
+import { Agent, request as undiciRequest } from 'undici';
+import { checkUrl, type NetworkPolicy } from './address-guard.js';
+import { guardedConnector } from './guarded-connector.js';
 import { createNameLookup, type NameLookup } from './name-lookup.js';
 import { asOutboundError, OutboundError } from './outbound-error.js';
 
@@ -49,61 +48,10 @@ export type GuardedFetch = {
   close(): Promise<void>;
 };
 
-const connectTimeoutMs = 5000;
 const maxPools = 1000;
 const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
-
-type Vetted = { readonly address: string; readonly family: 4 | 6 };
-
-/** All addresses of a name, or an error when even one of them isn't allowed. */
-async function vet(name: string, resolve: NameLookup, policy: NetworkPolicy): Promise<[Vetted, ...Vetted[]]> {
-  const addresses = await resolve(name).catch((error: unknown) => {
-    throw new OutboundError('dns', `${name} could not be resolved`, error);
-  });
-  const [first, ...others] = addresses.map((address): Vetted => ({ address, family: address.includes(':') ? 6 : 4 }));
-  if (!first) throw new OutboundError('dns', `${name} has no address`);
-  if (!addresses.every((address) => isAllowedAddress(address, policy))) {
-    throw new OutboundError('blocked_address', `${name} leads to an address that requests may not go to`);
-  }
-  return [first, ...others];
-}
-
-/** Names are looked up here, and only here, when a connection is made: the socket goes to one of the addresses that were vetted. */
-function vettedLookup(resolve: NameLookup, policy: NetworkPolicy): LookupFunction {
-  return (name, options, callback) => {
-    const answer = async () => {
-      const vetted = await vet(name, resolve, policy).catch((error: unknown) => asOutboundError(error));
-      if (vetted instanceof OutboundError) callback(vetted, '', 0);
-      else if (options.all) callback(null, vetted);
-      else callback(null, vetted[0].address, vetted[0].family);
-    };
-    void answer();
-  };
-}
-
-function guardedConnector(resolve: NameLookup, policy: NetworkPolicy, trusted: readonly string[]): buildConnector.connector {
-  const connect = buildConnector({
-    lookup: vettedLookup(resolve, policy),
-    autoSelectFamily: true,
-    timeout: connectTimeoutMs,
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: true,
-    ...(trusted.length > 0 && { ca: [...rootCertificates, ...trusted] }),
-  } as buildConnector.BuildOptions);
-  return (options, callback) => {
-    const refuse = () => callback(new OutboundError('blocked_address', `${options.hostname} may not be asked`), null);
-    // A literal address is connected to without a lookup.
-    if (!isAllowedHost(options.hostname, policy)) return refuse();
-    connect(options, (...[error, socket]) => {
-      if (error) return callback(error, null);
-      if (isAllowedAddress(socket.remoteAddress ?? '', policy)) return callback(null, socket);
-      socket.destroy();
-      refuse();
-    });
-  };
-}
 
 /** Reads up to `max` bytes; leaving the loop early destroys the stream, and the socket with it. */
 async function readBody(body: AsyncIterable<Buffer>, max: number, cutOffInTime: boolean): Promise<{ body: Buffer; truncated: boolean }> {
