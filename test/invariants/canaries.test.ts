@@ -1,0 +1,320 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { secretPlace as connectionPlace } from '../../src/core/connections.js';
+import type { Context } from '../../src/core/context.js';
+import { secretPlace as webhookPlace } from '../../src/core/webhook-secrets.js';
+import { Browser, csrfOf, locationParameters } from '../support/browser.js';
+import { Canaries, dumpOf } from '../support/canaries.js';
+import { codeIn, lastMailTo } from '../support/mailbox.js';
+import { manage, managementClient, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
+import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
+import { startReceiver, type Receiver } from '../support/receiver.js';
+import type { TestClient } from '../support/data.js';
+import type { TestService } from '../support/service.js';
+import { loginThrough } from '../support/sso.js';
+import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
+import { providerSecret } from '../support/connections.js';
+import { eventually, quick } from '../support/webhooks.js';
+
+let service: TestService;
+let ctx: Context;
+let receiver: Receiver;
+let upstream: UpstreamOidc;
+let api: Api;
+const canaries = new Canaries();
+const keep = (name: string, value: unknown) => canaries.keep(name, value);
+const email = 'canary@example.com';
+
+type Created = { id: string; attributes: Document };
+
+async function register(browser: Browser): Promise<void> {
+  const post = async (path: string, body: object) => (await (await browser.postJson(path, body)).json()) as Record<string, unknown>;
+  const { registration_id } = await post('/register', { email });
+  await post('/register/verify', { registration_id, code: keep('wrong code', '000001') });
+  const code = keep('registration code', codeIn(await lastMailTo(service.url, email)));
+  const proven = await post('/register/verify', { registration_id, code });
+  const registration_token = keep('registration token', proven['registration_token']);
+  const password = keep('first password', 'the first canary sings at dawn');
+  await post('/register/complete', { registration_token, first_name: 'Ca', last_name: 'Nary', password });
+  keep('session cookie after registration', browser.cookies.get('session'));
+}
+
+async function signIn(password: string, name: string): Promise<Browser> {
+  const browser = new Browser(service.url);
+  const page = await (await browser.get('/login')).text();
+  keep(`CSRF cookie of ${name}`, browser.cookies.get('csrf'));
+  const wrong = keep(`wrong password of ${name}`, `not the canary of ${name}`);
+  await browser.post('/login', { _csrf: keep(`CSRF token of ${name}`, csrfOf(page)), email, password: wrong });
+  // A password typed into the wrong field is one all the same.
+  await browser.post('/login', {
+    _csrf: csrfOf(page),
+    email: keep(`password as address of ${name}`, `canary-as-address-${name}`),
+    password: wrong,
+  });
+  expect((await browser.login(email, password)).status).toBe(303);
+  keep(`session cookie of ${name}`, browser.cookies.get('session'));
+  return browser;
+}
+
+async function useTokens(browser: Browser, client: TestClient): Promise<void> {
+  for (const format of ['opaque', 'jwt']) {
+    const grant = await authorizeCode(browser, client, {
+      scope: 'openid email offline_access',
+      state: keep(`state ${format}`, `state-canary-${format}`),
+    });
+    keep(`code ${format}`, grant.code);
+    keep(`verifier ${format}`, grant.verifier);
+    const { body } = await redeem(service.url, client, grant);
+    for (const name of ['access_token', 'refresh_token', 'id_token'] as const) keep(`${name} ${format}`, body[name]);
+    const refreshed = await tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token: body.refresh_token ?? '' });
+    keep(`refreshed access_token ${format}`, refreshed.body.access_token);
+    for (const token of [body.access_token, body.refresh_token ?? '', body.id_token ?? '']) {
+      await oauthPost(service.url, '/oauth/introspect', client, { token });
+      await fetch(`${service.url}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+      await fetch(`${service.url}/oauth/userinfo?access_token=${encodeURIComponent(token)}`);
+      await fetch(`${service.url}/api/users`, { headers: { authorization: `Bearer ${token}` } });
+    }
+    await browser.get(`/oauth/logout?id_token_hint=${body.id_token}&client_id=other`);
+    await redeem(service.url, client, grant);
+    await oauthPost(service.url, '/oauth/revoke', client, { token: body.refresh_token ?? '' });
+    await api.patch(`/clients/${client.id}`, { data: { type: 'client', id: client.id, attributes: { access_token_format: 'jwt' } } });
+  }
+  await oauthPost(service.url, '/oauth/token', null, {
+    client_id: client.id,
+    client_secret: keep('wrong secret', 'cs_wrong-secret-canary'),
+  });
+  await fetch(
+    `${service.url}/oauth/token?client_id=${client.id}&client_secret=${keep('secret in the query', 'cs_secret-in-the-query-canary')}`,
+    { method: 'POST' },
+  );
+}
+
+async function recover(browser: Browser): Promise<void> {
+  const { reset_id } = (await (await browser.postJson('/password/forgot', { email })).json()) as { reset_id: string };
+  const mail = await lastMailTo(service.url, email);
+  const code = keep('reset code', codeIn(mail));
+  const link = new URL(/http\S+\/password\/reset\?\S+/.exec(mail.text)?.[0] ?? '');
+  keep('reset link', link.searchParams.get('code'));
+  await browser.get(link.pathname + link.search);
+  await browser.postJson('/password/reset', { reset_id, code, password: keep('refused password', 'can4ry') });
+  const password = keep('second password', 'the second canary sings at noon');
+  expect((await browser.postJson('/password/reset', { reset_id, code, password })).status).toBe(200);
+  const again = await signIn(password, 'recovery');
+  const change = { current_password: password, password: keep('third password', 'the third canary sings at dusk') };
+  expect((await again.postJson('/account/password', change)).status).toBe(200);
+}
+
+async function administer(): Promise<{ client: TestClient; webhook: Created; connection: Created }> {
+  const hook = { name: 'Canary', url: `${receiver.url}/hook`, events: ['*', 'token.issued'] };
+  const webhook = (await api.create('webhooks', 'webhook', hook)) as Created;
+  keep('signing secret', webhook.attributes['signing_secret']);
+  const rotated = await api.patch(`/webhooks/${webhook.id}/rotate_secret`);
+  keep('rotated signing secret', rotated.body['data'].attributes.signing_secret);
+
+  const attributes = {
+    name: 'Canary',
+    application_type: 'web',
+    redirect_uris: ['https://app.example/cb'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    first_party: true,
+  };
+  const data = { type: 'client', attributes };
+  // What a repeated request is answered with is kept for a day, secrets and all.
+  const created = [
+    await api.post('/clients', { data }, { 'idempotency-key': 'canary-1' }),
+    await api.post('/clients', { data }, { 'idempotency-key': 'canary-1' }),
+  ];
+  const [client] = created.map((answer) => answer.body['data'] as Created) as [Created, Created];
+  keep('client secret', client.attributes['client_secret']);
+  const again = await api.patch(`/clients/${client.id}/rotate_secret`);
+  const client_secret = keep('rotated client secret', again.body['data'].attributes.client_secret);
+
+  keep('provider secret', providerSecret);
+  const provider = {
+    name: 'canary',
+    display_name: 'Canary',
+    strategy: 'oidc',
+    provider_client_id: 'the-service',
+    provider_client_secret: providerSecret,
+    issuer: upstream.issuer,
+  };
+  const connection = (await api.create('connections', 'connection', provider)) as Created;
+  const imported = { email: 'imported@example.com', password: keep('password set by an administrator', 'a canary in the coal mine') };
+  await api.create('users', 'user', imported);
+  return { client: { ...attributes, id: client.id, client_secret } as unknown as TestClient, webhook, connection };
+}
+
+async function signInThrough(connection: Created): Promise<void> {
+  const browser = new Browser(service.url);
+  const response = await loginThrough(browser, connection);
+  expect(response.status).toBe(303);
+  keep('session cookie of the provider', browser.cookies.get('session'));
+  keep('cookie of the flow', browser.cookies.get('sso'));
+  for (const request of upstream.requests) {
+    const state = new URL(request.split(' ')[1] ?? '', upstream.issuer).searchParams.get('state');
+    if (state !== null) keep('state for the provider', state);
+  }
+}
+
+async function registerClientItself(): Promise<void> {
+  await api.patch(`/environments/${ctx.environment.id}`, {
+    data: { type: 'environment', id: ctx.environment.id, attributes: { dynamic_registration_enabled: true } },
+  });
+  const response = await fetch(`${service.url}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: ['https://self.example/cb'], client_name: 'Self' }),
+  });
+  const body = (await response.json()) as Record<string, unknown>;
+  expect(response.status).toBe(201);
+  keep('secret of a registered client', body['client_secret']);
+  keep('registration access token', body['registration_access_token']);
+}
+
+beforeAll(async () => {
+  receiver = await startReceiver(500);
+  service = await startManagedService({ ...quick, LOG_LEVEL: 'trace' });
+  ctx = await service.context();
+  upstream = await startUpstreamOidc({
+    callback: `${service.url}/auth/sso/callback`,
+    account: { sub: 'upstream', email: 'sso-canary@example.com', email_verified: true, name: 'Up Stream' },
+  });
+  keep('secret of the management client', managementClient.client_secret);
+  keep('SECRET_KEY', service.secretKey);
+  api = await manage(service.url);
+  keep('management token', api.token);
+  const { client, webhook, connection } = await administer();
+  await register(new Browser(service.url));
+  const browser = await signIn(canaries.values.get('first password') ?? '', 'login');
+  await useTokens(browser, client);
+  await recover(browser);
+  await signInThrough(connection);
+  await registerClientItself();
+  await api.patch(`/webhooks/${webhook.id}/rotate_secret`);
+  await receiver.until(
+    (posts) => posts.some(({ body }) => body.includes('user.password_changed')) && posts.some(({ body }) => body.includes('token.issued')),
+  );
+  await eventually(async () => {
+    const [row] = await service.deps.knex('webhook_delivery_attempts').count('* as count');
+    return Number(row?.['count']) > 10;
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await service?.stop();
+  await receiver?.close();
+  await upstream?.close();
+});
+
+describe('security 1.21: secrets stay where they belong', () => {
+  test('the search finds what is there', async () => {
+    const own = new Canaries();
+    own.keep('clear', 'a secret "in clear" %');
+    const hex = Buffer.from('a secret "in clear" %').toString('hex');
+    for (const text of [
+      'x a secret "in clear" % x',
+      '{"a":"a secret \\"in clear\\" %"}',
+      'a=a%20secret%20%22in%20clear%22%20%25',
+      `\\x${hex}`,
+    ]) {
+      expect(own.foundIn(text)).toEqual(['clear']);
+    }
+    expect(own.foundIn('a secret')).toEqual([]);
+    expect((await dumpOf(service.deps.knex)).some(({ table, text }) => table === 'users' && text.includes(email))).toBe(true);
+    expect(canaries.values.size).toBeGreaterThan(40);
+  });
+
+  test('1.21.226: no log line holds one', () => {
+    expect(service.log.length).toBeGreaterThan(50);
+    const leaks = service.log.flatMap((line) => canaries.foundIn(line).map((name) => `${name}: ${line.slice(0, 300)}`));
+    expect(leaks).toEqual([]);
+  });
+
+  test('1.16.202: no webhook payload holds one, token.issued neither', () => {
+    const leaks = receiver.posts.flatMap((post) => canaries.foundIn(post.body + JSON.stringify(post.rawHeaders)));
+    expect(leaks).toEqual([]);
+    const types = new Set(receiver.posts.map((post) => (JSON.parse(post.body) as { event: string }).event));
+    for (const type of [
+      'token.issued',
+      'user.registered',
+      'user.password_reset',
+      'user.password_changed',
+      'client.registered',
+      'client.updated',
+    ])
+      expect([...types]).toContain(type);
+  });
+
+  test('1.21.228: no row of any table holds one in clear', async () => {
+    const rows = await dumpOf(service.deps.knex);
+    const leaks = rows.flatMap(({ table, text }) => canaries.foundIn(text).map((name) => `${table}: ${name}`));
+    expect(leaks).toEqual([]);
+  });
+
+  test('1.21.228: passwords are argon2id of the agreed cost; private keys are not in clear', async () => {
+    const users = (await service.deps.knex('users').whereNotNull('password_hash').select('password_hash')) as { password_hash: string }[];
+    expect(users.length).toBeGreaterThan(1);
+    for (const { password_hash } of users) expect(password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,(t=2,p=1|p=1,t=2)\$/);
+    const keys = (await service.deps.knex('signing_keys').select('public_jwk', 'private_sealed')) as {
+      public_jwk: object;
+      private_sealed: Buffer;
+    }[];
+    expect(keys.length).toBeGreaterThan(0);
+    for (const key of keys) {
+      expect(Object.keys(key.public_jwk).filter((name) => ['d', 'p', 'q', 'dp', 'dq', 'qi'].includes(name))).toEqual([]);
+      expect(key.private_sealed.toString('latin1')).not.toContain('"d"');
+    }
+  });
+
+  test('1.15.178, 1.14.166: no later answer of the Management API shows one', async () => {
+    const collections = [
+      'users',
+      'clients',
+      'webhooks',
+      'webhook_deliveries',
+      'connections',
+      'sessions',
+      'signing_keys',
+      'audit_logs',
+      'client_grants',
+      'environments',
+    ];
+    for (const collection of collections) {
+      const answer = await api.get(`/${collection}?page[size]=100`);
+      expect([collection, answer.status]).toEqual([collection, 200]);
+      expect([collection, canaries.foundIn(answer.text)]).toEqual([collection, []]);
+      expect(answer.text).not.toMatch(/argon2|_digest|_sealed|"password_hash"/);
+      for (const { id } of (answer.body['data'] as { id: string }[]).slice(0, 3)) {
+        expect(canaries.foundIn((await api.get(`/${collection}/${id}`)).text)).toEqual([]);
+      }
+    }
+  });
+
+  test('1.21.229: what is sealed for one row opens for no other, in this environment or another', async () => {
+    const other = await secondEnvironment(api);
+    await other.api.create('webhooks', 'webhook', { name: 'Other', url: `${receiver.url}/other`, events: ['*'] });
+    await other.api.create('connections', 'connection', {
+      name: 'other',
+      display_name: 'Other',
+      strategy: 'oidc',
+      provider_client_id: 'x',
+      provider_client_secret: 'x'.repeat(20),
+      issuer: upstream.issuer,
+    });
+    const sealed: { place: string; value: Buffer; environment_id: string }[] = [];
+    const collect = async (name: string, column: string, key: string, placeOf: (id: string) => string) => {
+      const rows = (await service.deps.knex(name).whereNotNull(column).select('environment_id', column, key)) as Record<string, unknown>[];
+      for (const row of rows)
+        sealed.push({ place: placeOf(row[key] as string), value: row[column] as Buffer, environment_id: row['environment_id'] as string });
+    };
+    await collect('webhooks', 'secret_sealed', 'id', webhookPlace);
+    await collect('connections', 'provider_client_secret_sealed', 'id', connectionPlace);
+    await collect('signing_keys', 'private_sealed', 'kid', (kid) => `signing_keys/${kid}`);
+    expect(sealed.length).toBeGreaterThanOrEqual(6);
+    expect(new Set(sealed.map(({ environment_id }) => environment_id)).size).toBe(2);
+    for (const one of sealed) {
+      expect(ctx.sealer.open(one.value, one.place)).not.toBe('');
+      for (const { place } of sealed.filter((another) => another !== one))
+        expect(() => ctx.sealer.open(one.value, place)).toThrow('can not be opened');
+    }
+  });
+});
