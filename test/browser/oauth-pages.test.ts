@@ -69,7 +69,7 @@ test.each([true, false])('sign in, allow, arrive by redirect (JavaScript: %s)', 
   await open(javaScript);
   await page.goto(authorizeUrl());
   await signIn();
-  await page.getByRole('heading', { name: 'Acme Notes asks for your permission' }).waitFor();
+  await page.getByRole('heading', { name: 'Let Acme Notes use your account?' }).waitFor();
   await page.getByRole('button', { name: 'Allow' }).click();
   const arrived = await arrivedAt('/cb');
   expect([arrived.method, arrived.headers['referer']]).toEqual(['GET', undefined]);

@@ -1,6 +1,6 @@
 // The authorization endpoint against bad input: the lines of the attack catalogue, section 1.1, by their numbers.
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery, expectPage400, expectRedirectError, sideEffects } from '../support/authorize.js';
@@ -31,7 +31,7 @@ const refused = (error: string, extra: Record<string, string | undefined>, suffi
 /** A request that `fetch` wouldn't send. */
 async function raw(method: string, path: string): Promise<{ status: number; allow: string | undefined }> {
   const request = httpRequest(new URL(path, service.url), { method }).end();
-  const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
   response.resume();
   return { status: response.statusCode ?? 0, allow: response.headers.allow };
 }

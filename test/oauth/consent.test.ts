@@ -3,10 +3,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { withdrawConsent } from '../../src/core/consents.js';
 import { transaction } from '../../src/core/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { authorizeGet, authorizeQuery, expectRedirectError, sideEffects } from '../support/authorize.js';
 import { Browser, csrfOf, locationParameters } from '../support/browser.js';
 import { addClient, addResource, addUser, password, type TestClient } from '../support/data.js';
-import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
+import { authorizeCode, claimsOf, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -143,4 +144,28 @@ test('the answer to consent goes on with the whole request: state, nonce, PKCE, 
   const posted = await answer(page, 'allow');
   const html = await posted.text();
   expect([posted.status, html.includes('id="form-post"'), html.includes('value="st-1"')]).toEqual([200, true, true]);
+});
+
+test("a token of an application that isn't first-party shows no permission beyond what was allowed", async () => {
+  const ctx = await service.context();
+  const held = await service.deps.knex('permissions').whereIn('name', ['read', 'write']);
+  const role = uuidv7(ctx.clock.now().getTime());
+  const stamp = { environment_id: ctx.environment.id, created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
+  await service.deps.knex('roles').insert({ ...stamp, id: role, name: role });
+  for (const permission of held as { id: string }[]) {
+    await service.deps.knex('role_permissions').insert({ environment_id: ctx.environment.id, role_id: role, permission_id: permission.id });
+  }
+  await service.deps.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role });
+  const extra = { scope: 'openid read', resource: 'https://api.example/notes' };
+  await answer(await ask(extra), 'allow');
+  const tokens = await redeem(service.url, client, await authorizeCode(browser, client, extra));
+  expect(claimsOf(tokens.body.access_token)['permissions']).toEqual(['read']);
+  const refreshed = await tokenRequest(service.url, client, {
+    grant_type: 'refresh_token',
+    refresh_token: tokens.body.refresh_token as string,
+  });
+  expect(claimsOf(refreshed.body.access_token)['permissions']).toEqual(['read']);
+  const own = await addClient(ctx);
+  const first = await redeem(service.url, own, await authorizeCode(browser, own, extra));
+  expect(claimsOf(first.body.access_token)['permissions']).toEqual(['read', 'write']);
 });

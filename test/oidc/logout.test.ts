@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createLocalJWKSet, jwtVerify, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Findings, pass } from '../support/conformance/findings.js';
+import { pass, type Findings } from '../support/conformance/findings.js';
 import { startProvider, type Provider } from '../support/conformance/provider.js';
 import { rpOrigin, runModule, type RegisteredClient, type Run, type Tokens } from '../support/conformance/run.js';
 import { startRelyingParty, type RelyingParty } from '../support/relying-party.js';

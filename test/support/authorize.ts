@@ -45,7 +45,7 @@ export async function expectRedirectError(
   const response = await send();
   const location = response.headers.get('location') ?? '';
   expect(response.status).toBe(303);
-  expect(location.startsWith(`${client.redirect_uris[0]}?`), location).toBe(true);
+  expect(location.slice(0, location.indexOf('?'))).toBe(client.redirect_uris[0]);
   const parameters = new URL(location).searchParams;
   expect([parameters.get('error'), parameters.get('state'), parameters.get('iss')]).toEqual([error, state, service.url]);
   expect(parameters.has('code')).toBe(false);

@@ -39,7 +39,7 @@ export async function renderConsent(
   const { ctx } = req;
   const { request, session, question } = asked;
   const { client, redirect_uri } = request;
-  const title = `${client.name} asks for your permission`;
+  const title = `Let ${client.name} use your account?`;
   web.renderPage(
     res,
     'oauth/consent',

@@ -9,7 +9,7 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import type { Grant } from './grant.js';
+import { shownPermissions, type Grant } from './grant.js';
 
 /** What is told of a code that gives nothing. It is spent all the same: a second try, even a right one, fails (RFC 6819 4.4.1.3). */
 const refusals: Record<CodeProblem, OAuthError> = {
@@ -87,7 +87,7 @@ export const authorization_code: Grant = {
         auth_time: redeemed.auth_time,
         acr: redeemed.acr,
         amr: redeemed.amr,
-        ...(redeemed.resource === null ? {} : { permissions: redeemed.permissions }),
+        ...(redeemed.resource === null ? {} : { permissions: shownPermissions(client, redeemed.scope, redeemed.permissions) }),
       }),
       redeemed.scope.split(' ').includes('openid')
         ? idTokenValue(ctx, { ...redeemed, client, sub: redeemed.user_id, issued_at: now })

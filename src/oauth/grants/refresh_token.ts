@@ -11,7 +11,7 @@ import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { refreshTokenEnds } from './authorization_code.js';
-import type { Grant } from './grant.js';
+import { shownPermissions, type Grant } from './grant.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
@@ -110,7 +110,7 @@ export const refresh_token: Grant = {
         auth_time: token.auth_time,
         acr: token.acr,
         amr: token.amr,
-        ...(resource === null ? {} : { permissions: token.permissions }),
+        ...(resource === null ? {} : { permissions: shownPermissions(client, scope, token.permissions) }),
       }),
       scope.split(' ').includes('openid')
         ? idTokenValue(ctx, { ...token, client, sub: token.user_id, nonce: null, issued_at: now })

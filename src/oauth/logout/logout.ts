@@ -54,7 +54,7 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
   const { environment, sealer } = req.ctx;
   const { client, redirect_uri } = request;
   const name = [session.user_first_name, session.user_last_name].filter(Boolean).join(' ');
-  const base = basePage(environment, { title: 'Sign out', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+  const base = basePage(environment, { title: 'Sign out?', request_id: req.request_id, csrf_token: csrfToken(req, res) });
   const sealed = sealer.sealText(JSON.stringify(destinationOf(request)), `${place} ${environment.id}`);
   web.renderPage(
     res,
