@@ -67,11 +67,14 @@ export async function prepareDatabase(deps: Deps, directUrl: string): Promise<vo
   await bootstrap(deps);
 }
 
+/** Stops accepting and waits for the requests in flight; connections that have been answered are closed as they fall idle. */
 async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), drainMs);
+    const limit = setTimeout(() => server.closeAllConnections(), drainMs);
+    const idle = setInterval(() => server.closeIdleConnections(), 50);
     server.close(() => {
-      clearTimeout(timer);
+      clearTimeout(limit);
+      clearInterval(idle);
       resolve();
     });
     server.closeIdleConnections();
