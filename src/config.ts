@@ -61,6 +61,7 @@ const variables = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
     .optional(),
   DATABASE_POOL_MAX: integer(10, 2, 1000),
+  DATABASE_PREPARED_STATEMENTS: onOff.default(true),
   DATA_DIR: z.string().default('.data'),
   SECRET_KEY: secretKey.optional(),
   SECRET_KEY_PREVIOUS: secretKey.optional(),
@@ -143,6 +144,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** A connection without a transaction pooler in between, for LISTEN and migrations. */
     databaseDirectUrl: v.DATABASE_DIRECT_URL ?? v.DATABASE_URL ?? null,
     databasePoolMax: v.DATABASE_POOL_MAX,
+    /** Off behind a transaction pooler that doesn't know named statements (pgbouncer before 1.21). */
+    databasePreparedStatements: v.DATABASE_PREPARED_STATEMENTS,
     dataDir: resolve(v.DATA_DIR),
     secretKey: v.SECRET_KEY ?? null,
     secretKeyPrevious: v.SECRET_KEY_PREVIOUS ?? null,

@@ -38,7 +38,8 @@ const drainMs = 10_000;
 export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Partial<Deps> = {}): Deps {
   const clock = overrides.clock ?? systemClock;
   const metrics = overrides.metrics ?? createMetrics();
-  const knex = createKnex({ url: storage.url, poolMax: config.databasePoolMax, logger });
+  const { databasePoolMax: poolMax, databasePreparedStatements: prepared } = config;
+  const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
   metrics.watchPool(() => poolState(knex));
   return {
     config,

@@ -57,20 +57,31 @@ class DeadlineClient extends pg.Client {
   }
 }
 
+/** The same without statements that are prepared by name, for a pooler that hands every transaction another server connection. */
+class UnnamedClient extends DeadlineClient {
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  override query(...args: any[]): any {
+    const [config, ...others] = args as [unknown, ...unknown[]];
+    if (typeof config !== 'object' || config === null || !('text' in config)) return super.query(...args);
+    return super.query({ ...config, name: undefined }, ...others);
+  }
+}
+
 /**
  * The connection pool of one process.
  *
  * Nothing waits longer than {@link databaseTimeoutMs}: not for a connection, not for a statement (the server ends it), not for a silent
  * server (the socket is dropped). Connections are opened on demand and closed when idle, so a restarted server is
- * found again without a restart here. `unlimited` lifts the limit on statements, for migrations.
+ * found again without a restart here. `unlimited` lifts the limit on statements, for migrations; `prepared: false` gives up named
+ * statements and sets no limits of the server at connect, for a transaction pooler (docs/operations.md).
  */
-export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; logger?: Logger }): Knex {
-  const { url, poolMax, unlimited = false, logger } = options;
+export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; prepared?: boolean; logger?: Logger }): Knex {
+  const { url, poolMax, unlimited = false, prepared = true, logger } = options;
   const connection = {
     connectionString: url,
     application_name: 'identity-provider',
     connectionTimeoutMillis: databaseTimeoutMs,
-    ...(!unlimited && limits),
+    ...(!unlimited && (prepared ? limits : { query_timeout: limits.query_timeout })),
     keepAlive: true,
     types,
   };
@@ -87,7 +98,7 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
     },
   });
   const dialect = knex.client as { driver: typeof pg };
-  dialect.driver = { ...pg, Client: DeadlineClient };
+  dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
   return knex;
 }
 

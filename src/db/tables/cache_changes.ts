@@ -3,11 +3,11 @@ import type { Knex } from 'knex';
 /** A table that changed in an environment. */
 export type CacheChange = { id: string; environment_id: string; kind: string };
 
-/** The changes of the last few seconds; more of them than anybody makes by hand are summed up per table. */
+/** The changes of the last 40 seconds, longer than any transaction stays open (30 s) before its changes are seen; more of them than anybody makes by hand are summed up per table. */
 export async function recentCacheChanges(knex: Knex): Promise<CacheChange[]> {
   const result = await knex.raw<{ rows: CacheChange[] }>(
     `select environment_id, kind, max(id::text) || ':' || count(*) as id
-     from cache_changes where changed_at > clock_timestamp() - interval '8 seconds'
+     from cache_changes where changed_at > clock_timestamp() - interval '40 seconds'
      group by environment_id, kind`,
   );
   return result.rows.map((row) => ({ ...row, id: `${row.environment_id} ${row.kind} ${row.id}` }));
