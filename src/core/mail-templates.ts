@@ -1,3 +1,4 @@
+import { parseHex, readable } from '../lib/contrast.js';
 import { dateTimeWords } from '../lib/date-words.js';
 import { createTemplates } from '../lib/templates.js';
 
@@ -11,7 +12,12 @@ export type MailRequest = {
 };
 
 type MailBase = {
-  environment: { name: string; support_email: string | null };
+  environment: {
+    name: string;
+    support_email: string | null;
+    /** `branding.primary_color`, of which the links are; absent or null for ours. */
+    primary_color?: string | null | undefined;
+  };
   request: MailRequest;
 };
 
@@ -53,10 +59,18 @@ export function renderMail<Name extends keyof MailModels>(name: Name, model: Mai
   const page = {
     ...model,
     subject,
+    accent: accentOf(model.environment.primary_color),
     origin: originWords(model.request),
     lifetime: 'expires_in' in model ? durationWords(model.expires_in) : '',
   };
   return { subject, text: templates.render(`mail/${name}.txt`, page), html: templates.render(`mail/${name}.html`, page) };
+}
+
+/** The colour of links on the light and on the dark background of views/mail/partials/top.html.ejs, readable on both. */
+function accentOf(primary_color: string | null | undefined): { light: string; dark: string } {
+  const chosen = parseHex(primary_color ?? '');
+  if (chosen === null) return { light: '#2b5fc7', dark: '#8fb8ff' };
+  return { light: `#${readable(chosen, ['ffffff'], 4.5, 'black')}`, dark: `#${readable(chosen, ['1b1d22'], 4.5, 'white')}` };
 }
 
 /** `on 21 November 2026 at 09:05 UTC, from Chrome on macOS at the address 203.0.113.5` */

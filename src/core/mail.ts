@@ -34,7 +34,7 @@ export async function queueMail<Name extends keyof MailModels>(
   const { branding, name, support_email } = tx.environment;
   const model = {
     ...mail.model,
-    environment: { name: branding?.name || name, support_email },
+    environment: { name: branding?.name || name, support_email, primary_color: branding?.primary_color },
     request: { ip_address: mail.origin.ip_address, device: deviceWords(mail.origin.user_agent), at: now.toISOString() },
   } as MailModels[Name];
   const content: MailContent = { template: mail.template, ...renderMail(mail.template, model) };

@@ -57,7 +57,7 @@ test.each([
   ['/login', { password: 'not the password' }],
   ['/register', {}],
   ['/password/forgot', {}],
-])('%s takes as long for a known address as for an unknown one', { timeout: 120_000 }, async (path, fields) => {
+])('%s takes as long for a known address as for an unknown one', { timeout: 120_000 + samples * 5_000 }, async (path, fields) => {
   await compare(path, fields);
   const seen: { known: number; unknown: number; difference: number }[] = [];
   // A difference that is there shows in every round; one of the machine's load does not.

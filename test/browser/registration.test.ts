@@ -31,6 +31,9 @@ afterAll(async () => {
   await service?.stop();
 });
 
+/** A browser beside other work is slow. */
+const patience = { timeout: 120_000 };
+
 const views = [
   { name: 'desktop-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light', javaScriptEnabled: true },
   { name: 'phone-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark', javaScriptEnabled: false },
@@ -118,10 +121,11 @@ async function recover(context: BrowserContext, page: Page, user: { email: strin
 
 test.each(views)(
   'in Chromium ($name): register from the application, sign out, recover; old sessions are gone',
+  patience,
   async ({ name, ...options }) => {
     const context = await chromium.newContext(options);
     const elsewhere = await chromium.newContext(options);
-    for (const one of [context, elsewhere]) one.setDefaultTimeout(15_000);
+    for (const one of [context, elsewhere]) one.setDefaultTimeout(30_000);
     const complaints: string[] = [];
     context.on('console', (message) => {
       if (/Content Security Policy/i.test(message.text())) complaints.push(message.text());
@@ -153,10 +157,10 @@ test.each(views)(
   },
 );
 
-test('in Chromium: the account page saves, says so, ends sessions and changes the password', async () => {
+test('in Chromium: the account page saves, says so, ends sessions and changes the password', patience, async () => {
   const email = 'account@example.com';
   const context = await chromium.newContext(views[0]);
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(30_000);
   const page = await context.newPage();
   await register(context, page, { email, password: 'seven brown foxes at dawn' }, 'account');
   const elsewhere = await chromium.newContext(views[0]);

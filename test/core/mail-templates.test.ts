@@ -113,3 +113,14 @@ test('the link of the reset mail survives as HTML', async () => {
   const mail = await PostalMime.parse(`Content-Type: text/html; charset=utf-8\r\n\r\n${html}`);
   expect(mail.html).toContain('href="https://id.example/password/reset?reset_id=1&amp;code=482913"');
 });
+
+test('links are of the environment’s colour, as far as it can be read', () => {
+  const html = (primary_color: string | null) =>
+    renderMail('password-changed', {
+      ...models['password-changed'],
+      environment: { ...models['password-changed'].environment, primary_color },
+    }).html;
+  expect(html('#0f6b4f')).toContain('a { color: #0f6b4f; }');
+  expect(html('#f2c230')).not.toContain('a { color: #f2c230; }\n.quiet');
+  for (const none of [null, 'red; } body { display: none', '']) expect(html(none)).toContain('a { color: #2b5fc7; }');
+});
