@@ -2,7 +2,7 @@ import { PageError, type PageLink } from '../errors.js';
 import { errorTexts, type ErrorTextCode } from '../http/error-texts.js';
 
 /** The stable codes of this surface with their usual statuses (decisions 8 and 13). */
-const statuses = {
+export const ssoCodes = {
   sso_state_mismatch: 400,
   sso_access_denied: 403,
   sso_email_unverified: 403,
@@ -15,11 +15,11 @@ const statuses = {
 } as const satisfies Partial<Record<ErrorTextCode, number>>;
 
 /** A code that a login through a provider may end with. */
-export type SsoCode = keyof typeof statuses;
+export type SsoCode = keyof typeof ssoCodes;
 
 /** The refusal of a code; `cause` is for the log and for the connection test, and holds nothing that a provider sent as a secret. */
 export function ssoRefusal(code: SsoCode, given: { status?: number; text?: string; cause?: Error; next?: PageLink } = {}): PageError {
-  return new PageError(given.status ?? statuses[code], code, given.text ?? errorTexts[code], {}, given.cause, given.next ?? null);
+  return new PageError(given.status ?? ssoCodes[code], code, given.text ?? errorTexts[code], {}, given.cause, given.next ?? null);
 }
 
 /** The same refusal with a way on for the person. */
