@@ -1,0 +1,104 @@
+// 100,000 users: every list, order, filter and search answers from an index, and page 1,000 costs what page 1 costs.
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encodeCursor } from '../../src/management/cursor.js';
+import { manage, startManagedService, type Api } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+
+const people = 100_000;
+let service: TestService;
+let api: Api;
+let database: pg.Client;
+let role: string;
+
+beforeAll(async () => {
+  service = await startManagedService();
+  api = await manage(service.url);
+  const ctx = await service.context();
+  database = new pg.Client({ connectionString: service.databaseUrl });
+  await database.connect();
+  role = (await api.create('roles', 'role', { name: 'Rare' }))['id'] as string;
+  await database.query(
+    `insert into users (environment_id, id, email, email_key, first_name, last_name, email_verified, status, external_id, last_login_at, created_at, updated_at)
+     select $1, uuid_v7(at), 'p' || n || '@example.com', 'p' || n || '@example.com', 'First' || (n % 1000), 'Last' || (n % 5000), n % 500 <> 0,
+       case when n % 1000 = 0 then 'blocked' else 'active' end, 'e' || n, case when n % 2 = 0 then at end, at, at
+     from (select n, $2::timestamptz - make_interval(secs => n) as at from generate_series(1, $3::integer) n) numbers`,
+    [ctx.environment.id, service.clock.now(), people],
+  );
+  await database.query(`insert into user_roles select environment_id, id, $1 from users where email_key like 'p77%' limit 50`, [role]);
+  await database.query(
+    `insert into sessions (environment_id, id, token_digest, user_id, ip_address, authenticated_at, last_activity_at, expires_at, created_at, updated_at)
+     select environment_id, uuid_v7(created_at), decode(md5(id::text), 'hex'), id, '10.0.' || (login_count % 250) || '.1', created_at, created_at,
+       created_at + interval '30 days', created_at, created_at from users`,
+  );
+  await database.query('analyze');
+}, 120_000);
+afterAll(async () => {
+  await database?.end();
+  await service?.stop();
+});
+
+type Plan = { 'Node Type': string; 'Relation Name'?: string; 'Shared Hit Blocks': number; 'Shared Read Blocks': number; Plans?: Plan[] };
+
+const scans = (plan: Plan): string[] => [
+  ...(plan['Node Type'] === 'Seq Scan' && (plan['Relation Name'] === 'users' || plan['Relation Name'] === 'sessions')
+    ? [plan['Relation Name']]
+    : []),
+  ...(plan.Plans ?? []).flatMap(scans),
+];
+
+/** The statements of a request on the table, explained: whole-table scans, and pages of the database touched. */
+async function cost(path: string, table: string): Promise<{ scans: string[]; blocks: number }> {
+  const seen: { sql: string; bindings: unknown[] }[] = [];
+  const { knex } = service.deps;
+  const note = (query: { sql: string; bindings: unknown[] }) => void seen.push(query);
+  knex.on('query', note);
+  const answer = await api.get(path);
+  knex.removeListener('query', note);
+  expect([path, answer.status]).toEqual([path, 200]);
+  const plans: Plan[] = [];
+  for (const { sql, bindings } of seen.filter((query) => query.sql.includes('cursor_values') && query.sql.includes(`"${table}"`))) {
+    const result = await database.query(`explain (analyze, buffers, format json) ${sql}`, bindings);
+    plans.push((result.rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan);
+  }
+  expect(plans.length).toBeGreaterThan(0);
+  const blocks = plans.reduce((sum, plan) => sum + plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], 0);
+  return { scans: plans.flatMap(scans), blocks };
+}
+
+const blocksAllowed = 1_500;
+
+test.each([
+  '/users', '/users?sort=created_at', '/users?sort=-updated_at', '/users?sort=email', '/users?sort=-email', '/users?sort=last_name', '/users?sort=-last_login_at',
+  '/users?filter[email]=p500@example.com', '/users?filter[external_id]=e500', '/users?filter[status]=blocked', '/users?filter[email_verified]=false',
+  '/users?filter[search]=p4242', '/users?filter[search]=last42', '/users?filter[search]=first42', '/users?filter[search]=nobody', '/users?filter[search]=p',
+  '/users?filter[created_at][gte]=2020-01-01T00:00:00Z', '/users?filter[search]=p4242&sort=email&filter[status]=active',
+])('%s answers from an index', async (path) => {
+  const { scans: whole, blocks } = await cost(path, 'users');
+  expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);
+}); // prettier-ignore
+
+test('users of a role are found by the link', async () => {
+  const { scans: whole, blocks } = await cost(`/users?filter[role]=${role}`, 'users');
+  expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
+});
+
+test.each(['/sessions', '/sessions?sort=-last_activity_at', '/sessions?filter[status]=active', '/sessions?filter[ip_address]=10.0.0.1'])(
+  '%s answers from an index',
+  async (path) => {
+    const { scans: whole, blocks } = await cost(path, 'sessions');
+    expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);
+  },
+);
+
+test.each(['-created_at', 'email'])('page 1,000 by %s costs what page 1 costs', async (sort) => {
+  const ctx = await service.context();
+  const [column, direction] = sort === 'email' ? ['email_key', 'asc'] : ['created_at', 'desc'];
+  const { rows } = await database.query<{ value: string; id: string }>(
+    `select ${column}::text as value, id from users order by ${column} ${direction}, id ${direction} offset 24999 limit 1`,
+  );
+  const position = { values: [rows[0]?.value as string], id: rows[0]?.id as string };
+  const first = await cost(`/users?sort=${sort}`, 'users');
+  const late = await cost(`/users?sort=${sort}&page[after]=${encodeCursor(ctx, 'users', sort, position)}`, 'users');
+  expect([late.scans, late.blocks <= first.blocks + 50 ? 'alike' : [first.blocks, late.blocks]]).toEqual([[], 'alike']);
+});
