@@ -4,9 +4,9 @@ export type Backoff = { readonly baseMs: number; readonly factor: number };
 /** Spread of every wait to both sides, so that what failed together isn't tried again together. */
 const jitter = 0.2;
 
-/** Milliseconds to wait after the given number of failures (1 and up), spread by up to 20 % to both sides. */
+/** Whole milliseconds to wait after the given number of failures (1 and up), spread by up to 20 % to both sides. */
 export function backoffMs({ baseMs, factor }: Backoff, failures: number, random: () => number = Math.random): number {
-  return baseMs * factor ** (failures - 1) * (1 - jitter + 2 * jitter * random());
+  return Math.round(baseMs * factor ** (failures - 1) * (1 - jitter + 2 * jitter * random()));
 }
 
 /** The wait that a `Retry-After` header asks for (RFC 9110 10.2.3: seconds or a date), in milliseconds; null when it says nothing usable. */

@@ -38,7 +38,8 @@ describe.each(eventTypeDocuments())('$id', ({ id, payload_schema, example, group
     const ajv = new Ajv2020({ strict: false });
     (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
     const validate = ajv.compile(payload_schema);
-    expect(validate(example.data), JSON.stringify(validate.errors)).toBe(true);
+    validate(example.data);
+    expect(validate.errors).toBeNull();
     for (const member of Object.keys(samples[id])) {
       const { [member]: _left, ...rest } = samples[id] as Record<string, unknown>;
       expect(validate(rest)).toBe(false);
