@@ -21,6 +21,7 @@ COPY migrations ./migrations
 COPY views ./views
 COPY public ./public
 COPY data ./data
+COPY docs ./docs
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \

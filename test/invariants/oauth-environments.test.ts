@@ -70,7 +70,12 @@ test("an ID token of another environment is no hint, and its clients' addresses 
   const { body } = await redeem(service.url, client, await authorizeCode(browser, client));
   const query = new URLSearchParams({ id_token_hint: String(body.id_token), post_logout_redirect_uri: 'https://app.example/bye' });
   const { port, host } = new URL(service.url);
-  const request = httpRequest({ host: '127.0.0.1', port, path: `/oauth/logout?${query.toString()}`, headers: { host: `staging.${host}` } }).end();
+  const request = httpRequest({
+    host: '127.0.0.1',
+    port,
+    path: `/oauth/logout?${query.toString()}`,
+    headers: { host: `staging.${host}` },
+  }).end();
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   response.resume();
   expect([response.statusCode, response.headers.location]).toEqual([200, undefined]);
