@@ -12,7 +12,7 @@ import { readProfile, type Profile } from './profile.js';
 import { isAnswerOf, openProvider } from './provider.js';
 import { inTime, ProviderFailure, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
-import { ssoRefusal, withNext } from './refusal.js';
+import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
 
 /** What a provider has said of a person in this flow, checked. */
@@ -97,9 +97,7 @@ const finish = { login: finishLogin, connect: finishConnect, test: finishTest.an
 
 /** A refusal within a flow leads back to where the flow began. */
 const wayBack = ({ purpose, return_to }: Flow) =>
-  purpose === 'connect'
-    ? { href: '/account', label: 'Back to your account' }
-    : { href: return_to === null ? '/login' : `/login?return_to=${encodeURIComponent(return_to)}`, label: 'Back to sign-in' };
+  purpose === 'connect' ? { href: '/account', label: 'Back to your account' } : backToSignIn(return_to);
 
 /** GET /auth/sso/callback: the one address that all providers send people back to; the connection comes from the state. */
 export function callback(web: Web, memory: ProviderMemory) {
@@ -107,7 +105,7 @@ export function callback(web: Web, memory: ProviderMemory) {
     res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
     const answer = answerOf(req);
     const flow = answer['state'] ? await redeemFlow(req, answer['state']) : null;
-    if (!flow) throw ssoRefusal('sso_state_mismatch', { next: { href: '/login', label: 'Back to sign-in' } });
+    if (!flow) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
     const connection = await connectionOf(req.ctx, flow.connection_id);
     if (!connection || (connection.status !== 'enabled' && flow.purpose !== 'test')) throw ssoRefusal('not_found');
     // Whoever connects an account is still the one who began.

@@ -15,7 +15,7 @@ import type { Answer } from './callback.js';
 import { browserMark } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { authenticationOf } from './profile.js';
-import { ssoRefusal } from './refusal.js';
+import { backToSignIn, ssoRefusal } from './refusal.js';
 import { accountOf, isTaken } from './settle.js';
 
 /** A login that waits for the proof of the local account: bound to the user, the connection, the provider's subject and this browser. */
@@ -101,7 +101,7 @@ export function linkAccount(web: Web) {
     const waiting = openWaiting(req);
     const connection = waiting && (await connectionOf(req.ctx, waiting.account.connection_id));
     const user = waiting && (await findUser(req.ctx.scope, waiting.user_id));
-    if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: { href: '/login', label: 'Back to sign-in' } });
+    if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
     if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
     const password = req.form.get('password') ?? '';
     const verdict = password.length > 4096 ? null : await provePassword(req.ctx, user.email, password);

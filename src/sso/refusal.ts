@@ -26,3 +26,8 @@ export function ssoRefusal(code: SsoCode, given: { status?: number; text?: strin
 export function withNext(refusal: PageError, next: PageLink): PageError {
   return new PageError(refusal.status, refusal.code, refusal.text, refusal.extra, refusal.cause, next);
 }
+
+/** Back to the sign-in page, with what waits for the sign-in. */
+export function backToSignIn(return_to: string | null): PageLink {
+  return { href: return_to === null ? '/login' : `/login?return_to=${encodeURIComponent(return_to)}`, label: 'Back to sign-in' };
+}

@@ -1,16 +1,18 @@
 import type { Request, Response } from 'express';
 import { connectionOf, enabledConnections, isTestTicket, type Connection } from '../core/connections.js';
+import { PageError } from '../errors.js';
 import { queryOf } from '../http/form.js';
 import { basePage } from '../http/pages.js';
 import { pendingOf, safeReturnTo } from '../http/return-to.js';
 import type { Web } from '../http/web.js';
 import { challengeOf } from '../lib/pkce.js';
+import { finishTest } from './connection-test.js';
 import { beginFlow, type Flow } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { openProvider, refuseMixUp } from './provider.js';
 import { inTime, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
-import { ssoRefusal } from './refusal.js';
+import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
 
 /** What the application asked for and the provider should know; the rest of its request is none of the provider's business. */
 function wishesOf(req: Request, return_to: string | null): Record<string, string> {
@@ -103,7 +105,13 @@ export function start(web: Web, memory: ProviderMemory) {
     const elsewhere = properHost(req);
     if (elsewhere !== null) return res.redirect(303, elsewhere);
     const return_to = safeReturnTo(query.get('return_to'));
-    const href = await destination(req, res, memory, connection, { purpose: isTest ? 'test' : 'login', return_to, session_id: null });
+    const purpose = isTest ? 'test' : 'login';
+    const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null }).catch((error: unknown) => {
+      if (!(error instanceof PageError)) throw error;
+      if (!isTest) throw withNext(error, backToSignIn(return_to));
+      finishTest.refused(web, req, res, connection, error);
+    });
+    if (href === undefined) return;
     // The sign-in form sends addresses of a connection's domain here.
     if (query.get('from') === 'form' && isBrowser(req)) return leave(web, req, res, connection, href);
     res.redirect(303, href);

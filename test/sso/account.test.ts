@@ -152,6 +152,16 @@ describe('the connection test', () => {
     expect(html).not.toContain(providerSecret);
   });
 
+  test('a provider that cannot even be found shows the reason at the start', async () => {
+    const lost = await addConnection(ctx, { issuer: `${upstream.url}/nowhere` });
+    const url = new URL(connectionTestUrl(ctx, lost));
+    const html = await (await browser.get(url.pathname + url.search)).text();
+    expect(html).toMatch(/sso_provider_error[\s\S]*unexpected HTTP response status code/);
+    const plain = await (await browser.get(`/auth/sso/${lost.id}?return_to=%2Faccount`)).text();
+    expect(plain).not.toContain('unexpected HTTP');
+    expect(plain).toContain('href="/login?return_to=%2Faccount"');
+  });
+
   test('the address is for one connection, and for an hour', async () => {
     const off = await addConnection(ctx, { issuer: upstream.url, status: 'disabled' });
     const ticket = new URL(connectionTestUrl(ctx, connection)).searchParams.get('test') as string;
