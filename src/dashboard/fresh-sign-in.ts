@@ -60,7 +60,7 @@ export function createProve(web: Web): Prove {
     const user = await findUser(req.ctx.scope, viewer.user_id);
     const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password) : null;
     if (verdict?.outcome !== 'ok' || verdict.user.id !== viewer.user_id) return { [name]: 'This is not your password.' };
-    await signIn(req, res, viewer.user_id, ['pwd']);
+    await signIn(req, res, viewer.user_id, ['pwd'], null, verdict.user.password_hash);
     req.session = { ...viewer, authenticated_at: req.ctx.clock.now() };
     return {};
   };

@@ -54,6 +54,10 @@ function refusalOf(error: unknown): Refusal {
     return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
   if (error instanceof PageError)
     return { status: error.status, code: error.code, text: error.text, headers: {}, extra: error.extra, next: error.next };
+  if (error instanceof ApiError) {
+    const [first] = error.errors;
+    return { status: first?.status ?? 500, code: first?.code ?? 'server_error', text: first?.detail ?? '', ...plain };
+  }
   if (error instanceof MethodNotAllowedError) {
     return {
       status: 405,
