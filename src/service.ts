@@ -6,6 +6,7 @@ import { bootstrap } from './core/bootstrap.js';
 import { createCache } from './core/cache.js';
 import { startCacheSync } from './core/cache-sync.js';
 import type { Deps } from './core/context.js';
+import { startDailyStats } from './core/daily-stats.js';
 import { startJanitor } from './core/janitor.js';
 import { createPasswordHasher } from './core/passwords.js';
 import { startSigningKeyRotation } from './core/signing-key-rotation.js';
@@ -93,6 +94,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     webhook: startWebhookLoop(deps),
     backchannel_logout: startBackchannelLogout(deps),
     signing_keys: startSigningKeyRotation(deps),
+    daily_stats: startDailyStats(deps),
   };
   const notifications = listen({
     url: directUrl,

@@ -108,6 +108,7 @@ export function login(web: Web) {
     if (connection && password === '') return toConnection(req, res, connection, email, return_to);
     const verdict = await provePassword(req.ctx, email, password);
     req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
+    req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', verdict.outcome === 'ok' ? 'succeeded' : 'failed');
     // A local password still signs in: the administrator whose connection is broken has to get in somehow.
     if (connection && verdict.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
     if (verdict.outcome !== 'ok') {

@@ -81,6 +81,7 @@ export function complete(web: Web) {
     if (completion.outcome === 'email_taken') return refuse({ status: 409, code: 'email_taken' });
     await signIn(req, res, completion.user.id, amr);
     req.ctx.metrics.logins.inc({ method: 'registration', outcome: 'ok' });
+    req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
     const redirect_to = return_to ?? '/account';
     if (!wantsJson(req)) return res.redirect(303, redirect_to);
     res

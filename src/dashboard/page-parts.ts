@@ -173,6 +173,7 @@ export type Part =
         readonly path: string | null;
       }[];
     }
+  | { readonly kind: 'charts'; readonly items: readonly ChartPart[] }
   | ChartPart
   | {
       readonly kind: 'steps';

@@ -5,6 +5,7 @@ import { csrf } from '../http/csrf.js';
 import { formOrJson } from '../http/form.js';
 import { route } from '../http/method-not-allowed.js';
 import type { Web } from '../http/web.js';
+import { overviewCharts } from './charts.js';
 import { clientChooser, connectionChooser } from './chooser.js';
 import { createProve } from './fresh-sign-in.js';
 import { createRender } from './frame.js';
@@ -60,7 +61,7 @@ export function dashboardRouter(web: Web): Router {
   const tools: Tools = { render: createRender(web), prove: createProve(web) };
   const { render } = tools;
   route(router, '/dashboard/setup', { get: [browserSession, setupPage(web)], post: [formOrJson, browserSession, csrf, setup(web)] });
-  route(router, '/dashboard', { get: [...reading, overviewPage(render, async () => [])] });
+  route(router, '/dashboard', { get: [...reading, overviewPage(render, overviewCharts)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(tools)] });
   route(router, '/dashboard/settings/:section', { post: [...writing, saveSettings(tools)] });
   route(router, '/dashboard/webhooks/:id/redeliver_failed', {

@@ -16,6 +16,7 @@ export async function token(req: Request, res: Response): Promise<void> {
   const started = performance.now();
   const answer = await grant.handle(ctx, client, form);
   ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
+  ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
   ctx.metrics.tokensIssued.count(grant_type, answer.access_token.startsWith('at_') ? 'opaque' : 'jwt');
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Pragma', 'no-cache');

@@ -153,9 +153,10 @@ async function record(deps: Deps, results: readonly { job: WebhookJob; result: A
         return written;
       })
     : await recordAttempts(knex, rows);
-  for (const { result } of results) {
+  for (const { job, result } of results) {
     const outcome = result.ok ? 'succeeded' : result.retry_in_ms === null ? 'failed' : 'retrying';
     metrics.deliveries.inc({ queue: 'webhook', outcome });
+    if (outcome !== 'retrying') metrics.daily.add(job.delivery.environment_id, 'deliveries', outcome);
   }
   if (recorded.length < rows.length) {
     const written = new Set(recorded.map((one) => one.id));

@@ -1,3 +1,4 @@
+import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { createDurations, createTally } from './tallies.js';
 
@@ -13,6 +14,8 @@ export function createMetrics() {
   const registers = [registry];
   let pool: (() => PoolState) | null = null;
   return {
+    /** What the plots of the dashboard count by day. */
+    daily: createDailyCounts(),
     registry,
     /** What Prometheus reads. */
     render: () => registry.metrics(),

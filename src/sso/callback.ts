@@ -121,6 +121,7 @@ export function callback(web: Web, memory: ProviderMemory) {
         'sso.refused',
       );
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: error.code });
+      req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
       if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error);
       throw error.next ? error : withNext(error, wayBack(flow));
     }

@@ -25,6 +25,7 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
       const { amr, acr } = authenticationOf(claims);
       await signIn(req, res, user.id, amr, acr);
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
+      req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
       return res.redirect(303, flow.return_to ?? home);
     } catch (error) {
       // Two first logins of one person at the same moment: the second finds what the first has made.

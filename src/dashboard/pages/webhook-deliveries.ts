@@ -1,6 +1,6 @@
 import type { Part, Value } from '../page-parts.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';
-import { linkedId, linkedTo, type Shown } from '../records.js';
+import { linkedId, linkedTo, listOf, type Shown } from '../records.js';
 import { code, figure, link, nothing, state, text, time, words } from '../values.js';
 import { deliveryColumns, deliveryFilters, deliveryState } from './delivery-columns.js';
 
@@ -64,6 +64,23 @@ function attempts(look: Look, _record: Shown, included: readonly Shown[]): Part 
     : { kind: 'attempts', id: 'attempts', title: 'Attempts', items };
 }
 
+/** The other times that this event was sent to this webhook, when there are any. */
+async function siblings(look: Look, record: Shown): Promise<readonly Part[]> {
+  const filters = { event_id: words(record.attributes['event_id']), webhook: linkedId(record, 'webhook') ?? undefined };
+  const listing = await listOf(look.req.call, 'webhook_deliveries', { filters, size: 20 });
+  if (listing.records.length < 2) return [];
+  const columns = deliveryColumns.filter(({ label }) => label !== 'Next attempt');
+  const rows = listing.records.map((one) => ({
+    path: one.id === record.id ? null : placeOf('webhook_deliveries', one.id),
+    cells: columns.map((column) => column.value(one, look, listing)),
+  }));
+  const empty = { title: 'None', text: '', button: null };
+  const shown = columns.map(({ label, numeric }) => ({ label, numeric }));
+  return [
+    { kind: 'table', id: 'siblings', caption: 'All deliveries of this event', heading: true, columns: shown, rows, empty, pager: null },
+  ];
+}
+
 const verification = (event_type: string) => `// The raw body is the text above, byte for byte; X-Service-Event is ${event_type}.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -114,6 +131,7 @@ export const webhook_deliveries: Presentation = {
   },
   more: async (look, record, included) => [
     attempts(look, record, included),
+    ...(await siblings(look, record)),
     {
       kind: 'code',
       id: 'payload',

@@ -1,0 +1,141 @@
+import { listDailyStats, type DailyStat } from '../db/tables/daily_stats.js';
+import type { Bar, ChartPart, Drawing, Part } from './page-parts.js';
+import type { Look } from './presentation.js';
+import { may } from './records.js';
+import { figure, inWords } from './values.js';
+
+const [width, height, left, bottom, top] = [560, 180, 36, 20, 8];
+const dayMs = 86_400_000;
+const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** A round number at or above the greatest value, so that the axis has whole steps. */
+function ceiling(most: number): number {
+  const size = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, most))));
+  return [1, 2, 4, 5, 10].map((step) => step * size).find((step) => step >= most && step >= 2) ?? 2;
+}
+
+/** Stacked bars of the days as an SVG's elements. */
+function draw(bars: readonly Bar[]): Drawing {
+  const sums = bars.map((bar) => bar.values.reduce((sum, value) => sum + value, 0));
+  const limit = ceiling(Math.max(0, ...sums));
+  const plot = { width: width - left, height: height - bottom - top };
+  const step = plot.width / bars.length;
+  const y = (value: number) => top + plot.height * (1 - value / limit);
+  const round = (value: number) => Math.round(value * 10) / 10;
+  const rects = bars.flatMap((bar, index) => {
+    let below = 0;
+    return bar.values.flatMap((value, tone) => {
+      const from = below;
+      below += value;
+      if (value === 0) return [];
+      return [
+        {
+          x: round(left + index * step + step * 0.1),
+          y: round(y(below)),
+          width: round(step * 0.8),
+          height: round(Math.max(1, y(from) - y(below))),
+          tone,
+          partial: bar.partial,
+        },
+      ];
+    });
+  });
+  const lines = [0, limit / 2, limit].map((value) => ({ y: round(y(value)), label: value >= 1000 ? `${value / 1000}k` : String(value) }));
+  const label = (index: number, anchor: string) => ({ x: round(left + (index + 0.5) * step), text: bars[index]?.words ?? '', anchor });
+  return {
+    width,
+    height,
+    rects,
+    lines,
+    labels: [
+      { ...label(0, 'start'), x: left },
+      label(Math.floor(bars.length / 2), 'middle'),
+      { ...label(bars.length - 1, 'end'), x: width },
+    ],
+  };
+}
+
+type Plot = {
+  readonly id: string;
+  readonly name: string;
+  readonly labels: readonly string[];
+  title(sums: readonly number[], days: number): string;
+  readonly text: string;
+};
+
+/** The days of the range, gaps filled with zero; the last one is not over yet. */
+function barsOf(stats: readonly DailyStat[], plot: Plot, now: Date, days: number): Bar[] {
+  const counts = new Map(stats.filter(({ name }) => name === plot.name).map(({ day, label, count }) => [`${day} ${label}`, count]));
+  return Array.from({ length: days }, (_, index) => {
+    const at = new Date(now.getTime() - (days - 1 - index) * dayMs);
+    const day = at.toISOString().slice(0, 10);
+    return {
+      day,
+      words: short.format(at),
+      values: plot.labels.map((label) => counts.get(`${day} ${label}`) ?? 0),
+      partial: index === days - 1,
+    };
+  });
+}
+
+function chart(plot: Plot, stats: readonly DailyStat[], now: Date, days: number): ChartPart {
+  const bars = barsOf(stats, plot, now, days);
+  const sums = plot.labels.map((_, index) => bars.reduce((sum, bar) => sum + (bar.values[index] ?? 0), 0));
+  return {
+    kind: 'chart',
+    id: `chart-${plot.id}`,
+    title: plot.title(sums, days),
+    text: plot.text,
+    series: plot.labels.map((label, tone) => ({ label: inWords(label), tone })),
+    bars,
+    drawing: draw(bars),
+  };
+}
+
+const perDay = 'By day in UTC; today is not over yet.';
+
+const logins: Plot = {
+  id: 'logins',
+  name: 'logins',
+  labels: ['succeeded', 'failed'],
+  title: ([succeeded = 0, failed = 0], days) =>
+    succeeded + failed === 0 ? `No sign-in in ${days} days` : `${figure(succeeded)} sign-ins in ${days} days, ${figure(failed)} failed`,
+  text: perDay,
+};
+
+const tokens: Plot = {
+  id: 'tokens',
+  name: 'tokens',
+  labels: ['authorization_code', 'refresh_token', 'client_credentials'],
+  title: (sums, days) => {
+    const sum = sums.reduce((one, other) => one + other, 0);
+    return sum === 0 ? `No token issued in ${days} days` : `${figure(sum)} tokens issued in ${days} days`;
+  },
+  text: `By grant. ${perDay}`,
+};
+
+const deliveries: Plot = {
+  id: 'deliveries',
+  name: 'deliveries',
+  labels: ['succeeded', 'failed'],
+  title: ([succeeded = 0, failed = 0], days) => {
+    const sum = succeeded + failed;
+    return sum === 0
+      ? `No webhook delivery in ${days} days`
+      : `${Math.floor((succeeded / sum) * 1000) / 10} % of ${figure(sum)} webhook deliveries arrived`;
+  },
+  text: `Deliveries that arrived or failed for good. ${perDay}`,
+};
+
+/** The plots of the overview, for what the actor may read. */
+export async function overviewCharts({ req, now }: Look, days: number): Promise<readonly Part[]> {
+  const { call } = req;
+  const plots = [
+    ...(may(call, 'users', 'read') ? [logins] : []),
+    ...(may(call, 'clients', 'read') ? [tokens] : []),
+    ...(may(call, 'webhooks', 'read') ? [deliveries] : []),
+  ];
+  if (plots.length === 0) return [];
+  const stats = await listDailyStats(call.ctx.scope, new Date(now.getTime() - (days - 1) * dayMs).toISOString().slice(0, 10));
+  return [{ kind: 'charts', items: plots.map((plot) => chart(plot, stats, now, days)) }];
+}

@@ -1,0 +1,28 @@
+/** A count of one kind of happening in one environment. */
+export type DailyCount = { readonly environment_id: string; readonly name: string; readonly label: string; readonly count: number };
+
+/** Counts in memory until somebody takes them: one map access per happening, no statement. */
+export type DailyCounts = {
+  /** Counts one. `name` and `label` come from the code, never from a request. */
+  add(environment_id: string, name: string, label: string): void;
+  /** All counts so far; they start again at zero. */
+  take(): DailyCount[];
+};
+
+export function createDailyCounts(): DailyCounts {
+  let counts = new Map<string, number>();
+  return {
+    add(environment_id, name, label) {
+      const key = `${environment_id} ${name} ${label}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    },
+    take() {
+      const taken = counts;
+      counts = new Map();
+      return [...taken].map(([key, count]) => {
+        const [environment_id = '', name = '', label = ''] = key.split(' ');
+        return { environment_id, name, label, count };
+      });
+    },
+  };
+}

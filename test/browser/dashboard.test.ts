@@ -1,0 +1,188 @@
+import { createServer, type Server } from 'node:http';
+import * as openid from 'openid-client';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setupUrl } from '../../src/core/setup.js';
+import { axeViolations } from '../support/axe.js';
+import { launchChromium } from '../support/chromium.js';
+import { freePort, startTestService, type TestService } from '../support/service.js';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser?.close());
+
+const administrator = { email: 'root@example.com', password: 'nanoseconds of wire' };
+const person = { email: 'ada@example.com', password: 'notes on the engine' };
+/** Deliveries fail for good within two seconds. */
+const hasty = { WEBHOOK_RETRY_BASE_MS: '50', WEBHOOK_RETRY_FACTOR: '1' };
+
+type Story = { service: TestService; context: BrowserContext; page: Page; complaints: string[] };
+
+/** A fresh service and a browser that notes what its console and the page's policy complain about. */
+async function begin(javaScriptEnabled: boolean): Promise<Story> {
+  const service = await startTestService(hasty);
+  const context = await browser.newContext({ javaScriptEnabled, viewport: { width: 1280, height: 860 }, permissions: [] });
+  const complaints: string[] = [];
+  context.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  context.on('weberror', (error) => complaints.push(String(error.error())));
+  return { service, context, page: await context.newPage(), complaints };
+}
+
+/** Looks at the page again until it says so. */
+async function until(page: Page, text: string): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await page.reload();
+        return page.locator('main').textContent();
+      },
+      { timeout: 20_000, interval: 150 },
+    )
+    .toContain(text);
+}
+
+async function listen(port: number): Promise<{ server: Server; posts: string[] }> {
+  const posts: string[] = [];
+  const server = createServer((req, res) => {
+    req.on('data', (chunk: Buffer) => posts.push(chunk.toString()));
+    req.on('end', () => res.writeHead(200).end('thank you'));
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return { server, posts };
+}
+
+const close = (server: Server) =>
+  new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+
+async function setUp({ service, page }: Story): Promise<void> {
+  await page.goto(setupUrl(await service.context()));
+  await page.getByLabel('Email address').fill(administrator.email);
+  await page.getByLabel('First name').fill('Grace');
+  await page.getByLabel('Last name').fill('Hopper');
+  await page.getByLabel('Password', { exact: true }).fill(administrator.password);
+  await page.getByRole('button', { name: 'Create administrator' }).click();
+  await page.waitForURL('**/dashboard');
+}
+
+/** Makes a web client through the wizard; answers its id and secret. */
+async function createClient({ page, service }: Story, redirect_uri: string): Promise<{ id: string; secret: string }> {
+  await page.goto(`${service.url}/dashboard`);
+  await page.getByRole('link', { name: 'Create client' }).click();
+  await page.getByRole('link', { name: 'Web application' }).click();
+  await page.getByLabel('Name').fill('Acme Notes');
+  await page.getByLabel('Redirect URIs').fill(redirect_uri);
+  await page.getByRole('button', { name: 'Create client' }).click();
+  const secret = (await page.locator('#secret-client_secret').textContent()) ?? '';
+  expect(secret).toMatch(/^cs_/);
+  expect(page.url()).not.toContain(secret);
+  await page.getByRole('link', { name: 'I have saved it' }).click();
+  await page.waitForURL('**/quick_start');
+  expect(await page.content()).not.toContain(secret);
+  return { id: decodeURIComponent(page.url().split('/').at(-2) ?? ''), secret };
+}
+
+async function createUser({ page, service }: Story): Promise<void> {
+  await page.goto(`${service.url}/dashboard/users/new`);
+  await page.getByLabel('Email address').fill(person.email);
+  await page.getByLabel('First name').fill('Ada');
+  await page.getByLabel('Last name').fill('Lovelace');
+  await page.getByLabel('Password').fill(person.password);
+  await page.getByRole('button', { name: 'Create user' }).click();
+  await page.waitForURL('**/dashboard/users/*?done=created');
+}
+
+/** Signs the person in through the client, as its application would. */
+async function signInThrough(
+  { service }: Story,
+  client: { id: string; secret: string },
+  redirect_uri: string,
+): Promise<string | undefined> {
+  const config = await openid.discovery(new URL(service.url), client.id, client.secret, undefined, {
+    execute: [openid.allowInsecureRequests],
+  });
+  const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+  const code_challenge = await openid.calculatePKCECodeChallenge(pkceCodeVerifier);
+  const to = openid.buildAuthorizationUrl(config, { redirect_uri, scope: 'openid email', code_challenge, code_challenge_method: 'S256' });
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(to.href);
+  await page.getByLabel('Email address').fill(person.email);
+  await page.getByLabel('Password', { exact: true }).fill(person.password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${redirect_uri}?*`);
+  const tokens = await openid.authorizationCodeGrant(config, new URL(page.url()), { pkceCodeVerifier });
+  await context.close();
+  return (await openid.fetchUserInfo(config, tokens.access_token, tokens.claims()?.sub ?? '')).email;
+}
+
+async function createWebhook({ page, service }: Story, url: string): Promise<void> {
+  await page.goto(`${service.url}/dashboard/webhooks`);
+  await page.getByRole('link', { name: 'Create webhook' }).click();
+  await page.getByLabel('Name').fill('Orders');
+  await page.getByLabel('URL').fill(url);
+  await page.getByLabel('user.created').check();
+  await page.getByRole('button', { name: 'Create webhook' }).click();
+  const secret = (await page.locator('#secret-signing_secret').textContent()) ?? '';
+  expect(secret).toMatch(/^whsec_/);
+  // The form counts once: sending it again leads to the webhook, which shows the hint alone.
+  await page.reload();
+  await page.waitForURL('**/dashboard/webhooks/*?done=already_sent');
+  expect(await page.content()).not.toContain(secret);
+  expect(await page.locator('main').textContent()).toContain(`whsec_…${secret.slice(-4)}`);
+}
+
+describe.each([
+  ['with scripts', true],
+  ['without scripts', false],
+])('from an empty database, %s', (_name, javaScriptEnabled) => {
+  test('to a signed-in user and a webhook that failed, was resent and arrived', async () => {
+    const story = await begin(javaScriptEnabled);
+    const { service, page, complaints, context } = story;
+    const application = await listen(await freePort());
+    const redirect_uri = `http://127.0.0.1:${(application.server.address() as { port: number }).port}/cb`;
+    const receiverPort = await freePort();
+    try {
+      await setUp(story);
+      expect(await page.locator('main').textContent()).toContain('From here to the first signed-in user');
+      const client = await createClient(story, redirect_uri);
+      await createUser(story);
+      expect(await signInThrough(story, client, redirect_uri)).toBe(person.email);
+      await page.goto(`${service.url}/dashboard`);
+      expect(await page.locator('main').textContent()).not.toContain('From here to the first signed-in user');
+
+      await createWebhook(story, `http://127.0.0.1:${receiverPort}/hook`);
+      await page.getByRole('button', { name: 'Send test' }).click();
+      await page.waitForURL('**/dashboard/webhook_deliveries/*');
+      await until(page, 'Failed');
+      expect(await page.locator('main').textContent()).toContain('No connection: nothing listens there');
+      expect(await page.getByText(/^Attempt \d$/).count()).toBe(6);
+
+      const receiver = await listen(receiverPort);
+      try {
+        await page.getByRole('button', { name: 'Resend now' }).click();
+        await page.waitForURL('**?done=redelivered');
+        await until(page, 'Succeeded');
+        expect(receiver.posts).toHaveLength(1);
+        const outcomes = await page.locator('section.list tbody tr .state').allTextContents();
+        expect(outcomes.map((text) => text.trim()).sort()).toEqual(['Failed', 'Succeeded']);
+        expect(await page.locator('#attempts-0').textContent()).toContain('thank you');
+      } finally {
+        await close(receiver.server);
+      }
+      await page.getByRole('link', { name: 'All deliveries of this webhook' }).click();
+      expect(await page.locator('tbody tr').count()).toBe(2);
+      expect(complaints).toEqual([]);
+    } finally {
+      await context.close();
+      await close(application.server);
+      await service.stop();
+    }
+  }, 120_000);
+});
