@@ -4,6 +4,7 @@ import { queryOf } from '../http/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
 import type { Render } from './frame.js';
+import { readableIncludes } from './resource-record.js';
 import type { Choice, Column, FilterField, LinkButton, Part, RowAction, TablePart } from './page-parts.js';
 import { placeOf, type ColumnSpec, type FilterSpec, type Look, type Presentation } from './presentation.js';
 import { listOf, may, resourceOf, type Listing, type Shown } from './records.js';
@@ -173,7 +174,7 @@ export function listPage(render: Render, presentation: Presentation) {
     const asked = {
       filters: filtersOf(state, presentation.filters, look.now),
       sort: state.sort,
-      include: presentation.include,
+      include: readableIncludes(req, { path: presentation.path, recordInclude: presentation.include }),
       after: state.after,
       before: state.before,
     };

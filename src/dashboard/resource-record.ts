@@ -90,7 +90,10 @@ export function recordPage(render: Render, presentation: Presentation) {
 }
 
 /** What comes along with a record, without what the actor may not read. */
-export function readableIncludes(req: Request, presentation: Presentation): string | undefined {
+export function readableIncludes(
+  req: Request,
+  presentation: { readonly path: string; readonly recordInclude?: string | undefined },
+): string | undefined {
   const resource = resourceOf(req.call, presentation.path);
   const names = (presentation.recordInclude ?? '').split(',').filter((name) => {
     const target = req.call.registry.byType.get(resource.relationships[name.split('.')[0] ?? '']?.to ?? '');

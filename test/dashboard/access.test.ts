@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addUserRoles, insertRole, addRolePermissions } from '../../src/db/tables/roles.js';
+import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
+import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
+import { findUserByEmailKey } from '../../src/db/tables/users.js';
+import type { Context } from '../../src/core/context.js';
+import { uuidv7 } from '../../src/lib/random.js';
+import { Browser, csrfOf } from '../support/browser.js';
+import { addClient, addEnvironment, addUser, password } from '../support/data.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let ctx: Context;
+const admin = { email: 'root@example.com', password: 'nanoseconds of wire' };
+
+beforeAll(async () => {
+  service = await startTestService({ ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password });
+  ctx = await service.context();
+});
+afterAll(() => service?.stop());
+
+const collections = [
+  'users',
+  'sessions',
+  'roles',
+  'permissions',
+  'clients',
+  'client_grants',
+  'api_resources',
+  'connections',
+  'webhooks',
+  'event_types',
+  'audit_logs',
+  'signing_keys',
+  'custom_domains',
+  'environments',
+];
+const creatable = collections.filter((name) => !['sessions', 'event_types', 'audit_logs'].includes(name));
+
+/** Somebody with exactly these Management permissions, signed in. */
+async function signedInWith(...names: string[]): Promise<Browser> {
+  const user = await addUser(ctx);
+  if (names.length > 0) {
+    const api = await findApiResourceByIdentifier(ctx.scope, ctx.environment.management_audience);
+    const permissions = await listPermissionsOfResource(ctx.scope, api?.id ?? '');
+    const now = ctx.clock.now();
+    const role = await insertRole(ctx.scope, { id: uuidv7(now.getTime()), name: `role ${user.id}`, created_at: now, updated_at: now });
+    await addRolePermissions(
+      ctx.scope,
+      role.id,
+      permissions.filter(({ name }) => names.includes(name)).map(({ id }) => id),
+    );
+    await addUserRoles(ctx.scope, user.id, [role.id]);
+  }
+  const browser = new Browser(service.url);
+  await browser.login(user.email, password);
+  return browser;
+}
+
+async function administrator(): Promise<Browser> {
+  const browser = new Browser(service.url);
+  await browser.login(admin.email, admin.password);
+  return browser;
+}
+
+describe('nobody signed in (security 207)', () => {
+  test.each(['', ...collections.map((name) => `/${name}`), '/settings', '/webhooks/new', '/users/x/delete'])(
+    'GET /dashboard%s leads to sign-in',
+    async (path) => {
+      const answer = await new Browser(service.url).get(`/dashboard${path}`);
+      expect(answer.status).toBe(303);
+      expect(answer.headers.get('location')).toBe(`/login?${new URLSearchParams({ return_to: `/dashboard${path}` }).toString()}`);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    },
+  );
+
+  test.each(creatable)('POST /dashboard/%s does nothing', async (name) => {
+    const answer = await new Browser(service.url).post(`/dashboard/${name}`, { name: 'x' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login?return_to=%2Fdashboard']);
+  });
+});
+
+describe('a user without any permission (security 207)', () => {
+  test('is told so, on every page', async () => {
+    const browser = await signedInWith();
+    for (const path of ['', ...collections.map((name) => `/${name}`)]) {
+      const answer = await browser.get(`/dashboard${path}`);
+      expect(answer.status).toBe(403);
+      expect(await answer.text()).toContain('no_management_permission');
+    }
+  });
+});
+
+describe('what is not allowed is not shown and not possible', () => {
+  test.each(collections)('%s: only with its own permission', async (name) => {
+    const other = name === 'users' ? 'roles' : 'users';
+    const browser = await signedInWith(`${other}:read`);
+    const refused = await browser.get(`/dashboard/${name}`);
+    const html = await refused.text();
+    expect(refused.status).toBe(403);
+    expect(html).toContain(`${name}:read`);
+    expect(html).not.toContain(`href="/dashboard/${name}"`);
+    expect(html).toContain(`href="/dashboard/${other}"`);
+  });
+
+  test.each(creatable)('%s: reading does not create', async (name) => {
+    const browser = await signedInWith(`${name}:read`);
+    const list = await browser.get(`/dashboard/${name}`);
+    const html = await list.text();
+    expect(list.status).toBe(200);
+    expect(html).not.toContain(`/dashboard/${name}/new`);
+    expect((await browser.get(`/dashboard/${name}/new`)).status).toBe(403);
+    const answer = await browser.post(`/dashboard/${name}`, { _csrf: csrfOf(html), name: 'x', email: 'y@example.com' });
+    expect(answer.status).toBe(403);
+    expect(await answer.text()).toContain(`${name}:write`);
+  });
+
+  test('nobody hands out what they do not hold', async () => {
+    const browser = await signedInWith('users:read', 'users:write', 'roles:read', 'roles:write');
+    const target = await addUser(ctx);
+    const page = await (await browser.get(`/dashboard/users/${target.id}/roles`)).text();
+    const role = /name="roles:([^"]+)"[^>]*><label[^>]*>administrator/.exec(page)?.[1];
+    const version = /name="_version" value="(\d+)"/.exec(page)?.[1] ?? '';
+    const answer = await browser.post(`/dashboard/users/${target.id}/roles`, {
+      _csrf: csrfOf(page),
+      _version: version,
+      [`roles:${role}`]: 'on',
+    });
+    expect(answer.status).toBe(403);
+    expect(await answer.text()).toContain('Management API permissions that you do not hold');
+  });
+});
+
+describe('forms', () => {
+  test.each(creatable)('POST /dashboard/%s without a CSRF token, or from another site: 403', async (name) => {
+    const browser = await administrator();
+    const token = csrfOf(await (await browser.get('/dashboard')).text());
+    expect((await browser.post(`/dashboard/${name}`, { name: 'x' })).status).toBe(403);
+    expect((await browser.post(`/dashboard/${name}`, { name: 'x', _csrf: token }, { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await browser.post(`/dashboard/${name}`, { name: 'x', _csrf: 'A'.repeat(43) })).status).toBe(403);
+  });
+
+  test('mistakes: 422, a summary, what was typed stays', async () => {
+    const browser = await administrator();
+    const answer = await browser.submit(
+      '/dashboard/users/new',
+      { email: 'not an address', first_name: 'Ada', metadata: '{' },
+      '/dashboard/users',
+    );
+    const html = await answer.text();
+    expect(answer.status).toBe(422);
+    expect(html).toContain('id="error-summary"');
+    expect(html).toContain('value="not an address"');
+    expect(html).toContain('This is not valid JSON');
+    expect(html).toContain('<title>Error: ');
+  });
+
+  test('a change on top of another’s change is shown, not made', async () => {
+    const browser = await administrator();
+    const user = await addUser(ctx);
+    const page = await (await browser.get(`/dashboard/users/${user.id}/edit`)).text();
+    const fields = {
+      _csrf: csrfOf(page),
+      _version: /name="_version" value="(\d+)"/.exec(page)?.[1] ?? '',
+      email: user.email,
+      email_verified: 'on',
+    };
+    expect((await browser.post(`/dashboard/users/${user.id}`, { ...fields, first_name: 'First', last_name: 'Lovelace' })).status).toBe(303);
+    const late = await browser.post(`/dashboard/users/${user.id}`, { ...fields, first_name: 'Second', last_name: 'Lovelace' });
+    const html = await late.text();
+    expect(late.status).toBe(409);
+    expect(html).toContain('Somebody changed this meanwhile');
+    expect(html).toMatch(/First[\s\S]*Second/);
+    expect((await findUserByEmailKey(ctx.scope, user.email_key))?.first_name).toBe('First');
+  });
+});
+
+describe('secrets, keys and deletions want a fresh sign-in', () => {
+  test('after ten minutes the password is asked for; wrong ones change nothing', async () => {
+    const browser = await administrator();
+    const client = await addClient(ctx, { name: 'Old sign-in' });
+    service.clock.advance(11 * 60_000);
+    const path = `/dashboard/clients/${client.id}/rotate_secret`;
+    const page = await (await browser.get(path)).text();
+    expect(page).toContain('name="current_password"');
+    const token = csrfOf(page);
+    expect((await browser.post(path, { _csrf: token })).status).toBe(422);
+    const wrong = await browser.post(path, { _csrf: token, current_password: 'not it at all' });
+    expect([wrong.status, await wrong.text()]).toEqual([422, expect.stringContaining('This is not your password')]);
+    expect((await browser.post(`/dashboard/clients/${client.id}/delete`, { _csrf: token, confirmation: client.name })).status).toBe(422);
+    const right = await browser.post(path, { _csrf: token, current_password: admin.password });
+    expect([right.status, await right.text()]).toEqual([200, expect.stringMatching(/id="secret-client_secret"[^>]*>cs_/)]);
+    expect(await (await browser.get(path)).text()).not.toContain('name="current_password"');
+  });
+
+  test('a secret stands in the answer to its form alone; no log, address or cookie has it', async () => {
+    const browser = await administrator();
+    const form = await (await browser.get('/dashboard/webhooks/new')).text();
+    const fields = {
+      _csrf: csrfOf(form),
+      _form: /name="_form" value="([^"]+)"/.exec(form)?.[1] ?? '',
+      name: 'Once',
+      url: 'http://127.0.0.1:8999/hook',
+      'events:user.created': 'on',
+    };
+    const first = await browser.post('/dashboard/webhooks', fields);
+    const secret = /whsec_[\w+/=]{40,}/.exec(await first.text())?.[0] ?? 'none';
+    expect(first.status).toBe(200);
+    expect(first.headers.get('cache-control')).toBe('no-store');
+    expect(secret).toMatch(/^whsec_/);
+    const second = await browser.post('/dashboard/webhooks', fields);
+    expect(second.status).toBe(303);
+    const shown = await (await browser.get(second.headers.get('location') ?? '')).text();
+    expect(shown).not.toContain(secret);
+    expect(shown).toContain(secret.slice(-4));
+    expect(service.log.join('\n')).not.toContain(secret);
+    expect([...browser.cookies.values()].join(' ')).not.toContain(secret);
+  });
+});
+
+test('every action is in the audit log, with the user as its actor', async () => {
+  const browser = await administrator();
+  await browser.submit('/dashboard/roles/new', { name: 'support desk', description: '' }, '/dashboard/roles');
+  const html = await (await browser.get('/dashboard/audit_logs?action=role.created')).text();
+  expect(html).toContain('role.created');
+  expect(html).toContain(admin.email);
+  expect(html).toContain('support desk');
+});
+
+test('another environment: its records answer 404, its administrator is nobody here', async () => {
+  const other = await addEnvironment(service.deps, 'elsewhere');
+  const foreign = await addUser(other);
+  const browser = await administrator();
+  expect((await browser.get(`/dashboard/users/${foreign.id}`)).status).toBe(404);
+  expect((await browser.get(`/dashboard/users/${foreign.id}/roles`)).status).toBe(404);
+});
+
+test('after sign-out the pages are gone, and no cache keeps them (security 208)', async () => {
+  const browser = await administrator();
+  const page = await browser.get('/dashboard/users');
+  expect(page.headers.get('cache-control')).toBe('no-store');
+  await browser.post('/logout', { _csrf: csrfOf(await page.text()) });
+  expect((await browser.get('/dashboard/users')).status).toBe(303);
+});
