@@ -1,4 +1,5 @@
 // F28 and growth: the claim stays fast behind a million finished deliveries, and while a long transaction keeps every dead row.
+// Smaller: npx tsx test/faults/growth.ts <finished rows> <events>
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import { startWebhookLoop } from '../../src/outbox/webhook-loop.js';
@@ -19,6 +20,7 @@ export const growth =
       [ctx.environment.id, webhook.id, options.finished],
     );
     // From here on nothing that dies can be removed.
+    await sql.query('set idle_in_transaction_session_timeout = 0');
     await sql.query('begin isolation level repeatable read');
     await sql.query('select count(*) from webhooks');
     const loop = startWebhookLoop(ctx);
@@ -27,7 +29,7 @@ export const growth =
       const started = performance.now();
       await emitRoles(ctx, 50);
       loop.wake();
-      await receiver.received(sent + 50, 20_000);
+      await receiver.received(sent + 50, 60_000);
       delays.push(performance.now() - started);
     }
     await eventually(async () => !(await ctx.knex('webhook_deliveries').whereNotNull('next_attempt_at').first('id')));
@@ -54,4 +56,5 @@ async function claimPercentiles(histogram: { get(): Promise<{ values: { metricNa
   return { count, within50 };
 }
 
-await playDirectly(import.meta.url, growth({ finished: 1_000_000, events: 20_000 }));
+const [finished = 1_000_000, events = 20_000] = process.argv.slice(2).map(Number);
+await playDirectly(import.meta.url, growth({ finished, events }));
