@@ -1,10 +1,21 @@
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader, errors, type JSONWebKeySet, type JWTPayload } from 'jose';
+import { z } from 'zod';
 import { OutboundError } from '../platform/outbound-error.js';
 import type { Client } from './clients.js';
 import type { Context } from './context.js';
 
 /** The algorithms with which clients may sign assertions and request objects; never a symmetric one, never `none` (RFC 8725 3.1). */
 export const clientSigningAlgorithms = ['RS256', 'ES256', 'PS256'] as const;
+
+/** Members of a JWK that are secret, or that make it symmetric (RFC 7518 6). */
+const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
+
+const publicKey = z
+  .looseObject({ kty: z.enum(['RSA', 'EC']) })
+  .refine((key) => !secretMembers.some((name) => name in key), 'must hold public keys only');
+
+/** The keys that a client registers by value (RFC 7591 2, `jwks`): public ones, of the kinds that the algorithms above need. */
+export const publicKeySet = z.object({ keys: z.array(publicKey).min(1, 'must hold a key').max(20) });
 
 /** Why a JWT of a client wasn't taken; `reason` is public. */
 export type ClientJwtRefusal = { readonly reason: string };

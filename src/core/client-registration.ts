@@ -12,7 +12,9 @@ import { Refusal, refuseIfAny } from './refusal.js';
 
 const previousSecretLifetimeMs = 86_400_000;
 
-const isPublic = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) => client.token_endpoint_auth_method === 'none';
+/** Public clients have no secret, and neither have those that prove themselves by a key. */
+const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
+  !client.token_endpoint_auth_method.startsWith('client_secret_');
 
 const secretColumns = (secret: string, now: Date) => ({
   secret_digest: digest(secret),
@@ -21,7 +23,15 @@ const secretColumns = (secret: string, now: Date) => ({
 });
 
 /** What a stored client has where neither input nor defaults say anything: only what the rules look at. */
-const blank = { redirect_uris: [], post_logout_redirect_uris: [], allowed_origins: [], require_pkce: false, backchannel_logout_uri: null };
+const blank = {
+  redirect_uris: [],
+  post_logout_redirect_uris: [],
+  allowed_origins: [],
+  require_pkce: false,
+  backchannel_logout_uri: null,
+  jwks: null,
+  jwks_uri: null,
+};
 
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
@@ -31,7 +41,7 @@ export async function registerClient(tx: Context, input: ClientInput): Promise<{
   const wanted = withDefaults(input);
   refuseIfAny(clientProblems({ ...blank, ...wanted } as ClientRow, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
   const now = tx.clock.now();
-  const client_secret = wanted.token_endpoint_auth_method === 'none' ? null : randomToken('cs_');
+  const client_secret = isSecretless(wanted as ClientRow) ? null : randomToken('cs_');
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
   const client = await insertClient(tx.scope, { ...wanted, ...secret, id: uuidv7(now.getTime()), created_at: now, updated_at: now });
   await emit(tx, 'client.registered', clientData(client));
@@ -59,7 +69,7 @@ export async function changeClient(tx: Context, client: ClientRow, input: Client
   const wanted: ClientInput = forced ? { ...input, require_pkce: true } : input;
   const next = { ...client, ...wanted };
   refuseIfAny(clientProblems(next, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
-  const secret = isPublic(next)
+  const secret = isSecretless(next)
     ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
     : {};
   const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, updated_at: tx.clock.now() });
@@ -78,7 +88,7 @@ export async function rotateClientSecret(
   actor: Actor,
   client: ClientRow,
 ): Promise<{ client: ClientRow; client_secret: string }> {
-  if (isPublic(client)) throw new Refusal({ status: 409, code: 'public_client', detail: 'A public client has no secret.' });
+  if (isSecretless(client)) throw new Refusal({ status: 409, code: 'public_client', detail: 'This client has no secret.' });
   refuseEscalation(actor, await listGrantedScopes(tx.scope, client.id, tx.environment.management_audience));
   const now = tx.clock.now();
   const client_secret = randomToken('cs_');

@@ -10,7 +10,7 @@ export type ClientInput = Partial<
     | 'name' | 'description' | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types'
     | 'token_endpoint_auth_method' | 'scopes' | 'access_token_format' | 'first_party' | 'require_pkce' | 'id_token_lifetime' | 'refresh_token_lifetime'
     | 'token_rate_limit' | 'backchannel_logout_uri' | 'backchannel_logout_session_required' | 'client_uri' | 'logo_uri' | 'policy_uri' | 'tos_uri' | 'contacts'
-    | 'status'
+    | 'jwks' | 'jwks_uri' | 'status'
   >
 >; // prettier-ignore
 
@@ -98,7 +98,23 @@ function grantProblems(client: ClientRow): Problem[] {
   return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
 }
 
-const logoutTexts: Partial<Record<UrlProblem, string>> = {
+function keyProblems(client: ClientRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
+  const { jwks, jwks_uri, token_endpoint_auth_method } = client;
+  const address = jwks_uri === null ? null : checkUrl(jwks_uri, policy);
+  const rules: [boolean, string, string, string][] = [
+    [jwks !== null && jwks_uri !== null, 'jwks_uri', 'jwks_twice', 'Keys are given by value or by address, not both (RFC 7591 2).'],
+    [
+      token_endpoint_auth_method === 'private_key_jwt' && jwks === null && jwks_uri === null,
+      'token_endpoint_auth_method',
+      'jwks_required',
+      'private_key_jwt needs jwks or jwks_uri.',
+    ],
+    [address !== null, 'jwks_uri', 'invalid_url', `The URL ${(address && urlTexts[address]) ?? 'can not be used'}.`],
+  ];
+  return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
+}
+
+const urlTexts: Partial<Record<UrlProblem, string>> = {
   url_scheme: 'must use https',
   url_address: 'leads into a private network',
   url_port: 'uses the port of another service',
@@ -113,6 +129,7 @@ export function clientProblems(client: ClientRow, policy: { allowPrivateNetwork:
     ...redirectProblems('post_logout_redirect_uris', client.post_logout_redirect_uris, native),
     ...originProblems(client.allowed_origins),
     ...grantProblems(client),
-    ...(logout === null ? [] : [refused('backchannel_logout_uri', 'invalid_url', `The URL ${logoutTexts[logout] ?? 'can not be used'}.`)]),
+    ...keyProblems(client, policy),
+    ...(logout === null ? [] : [refused('backchannel_logout_uri', 'invalid_url', `The URL ${urlTexts[logout] ?? 'can not be used'}.`)]),
   ];
 }

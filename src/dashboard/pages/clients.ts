@@ -96,7 +96,14 @@ const settings: readonly FieldSpec[] = [
     name: 'token_endpoint_auth_method',
     label: 'How it proves itself',
     section: tokens,
-    choices: async () => methodChoices(['client_secret_basic', 'client_secret_post', 'none']),
+    choices: async () => methodChoices(['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none']),
+  },
+  {
+    name: 'jwks_uri',
+    label: 'Address of its public keys (jwks_uri)',
+    hint: 'For private_key_jwt and signed authorization requests.',
+    section: tokens,
+    attributes: uris,
   },
   { name: 'scopes', label: 'Scopes that it may ask for', hint: 'One a line; leave it empty for all.', section: tokens },
   { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { changeClient, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
 import type { ClientInput } from '../../core/client-rules.js';
+import { clientAuthMethods } from '../../http/authenticate-client.js';
+import { publicKeySet } from '../../core/client-keys.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { grants } from '../../oauth/grants/index.js';
 import { equalTo, flag, lifetime, search, stamps, stampSorts, text, textSort, time, timeRange, uniqueTexts, webUrl } from '../fields.js';
@@ -11,7 +13,7 @@ import { scopeToken } from './permissions.js';
 const uri = z.string().min(1).max(2048);
 const grantType = z.enum(Object.keys(grants) as [string, ...string[]]);
 const applicationType = z.enum(['web', 'spa', 'native', 'machine']);
-const authMethod = z.enum(['client_secret_basic', 'client_secret_post', 'none']);
+const authMethod = z.enum(clientAuthMethods);
 const day = 86_400;
 
 const settable = z
@@ -25,6 +27,8 @@ const settable = z
       params: { code: 'too_short' },
     }),
     token_endpoint_auth_method: authMethod,
+    jwks: publicKeySet.nullable() as unknown as z.ZodType<ClientRow['jwks']>,
+    jwks_uri: uri.nullable(),
     scopes: uniqueTexts(scopeToken, 200).nullable(),
     access_token_format: z.enum(['jwt', 'opaque']),
     first_party: z.boolean(),
@@ -61,6 +65,8 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     allowed_origins: z.array(z.string()),
     grant_types: z.array(z.string()),
     token_endpoint_auth_method: z.string(),
+    jwks: z.looseObject({}).nullable().meta({ description: 'Its public keys, for private_key_jwt and signed request objects (RFC 7517).' }),
+    jwks_uri: z.string().nullable().meta({ description: 'Where its public keys are, instead of jwks.' }),
     scopes: z.array(z.string()).nullable().meta({ description: 'Scopes that it may ask for; null = all.' }),
     access_token_format: z.enum(['jwt', 'opaque']),
     first_party: z.boolean(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clientSigningAlgorithms } from '../../core/client-keys.js';
+import { clientSigningAlgorithms, publicKeySet } from '../../core/client-keys.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/authenticate-client.js';
@@ -8,15 +8,8 @@ import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch.js';
 import { grants } from '../grants/index.js';
 
-/** Members of a JWK that are secret, or that make it symmetric (RFC 7518 6). */
-const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
-
 const text = (max: number) => z.string().trim().min(1, 'must not be empty').max(max, `must have at most ${max} characters`);
 const uris = z.array(z.string()).max(50, 'must have at most 50 members');
-
-const publicKey = z
-  .looseObject({ kty: z.enum(['RSA', 'EC']) })
-  .refine((key) => !secretMembers.some((name) => name in key), 'must hold public keys only');
 
 /** The client metadata that is read (RFC 7591 2, OIDC Registration 2, the logout specifications); whatever else comes is ignored. */
 const schema = (policy: { allowPrivateNetwork: boolean }) => {
@@ -46,7 +39,7 @@ const schema = (policy: { allowPrivateNetwork: boolean }) => {
     policy_uri: webUrl,
     tos_uri: webUrl,
     sector_identifier_uri: webUrl,
-    jwks: z.object({ keys: z.array(publicKey).min(1, 'must hold a key').max(20) }).nullish(),
+    jwks: publicKeySet.nullish(),
     jwks_uri: webUrl,
     backchannel_logout_uri: webUrl,
     backchannel_logout_session_required: z.boolean().default(false),

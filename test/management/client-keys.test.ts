@@ -1,0 +1,63 @@
+// Clients that prove themselves by a key (private_key_jwt) through the Management API.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { link, manage, startManagedService, type Api } from '../support/management.js';
+import { oauthPost } from '../support/oauth.js';
+import type { TestService } from '../support/service.js';
+import { createClientKey } from '../support/signed-jwt.js';
+
+let service: TestService;
+let api: Api;
+
+beforeAll(async () => {
+  service = await startManagedService();
+  api = await manage(service.url);
+});
+afterAll(() => service?.stop());
+
+const machine = { name: 'Signer', application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt' };
+
+test('a client with a key has no secret, and gets a token by its assertion', async () => {
+  const key = await createClientKey('ES256');
+  const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://keys.example/api', name: 'Keys' });
+  await api.create('permissions', 'permission', { name: 'keys:read' }, { api_resource: link('api_resource', resource['id']) });
+  const client = await api.create('clients', 'client', { ...machine, jwks: { keys: [key.jwk] } });
+  expect(client['attributes']).not.toHaveProperty('client_secret');
+  expect(client['attributes'].jwks).toEqual({ keys: [key.jwk] });
+  const relationships = { client: link('client', client['id']), api_resource: link('api_resource', resource['id']) };
+  await api.create('client_grants', 'client_grant', { scopes: ['keys:read'] }, relationships);
+  const now = Math.floor(service.clock.now().getTime() / 1000);
+  const id = String(client['id']);
+  const answer = await oauthPost(service.url, '/oauth/token', null, {
+    grant_type: 'client_credentials',
+    resource: 'https://keys.example/api',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: await key.sign({ iss: id, sub: id, aud: service.url, jti: randomUUID(), exp: now + 60 }),
+  });
+  expect([answer.status, answer.body['scope']]).toEqual([200, 'keys:read']);
+});
+
+test('refused: no key, a private key, a symmetric one, keys twice, an address that leads nowhere', async () => {
+  const { jwk } = await createClientKey('RS256');
+  const wrong = [
+    {},
+    { jwks: { keys: [] } },
+    { jwks: { keys: [{ ...jwk, d: 'x' }] } },
+    { jwks: { keys: [{ kty: 'oct', k: 'x' }] } },
+    { jwks: { keys: [jwk] }, jwks_uri: 'https://keys.example/jwks' },
+    { jwks_uri: 'ftp://keys.example/jwks' },
+  ];
+  for (const attributes of wrong) {
+    const response = await api.post('/clients', { data: { type: 'client', attributes: { ...machine, ...attributes } } });
+    expect(response.status).toBe(422);
+  }
+});
+
+test('a client that goes over to a key loses its secret', async () => {
+  const client = await api.create('clients', 'client', { name: 'Changing', application_type: 'machine' });
+  const attributes = { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://keys.example/jwks' };
+  const response = await api.patch(`/clients/${client['id']}`, { data: { type: 'client', id: client['id'], attributes } });
+  expect(response.status).toBe(200);
+  const row = (await service.deps.knex('clients').where({ id: client['id'] }).first()) as Record<string, unknown>;
+  expect([row['secret_digest'], row['jwks_uri']]).toEqual([null, 'https://keys.example/jwks']);
+});
