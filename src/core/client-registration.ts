@@ -65,8 +65,8 @@ async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Pr
 
 /** Changes a client; one that becomes public loses its secret. Emits `client.updated`. @throws {Refusal} 422 */
 export async function changeClient(tx: Context, client: ClientRow, input: ClientInput): Promise<ClientRow> {
-  const forced = (input.token_endpoint_auth_method ?? client.token_endpoint_auth_method) === 'none' && input.require_pkce === undefined;
-  const wanted: ClientInput = forced ? { ...input, require_pkce: true } : input;
+  const becomesPublic = (input.token_endpoint_auth_method ?? client.token_endpoint_auth_method) === 'none';
+  const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
   const next = { ...client, ...wanted };
   refuseIfAny(clientProblems(next, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
   const secret = isSecretless(next)

@@ -87,7 +87,6 @@ function grantProblems(client: ClientRow): Problem[] {
       'auth_method_not_allowed',
       'What runs in a browser can not keep a secret: use none.',
     ],
-    [isPublic && !client.require_pkce, 'require_pkce', 'pkce_required', 'Public clients always use PKCE (RFC 9700 2.1.1).'],
     [
       has('authorization_code') && client.redirect_uris.length === 0,
       'redirect_uris',

@@ -16,18 +16,8 @@ import {
 } from './input.js';
 import { fromProblems, insufficientScope, notFound, problem, refuse } from './problems.js';
 import { findRecord } from './records.js';
-import { loadRelated } from './related.js';
-import {
-  idOf,
-  permissionFor,
-  targetOf,
-  versionOf,
-  type RelatedRows,
-  type Resource,
-  type Row,
-  type ToMany,
-  type Written,
-} from './resource.js';
+import { linkedIds, writtenLinks } from './written-links.js';
+import { idOf, permissionFor, targetOf, versionOf, type Resource, type Row, type Written } from './resource.js';
 
 /** A write that was done: the record of the answer and its resource. */
 export type Outcome = Written<Row> & { readonly resource: Resource };
@@ -79,22 +69,6 @@ export async function requireRecord(ctx: Context, resource: Resource, id: string
 }
 
 const displayOf = (resource: Resource, row: Row) => resource.display?.(row) ?? null;
-
-/** Ids that a to-many relationship holds, for the audit log. */
-async function linkedIds(call: Call, resource: Resource, relationship: ToMany, row: Row): Promise<string[]> {
-  const target = targetOf(call.registry, relationship);
-  const related = await loadRelated(call.ctx, call.registry, resource, relationship, [row]);
-  return (related.get(idOf(resource, row)) ?? []).map((one) => idOf(target, one));
-}
-
-async function writtenLinks(call: Call, resource: Resource, related: RelatedRows, row: Row): Promise<Row> {
-  const links: Row = {};
-  for (const name of Object.keys(related)) {
-    const relationship = resource.relationships[name];
-    if (relationship?.kind === 'many') links[name] = await linkedIds(call, resource, relationship, row);
-  }
-  return links;
-}
 
 type Write = {
   readonly entry: Omit<AuditEntry, 'changes'>;

@@ -1,0 +1,217 @@
+// Every operation of the OpenAPI document with malformed values: no 5xx, documented statuses only, nothing changed by what was refused.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { link, manage, startManagedService, type Api, type Document, type Exchange } from '../support/management.js';
+import { publishedDocument, type OpenApi } from '../support/openapi.js';
+import type { TestService } from '../support/service.js';
+
+let service: TestService;
+let api: Api;
+let document: OpenApi;
+const ids = new Map<string, string>();
+
+beforeAll(async () => {
+  service = await startManagedService();
+  api = await manage(service.url);
+  document = await publishedDocument(service.url);
+  const keep = async (path: string, record: Promise<Document>) => ids.set(path, (await record)['id'] as string);
+  await keep('api_resources', api.create('api_resources', 'api_resource', { identifier: 'https://one.example', name: 'One' }));
+  const resource = link('api_resource', ids.get('api_resources') as string);
+  await keep('permissions', api.create('permissions', 'permission', { name: 'read' }, { api_resource: resource }));
+  await keep('roles', api.create('roles', 'role', { name: 'One' }));
+  await keep('users', api.create('users', 'user', { email: 'one@example.com' }));
+  await keep('clients', api.create('clients', 'client', { name: 'One', application_type: 'machine' }));
+  await keep(
+    'client_grants',
+    api.create(
+      'client_grants',
+      'client_grant',
+      { scopes: ['read'] },
+      { client: link('client', ids.get('clients') as string), api_resource: resource },
+    ),
+  );
+  await keep(
+    'webhooks',
+    api.create('webhooks', 'webhook', { name: 'One', url: 'https://hooks.example/', events: ['role.created'], status: 'disabled' }),
+  );
+  await keep(
+    'connections',
+    api.create('connections', 'connection', {
+      name: 'one',
+      display_name: 'One',
+      strategy: 'oidc',
+      provider_client_id: 'x',
+      issuer: 'https://idp.example',
+    }),
+  );
+  await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
+  ids.set('event_types', 'user.created');
+  ids.set('environments', (await api.get('/environments')).body['data'][0].id);
+  ids.set('signing_keys', (await api.get('/signing_keys')).body['data'][0].id);
+  ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
+});
+afterAll(() => service?.stop());
+
+const tables = [
+  'users',
+  'roles',
+  'user_roles',
+  'role_permissions',
+  'permissions',
+  'clients',
+  'client_grants',
+  'api_resources',
+  'connections',
+  'environments',
+  'custom_domains',
+  'signing_keys',
+  'webhooks',
+  'sessions',
+  'events',
+  'webhook_deliveries',
+  'idempotency_keys',
+];
+
+/** A digest of every row that a request could change; entries of the audit log are what a refusal may leave. */
+async function state(): Promise<string> {
+  const ctx = await service.context();
+  const parts = tables.map((name) => `(select coalesce(md5(string_agg(t::text, '|' order by t::text)), '') from ${name} t)`);
+  const result = await ctx.knex.raw<{ rows: { state: string }[] }>(`select concat(${parts.join(', ')}) as state`);
+  return result.rows[0]?.state ?? '';
+}
+
+const strange: unknown[] = [
+  null,
+  7,
+  -1,
+  1.5,
+  true,
+  '',
+  ' ',
+  'x'.repeat(5_000),
+  '💥',
+  "'; drop table users --",
+  '../../etc/passwd',
+  [],
+  [null],
+  [[]],
+  {},
+  { a: { b: [] } },
+  9e99,
+];
+
+function resolve(schema: Document): Document {
+  const reference = schema['$ref'] as string | undefined;
+  return reference ? (document.document['components'].schemas[reference.split('/').at(-1) as string] as Document) : schema;
+}
+
+/** Bodies that are wrong in one place each, and a few that are wrong altogether. */
+function bodiesFor(operation: Document, id: string): unknown[] {
+  const content = operation['requestBody']?.content?.['application/vnd.api+json']?.schema as Document | undefined;
+  if (!content) return [undefined, {}, { data: null }];
+  const wholly = [
+    {},
+    [],
+    null,
+    'x',
+    { data: null },
+    { data: [] },
+    { data: {} },
+    { data: 'x' },
+    { data: [{}] },
+    { data: { type: 7 } },
+    { errors: [] },
+    { data: [{ type: 'role', id: 7 }] },
+  ];
+  const data = resolve(content)['properties'].data as Document;
+  const shape = (data['properties'] ?? {}) as Document;
+  const type = shape['type']?.const as string | undefined;
+  if (type === undefined) return wholly;
+  const names = Object.keys(resolve((shape['attributes'] ?? {}) as Document)['properties'] ?? {});
+  const identity = shape['id'] ? { type, id } : { type };
+  const one = (attributes: unknown) => ({ data: { ...identity, attributes } });
+  const related = strange
+    .slice(0, 8)
+    .map((value) => ({
+      data: { ...identity, attributes: {}, relationships: { roles: value, api_resource: { data: value }, nope: value } },
+    }));
+  return [
+    ...wholly,
+    ...related,
+    ...strange.map(one),
+    ...names.flatMap((name, turn) => strange.filter((_, at) => (at + turn) % 4 === 0).map((value) => one({ [name]: value }))),
+  ];
+}
+
+const queries = [
+  '',
+  '?q=1',
+  '?include=nope',
+  '?sort=nope',
+  '?page[size]=0',
+  '?page[size]=99999',
+  '?page[after]=x',
+  '?filter[nope]=x',
+  '?fields[nope]=x',
+  '?filter[created_at][gte]=x',
+  '?include=%00',
+  '?a=%ff',
+  '?page[size]=1&page[size]=2',
+  '?fields[user]=%27',
+  '?filter[search]=%25%5f%5c',
+];
+const headers: Record<string, string>[] = [
+  {},
+  { accept: 'text/html' },
+  { 'content-type': 'text/plain' },
+  { 'if-match': 'x' },
+  { 'if-none-match': '""' },
+  { 'idempotency-key': ' ' },
+  { accept: 'application/vnd.api+json; x=y' },
+];
+
+function requestsFor({
+  template,
+  method,
+  operation,
+}: OpenApi['operations'][number]): { path: string; body: unknown; headers: Record<string, string> }[] {
+  const collection = template.split('/')[2] as string;
+  const known = encodeURIComponent(ids.get(collection) ?? '00000000-0000-7000-8000-000000000000');
+  const at = (id: string) => template.slice('/api'.length).replace('{id}', id);
+  const bodies = bodiesFor(operation, decodeURIComponent(known));
+  const first = method === 'GET' || method === 'DELETE' ? undefined : bodies[0];
+  return [
+    ...(method === 'GET' ? [] : bodies.map((body) => ({ path: at(known), body, headers: {} }))),
+    ...queries.map((query) => ({ path: at(known) + query, body: first, headers: {} })),
+    ...headers.map((given) => ({ path: at(known), body: first, headers: given })),
+    ...['x', '%00', '%ff', '00000000-0000-7000-8000-000000000000', 'y'.repeat(300)].map((id) => ({
+      path: at(id),
+      body: first,
+      headers: {},
+    })),
+  ];
+}
+
+// What ends a record that the others need, or a whole environment, is driven with ids that don't exist alone.
+const destructive = /^(delete_|deactivate_|activate_|block_)/;
+
+test('every operation, some thousand malformed requests', async () => {
+  const problems = new Set<string>();
+  let refused = 0;
+  for (const entry of document.operations) {
+    if (destructive.test(entry.operation['operationId'])) ids.delete(entry.template.split('/')[2] as string);
+    let before = await state();
+    const exchanges: Exchange[] = [];
+    const requests = requestsFor(entry);
+    for (const { path, body, headers: given } of requests) {
+      const answer = await api.request(entry.method, path, { ...(body === undefined ? {} : { body }), headers: given });
+      if (answer.status >= 500) problems.add(`${entry.method} ${path} ${JSON.stringify(body)}: ${answer.status}`);
+      if (answer.status < 400 && entry.method !== 'GET') before = await state();
+      else refused++;
+      exchanges.push({ method: entry.method, path, request: {}, answer });
+    }
+    if ((await state()) !== before) problems.add(`${entry.method} ${entry.template}: a refusal left something`);
+    for (const problem of document.problemsOf(exchanges)) problems.add(problem);
+  }
+  expect([...problems]).toEqual([]);
+  expect(refused).toBeGreaterThan(1_500);
+}, 300_000);
