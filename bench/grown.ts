@@ -126,7 +126,7 @@ const largeTables = /Seq Scan on (access_tokens|refresh_tokens|authorization_cod
 async function plans(ctx: Context): Promise<string[]> {
   const lines: string[] = [];
   await ctx.knex.transaction(async (trx) => {
-    // Tables that are empty here are large there.
+    // Tables that are empty here are large there; which of several indexes it takes says something for access_tokens alone.
     await trx.raw('set local enable_seqscan = off');
     for (const [name, text] of await hotStatements(ctx)) {
       const connection = (await trx.client.acquireConnection()) as { query(text: string): Promise<{ rows: { 'QUERY PLAN': string }[] }> };

@@ -54,11 +54,16 @@ async function startBalancer(port: number, urls: readonly string[]): Promise<str
   }
   let turn = 0;
   const server = createServer((near) => {
+    const start = turn++;
     const reach = (tries: number) => {
-      const far = connect(Number(ports(urls)[turn++ % urls.length]), '127.0.0.1');
-      far.once('connect', () => near.pipe(far).pipe(near));
-      far.on('error', () => (tries > 0 && far.connecting ? reach(tries - 1) : near.destroy()));
-      near.on('close', () => far.destroy());
+      const far = connect(Number(ports(urls)[(start + tries) % urls.length]), '127.0.0.1');
+      let reached = false;
+      far.once('connect', () => {
+        reached = true;
+        near.pipe(far).pipe(near);
+        near.once('close', () => far.destroy());
+      });
+      far.on('error', () => (tries > 0 && !reached ? reach(tries - 1) : near.destroy()));
     };
     near.on('error', () => near.destroy());
     reach(urls.length - 1);
