@@ -3,9 +3,18 @@ import { browserSession } from './browser-session.js';
 import { basePage } from './pages.js';
 import type { Web } from './web.js';
 
-/** Whether captured mail may be looked at: only without an SMTP server and in a development environment (decisions 1). */
+const loopbackAddress = /^(127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
+
+/**
+ * Whether captured mail may be looked at: only without an SMTP server and in a development environment (decisions 1), and under a name of
+ * the service's own, so that no web page reads it through a name that it points at this machine (DNS rebinding).
+ */
 export function hasMailbox(req: Request): boolean {
-  return req.ctx.config.smtpUrl === null && req.ctx.environment.kind === 'development';
+  const { config, environment } = req.ctx;
+  const own = new URL(config.baseUrl).host;
+  const host = (req.headers.host ?? '').toLowerCase();
+  const named = host === own || host.endsWith(`.${own}`) || loopbackAddress.test(host);
+  return named && config.smtpUrl === null && environment.kind === 'development';
 }
 
 /** GET /: what this is and where to go. */

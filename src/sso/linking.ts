@@ -1,6 +1,7 @@
 import type { Context } from '../core/context.js';
 import { enabledConnections, domainOfEmail, namesDomain, type Connection } from '../core/connections.js';
 import { findIdentity, type IdentityRow } from '../db/tables/identities.js';
+import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { findUser, findUserByEmailKey, type UserRow } from '../db/tables/users.js';
 import type { PageError } from '../errors.js';
 import type { Profile } from './profile.js';
@@ -28,12 +29,18 @@ async function speaksFor(ctx: Context, connection: Connection, domain: string): 
   return connection.domains.length === 0 ? 'own' : 'open';
 }
 
+/** Whoever may set up connections must not thereby become somebody who may do more: such accounts are linked only with their own proof. */
+async function administers(ctx: Context, user: UserRow): Promise<boolean> {
+  return (await listPermissionNamesOfUser(ctx.scope, user.id, ctx.environment.management_audience)).length > 0;
+}
+
 /** A user of this address exists: linked only when both sides have it verified, and only as the connection's mode says (decisions 8). */
 async function decideExisting(ctx: Context, connection: Connection, user: UserRow, domain: string): Promise<Decision> {
   if (connection.account_linking === 'never') return refuse('sso_account_exists');
   if (user.status !== 'active') return refuse('account_blocked');
   const own = (await speaksFor(ctx, connection, domain)) === 'own';
-  if (connection.account_linking === 'verified_email' && user.email_verified && own) return { kind: 'link', user };
+  if (connection.account_linking === 'verified_email' && user.email_verified && own && !(await administers(ctx, user)))
+    return { kind: 'link', user };
   // Without a password there is no proof to ask for here: the user signs in the other way and connects from the account page.
   return user.password_hash === null ? refuse('sso_account_exists') : { kind: 'ask', user };
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { listIdentities } from '../../src/core/identities.js';
 import type { Context } from '../../src/core/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
+import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
 import { findUser, findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
 import { remove, table, update } from '../../src/db/scope.js';
 import { updateEnvironment } from '../../src/db/tables/environments.js';
@@ -305,6 +306,19 @@ describe('157 linking', () => {
     expect((await loginThrough(new Browser(service.url), connection)).status).toBe(303);
     expect(await listIdentities(ctx, user.id)).toHaveLength(1);
     expect(await findUser(ctx.scope, user.id)).toMatchObject({ first_name: 'Ada', login_count: 2 });
+  });
+
+  test('157 an account that may administer is linked only with its own proof, whatever the mode', async () => {
+    const user = await addUser(ctx, { email: 'root@corp.example' });
+    const role = await findRoleByName(ctx.scope, 'administrator');
+    await addUserRoles(ctx.scope, user.id, [role?.id as string]);
+    honest.claims = { ...person, sub: 'root', email: 'root@corp.example' };
+    const own = new Browser(service.url);
+    const page = await loginThrough(own, connection);
+    expect(page.status).toBe(200);
+    expect(await listIdentities(ctx, user.id)).toHaveLength(0);
+    expect((await prove(own, page, password)).status).toBe(303);
+    expect(await listIdentities(ctx, user.id)).toHaveLength(1);
   });
 
   test('157 mode never: sso_account_exists, nothing linked', async () => {
