@@ -15,7 +15,7 @@ function ceiling(most: number): number {
 }
 
 /** Stacked bars of the days as an SVG's elements. */
-function draw(bars: readonly Bar[]): Drawing {
+function draw(bars: readonly Bar[], tones: readonly number[]): Drawing {
   const sums = bars.map((bar) => bar.values.reduce((sum, value) => sum + value, 0));
   const limit = ceiling(Math.max(0, ...sums));
   const plot = { width: width - left, height: height - bottom - top };
@@ -24,7 +24,7 @@ function draw(bars: readonly Bar[]): Drawing {
   const round = (value: number) => Math.round(value * 10) / 10;
   const rects = bars.flatMap((bar, index) => {
     let below = 0;
-    return bar.values.flatMap((value, tone) => {
+    return bar.values.flatMap((value, place) => {
       const from = below;
       below += value;
       if (value === 0) return [];
@@ -34,7 +34,7 @@ function draw(bars: readonly Bar[]): Drawing {
           y: round(y(below)),
           width: round(step * 0.8),
           height: round(Math.max(1, y(from) - y(below))),
-          tone,
+          tone: tones[place] ?? 0,
           partial: bar.partial,
         },
       ];
@@ -59,6 +59,8 @@ type Plot = {
   readonly id: string;
   readonly name: string;
   readonly labels: readonly string[];
+  /** The colour of each label. */
+  readonly tones: readonly number[];
   title(sums: readonly number[], days: number): string;
   readonly text: string;
 };
@@ -86,9 +88,9 @@ function chart(plot: Plot, stats: readonly DailyStat[], now: Date, days: number)
     id: `chart-${plot.id}`,
     title: plot.title(sums, days),
     text: plot.text,
-    series: plot.labels.map((label, tone) => ({ label: inWords(label), tone })),
+    series: plot.labels.map((label, index) => ({ label: inWords(label), tone: plot.tones[index] ?? 0 })),
     bars,
-    drawing: draw(bars),
+    drawing: draw(bars, plot.tones),
   };
 }
 
@@ -98,6 +100,7 @@ const logins: Plot = {
   id: 'logins',
   name: 'logins',
   labels: ['succeeded', 'failed'],
+  tones: [0, 1],
   title: ([succeeded = 0, failed = 0], days) =>
     succeeded + failed === 0 ? `No sign-in in ${days} days` : `${figure(succeeded)} sign-ins in ${days} days, ${figure(failed)} failed`,
   text: perDay,
@@ -107,6 +110,7 @@ const tokens: Plot = {
   id: 'tokens',
   name: 'tokens',
   labels: ['authorization_code', 'refresh_token', 'client_credentials'],
+  tones: [0, 2, 3],
   title: (sums, days) => {
     const sum = sums.reduce((one, other) => one + other, 0);
     return sum === 0 ? `No token issued in ${days} days` : `${figure(sum)} tokens issued in ${days} days`;
@@ -118,6 +122,7 @@ const deliveries: Plot = {
   id: 'deliveries',
   name: 'deliveries',
   labels: ['succeeded', 'failed'],
+  tones: [0, 1],
   title: ([succeeded = 0, failed = 0], days) => {
     const sum = succeeded + failed;
     return sum === 0

@@ -1,0 +1,76 @@
+// Fills an environment with many users, sessions and deliveries, and times every list and record page of the dashboard:
+// `npx tsx test/faults/dashboard-scale.ts [users] [sessions] [deliveries]`
+import { pino } from 'pino';
+import { readConfig } from '../../src/config.js';
+import { createDeps, startService } from '../../src/service.js';
+import { Browser } from '../support/browser.js';
+import { freePort } from '../support/service.js';
+import { openStandalone } from '../support/standalone.js';
+
+const [users = 100_000, sessions = 10_000, deliveries = 1_000_000] = process.argv.slice(2).map(Number);
+const admin = { ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: 'nanoseconds of wire' };
+const storage = await openStandalone(admin);
+const { ctx } = storage;
+const fill = (sql: string, values: readonly unknown[]) => ctx.knex.raw(sql, values as string[]);
+const env = ctx.environment.id;
+
+console.log(`filling ${users} users, ${sessions} sessions, ${deliveries} deliveries`);
+await fill(
+  `insert into users (environment_id, id, email, email_key, first_name, last_name, created_at, updated_at)
+   select ?, uuid_v7(now() - i * interval '20 seconds'), 'user' || i || '@example.com', 'user' || i || '@example.com', 'First' || i % 1000, 'Last' || i % 5000, now() - i * interval '20 seconds', now()
+   from generate_series(1, ?::int) i`,
+  [env, users],
+);
+await fill(
+  `insert into sessions (environment_id, id, token_digest, user_id, ip_address, user_agent, authenticated_at, last_activity_at, expires_at, created_at, updated_at)
+   select environment_id, gen_random_uuid(), sha256(id::text::bytea), id, '203.0.113.' || (row_number() over ())::int % 250, 'Mozilla/5.0', now(), now(), now() + interval '30 days', created_at, now()
+   from users where environment_id = ? limit ?::int`,
+  [env, sessions],
+);
+await fill(
+  `insert into webhooks (environment_id, id, name, url, events, secret_sealed, secret_hint, created_at, updated_at)
+   select ?, gen_random_uuid(), 'Receiver ' || i, 'https://receiver.example/' || i, '{user.created}', '\\x00', 'abcd', now(), now() from generate_series(1, 10) i`,
+  [env],
+);
+await fill(
+  `insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, status, attempt_count, completed_at, created_at, updated_at)
+   select ?, gen_random_uuid(), w.id, gen_random_uuid(), case when i % 3 = 0 then 'user.updated' else 'user.created' end, '{"event":"user.created","data":{}}',
+     case when i % 50 = 0 then 'failed' else 'succeeded' end, 1, now() - i * interval '2.5 seconds', now() - i * interval '2.5 seconds', now()
+   from generate_series(1, ?::int) i join (select id, row_number() over () as n from webhooks where environment_id = ?) w on w.n = i % 10 + 1`,
+  [env, deliveries, env],
+);
+await fill('analyze', []);
+
+const port = await freePort();
+const config = readConfig({ PORT: String(port), RATE_LIMITS: 'off', LOG_LEVEL: 'warn', LOG_FORMAT: 'json', ...admin });
+const deps = createDeps(config, pino({ level: 'warn' }), { url: storage.url, directUrl: storage.url, secretKey: storage.secretKey });
+const service = await startService(deps, storage.url);
+const browser = new Browser(config.baseUrl);
+await browser.login(admin.ADMIN_EMAIL, admin.ADMIN_PASSWORD);
+
+const first = async (path: string) => /<a class="row-link" href="([^"]+)"/.exec(await (await browser.get(path)).text())?.[1] ?? path;
+const webhook = await first('/dashboard/webhooks');
+const user = await first('/dashboard/users');
+const paths = [
+  '/dashboard', '/dashboard?days=90', '/dashboard/users', '/dashboard/users?search=user5', '/dashboard/users?search=zzz', '/dashboard/users?sort=-last_login_at', '/dashboard/users?sort=email',
+  '/dashboard/users?status=blocked', user, `${user}/sessions`, `${user}/activity`, '/dashboard/sessions', '/dashboard/sessions?status=active', '/dashboard/sessions?status=revoked', '/dashboard/sessions?ip_address=203.0.113.9',
+  '/dashboard/roles', '/dashboard/clients', '/dashboard/webhooks', webhook, `${webhook}/deliveries`, `${webhook}/deliveries?since=30d`, `${webhook}/deliveries?since=30d&status=failed`, `${webhook}/deliveries?since=30d&response_status=5xx`,
+  '/dashboard/webhook_deliveries?since=30d', '/dashboard/webhook_deliveries?since=30d&status=failed', '/dashboard/webhook_deliveries?since=30d&event_type=token.issued', await first('/dashboard/webhook_deliveries'), '/dashboard/audit_logs', '/dashboard/event_types', '/dashboard/settings',
+]; // prettier-ignore
+const timed: { path: string; ms: number; status: number }[] = [];
+for (const path of paths) {
+  const times: number[] = [];
+  let status = 0;
+  for (let i = 0; i < 5; i++) {
+    const started = performance.now();
+    const answer = await browser.get(path);
+    await answer.text();
+    status = answer.status;
+    times.push(performance.now() - started);
+  }
+  timed.push({ path, status, ms: times.sort((one, other) => one - other)[2] ?? 0 });
+}
+for (const { path, ms, status } of timed.sort((one, other) => other.ms - one.ms))
+  console.log(`${ms.toFixed(0).padStart(6)} ms  ${status}  ${path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, '{id}')}`);
+await service.stop();
+await storage.close();
