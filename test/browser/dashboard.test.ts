@@ -170,7 +170,7 @@ describe.each([
         await page.waitForURL('**?done=redelivered');
         await until(page, 'Succeeded');
         expect(receiver.posts).toHaveLength(1);
-        const outcomes = await page.locator('section.list tbody tr .state').allTextContents();
+        const outcomes = await page.locator('.list tbody tr .state').allTextContents();
         expect(outcomes.map((text) => text.trim()).sort()).toEqual(['Failed', 'Succeeded']);
         expect(await page.locator('#attempts-0').textContent()).toContain('thank you');
       } finally {
@@ -185,4 +185,96 @@ describe.each([
       await service.stop();
     }
   }, 120_000);
+});
+
+describe('every page', () => {
+  let story: Story;
+  beforeAll(async () => {
+    story = await begin(true);
+    const { service } = story;
+    await setUp(story);
+    await createUser(story);
+    await createWebhook(story, `http://127.0.0.1:${await freePort()}/hook`);
+    await story.page.getByRole('button', { name: 'Send test' }).click();
+    await story.page.waitForURL('**/dashboard/webhook_deliveries/*');
+    await createClient({ ...story, page: story.page, service }, 'http://localhost:3001/cb');
+  });
+  afterAll(async () => {
+    await story?.context.close();
+    await story?.service.stop();
+  });
+
+  /** The pages that a person reaches from the navigation: lists, forms, records, tabs, questions. */
+  async function allPages(): Promise<string[]> {
+    const { page, service } = story;
+    const hrefs = (selector: string) =>
+      page.locator(selector).evaluateAll((links) => links.map((link) => (link as unknown as { pathname: string }).pathname));
+    await page.goto(`${service.url}/dashboard`);
+    const lists = (await hrefs('#navigation ul a')).filter((path) => path.startsWith('/dashboard'));
+    const found = new Set(lists);
+    for (const list of [...lists, '/dashboard/webhook_deliveries']) {
+      await page.goto(service.url + list);
+      for (const path of await hrefs('.head-actions a, .empty a')) found.add(path);
+      const [record] = await hrefs('a.row-link');
+      if (record === undefined || list === '/dashboard') continue;
+      found.add(record);
+      await page.goto(service.url + record);
+      for (const path of await hrefs('.tabs a, .head-actions a, .dangers a')) found.add(path);
+    }
+    return [...found, '/dashboard/clients/new?application_type=spa', '/dashboard/connections/new?strategy=google', '/dashboard/nowhere'];
+  }
+
+  test('has nothing that axe-core objects to, in both schemes, and fits a narrow phone', async () => {
+    const { page, service, complaints } = story;
+    const paths = await allPages();
+    expect(paths.length).toBeGreaterThan(50);
+    const objections: string[] = [];
+    for (const [index, path] of paths.entries()) {
+      await page.setViewportSize(index % 2 === 0 ? { width: 1280, height: 860 } : { width: 320, height: 568 });
+      await page.emulateMedia({ colorScheme: index % 3 === 0 ? 'dark' : 'light' });
+      await page.goto(service.url + path);
+      const fits = await page.evaluate('document.documentElement.scrollWidth <= innerWidth');
+      const found = await axeViolations(page);
+      if (!fits || found.length > 0) objections.push(`${path}: ${fits ? '' : 'too wide; '}${found.join('; ')}`);
+    }
+    expect(objections).toEqual([]);
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+  }, 240_000);
+
+  test('works by keyboard alone: create a role, ask before deleting it in vain, change it', async () => {
+    const { page, service } = story;
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await page.goto(`${service.url}/dashboard/roles`);
+    const focus = async (selector: string) => {
+      for (let i = 0; i < 120; i++) {
+        await page.keyboard.press('Tab');
+        if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
+      }
+      throw new Error(`the keyboard never comes to ${selector}`);
+    };
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.className')).toBe('skip');
+    await page.keyboard.press('Enter');
+    await focus('.head-actions a');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/roles/new');
+    await focus('#name');
+    await page.keyboard.type('night desk');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/dashboard/roles/*?done=created');
+    await focus('a[href$="/delete"]');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/delete');
+    await focus('#confirmation');
+    await page.keyboard.type('something else');
+    await page.keyboard.press('Enter');
+    await page.locator('#error-summary').waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('error-summary');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('confirmation');
+    await page.keyboard.type('night desk');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/dashboard/roles?done=deleted');
+  }, 60_000);
 });
