@@ -53,7 +53,7 @@ export function createProgram(print: Print): Command {
       const { data } = await callApi(options(), 'POST', '/clients', { type: 'client', attributes });
       const { id, attributes: shown } = one(data);
       show(data, () =>
-        columns([['client_id', id], ...(shown['client_secret'] ? [['client_secret', String(shown['client_secret'])]] : [])]),
+        columns([['client_id', id], ...(shown['client_secret'] ? [['client_secret', shown['client_secret'] as string]] : [])]),
       );
     });
 

@@ -34,7 +34,7 @@ export function beginsWith(expressions: readonly string[], text: string): Condit
     const owner = source.visible ? '' : `found.environment_id = ${source.table}.environment_id and `;
     void query.whereRaw(
       `exists (select 1 from ${source.table} found where ${owner}found.${source.key} = ${source.table}.${source.key} and (${alternatives}))`,
-      [...expressions.map(() => prefix)],
+      expressions.map(() => prefix),
     );
   };
 }

@@ -42,7 +42,7 @@ function relationshipsOf(call: Call, resource: Resource, row: Row, linkage: Link
     let data: { data: unknown } | object = {};
     if (relationship.kind === 'one') {
       const id = row[relationship.column];
-      data = { data: id === null || id === undefined ? null : { type: target.type, id: String(id) } };
+      data = { data: id === null || id === undefined ? null : { type: target.type, id: String(id as string) } };
     } else if (loaded) data = { data: loaded.map((one) => identifier(target, one)) };
     relationships[name] = { ...links, ...data };
   }

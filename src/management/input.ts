@@ -138,7 +138,7 @@ export async function resolveRelationships(call: Call, resource: Resource, input
     const one = linkage as Identifier | null;
     if (row !== null || !relationship.create) {
       const current = row === null ? undefined : row[relationship.column];
-      if (row === null || String(current ?? '') !== (one?.id ?? ''))
+      if (row === null || String((current ?? '') as string) !== (one?.id ?? ''))
         throw refuse(403, 'relationship_read_only', 'This relationship can not be set or changed.', pointerTo(...path));
       continue;
     }

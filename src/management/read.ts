@@ -91,7 +91,7 @@ export async function readOne(call: Call, resource: Resource, id: string, query:
 async function targetOfOne(call: Call, relationship: ToOne, target: Resource, row: Row): Promise<Row | null> {
   const id = row[relationship.column];
   if (id === null || id === undefined) return null;
-  return (await findRecords(call.ctx, target, [String(id)]))[0] ?? null;
+  return (await findRecords(call.ctx, target, [String(id as string)]))[0] ?? null;
 }
 
 /** `GET /api/{path}/{id}/{relationship}`: the related records themselves. */
@@ -122,7 +122,7 @@ export async function readLinkage(call: Call, resource: Resource, id: string, na
   const related = `${self}/${name}`;
   if (relationship.kind === 'one') {
     const targetId = row[relationship.column];
-    const data = targetId === null || targetId === undefined ? null : { type: target.type, id: String(targetId) };
+    const data = targetId === null || targetId === undefined ? null : { type: target.type, id: String(targetId as string) };
     return withEtag(documentReply(200, documentOf(call, { links: { self: `${address}${raw}`, related }, data })), versionOf(row));
   }
   return linkagePage(call, resource, row, relationship, target, { address, related, list: `${resource.path}/${id}/${name}` }, query, raw);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secretPlace as connectionPlace } from '../../src/core/connections.js';
 import type { Context } from '../../src/core/context.js';
 import { secretPlace as webhookPlace } from '../../src/core/webhook-secrets.js';
-import { Browser, csrfOf, locationParameters } from '../support/browser.js';
+import { Browser, csrfOf } from '../support/browser.js';
 import { Canaries, dumpOf } from '../support/canaries.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { manage, managementClient, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';

@@ -129,11 +129,9 @@ function bodiesFor(operation: Document, id: string): unknown[] {
   const names = Object.keys(resolve((shape['attributes'] ?? {}) as Document)['properties'] ?? {});
   const identity = shape['id'] ? { type, id } : { type };
   const one = (attributes: unknown) => ({ data: { ...identity, attributes } });
-  const related = strange
-    .slice(0, 8)
-    .map((value) => ({
-      data: { ...identity, attributes: {}, relationships: { roles: value, api_resource: { data: value }, nope: value } },
-    }));
+  const related = strange.slice(0, 8).map((value) => ({
+    data: { ...identity, attributes: {}, relationships: { roles: value, api_resource: { data: value }, nope: value } },
+  }));
   return [
     ...wholly,
     ...related,

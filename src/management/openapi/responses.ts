@@ -41,7 +41,7 @@ const shared = Object.fromEntries(
 
 /** The shared error answers of an operation. */
 export function errorResponses(...statuses: number[]): Record<`${1 | 2 | 3 | 4 | 5}${string}`, ZodOpenApiResponseObject> {
-  const all = [...new Set([...statuses, 401, 403, 406, 429, 500, 503])].sort();
+  const all = [...new Set([...statuses, 401, 403, 406, 429, 500, 503])].sort((one, other) => one - other);
   return Object.fromEntries(all.map((status) => [String(status), shared[String(status)]])) as Record<
     `4${string}`,
     ZodOpenApiResponseObject

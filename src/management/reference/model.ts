@@ -18,10 +18,10 @@ const methods = ['get', 'post', 'patch', 'delete'] as const;
 
 function typeOf(schema: Schema): string {
   if (schema['enum']) return (schema['enum'] as unknown[]).join(' | ');
-  if (schema['const'] !== undefined) return String(schema['const']);
+  if (schema['const'] !== undefined) return JSON.stringify(schema['const']);
   const options = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined;
   if (options) return [...new Set(options.map(typeOf))].join(' or ');
-  const type = [schema['type'] ?? 'any'].flat().join(' or ');
+  const type = ([schema['type'] ?? 'any'].flat() as string[]).join(' or ');
   if (schema['format'] === 'date-time') return type.replace('string', 'time');
   return type === 'array' && schema['items'] ? `array of ${typeOf(schema['items'] as Schema)}` : type;
 }
@@ -75,7 +75,7 @@ export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, '
       attributes: Object.entries(attributes ?? {}).map(([attribute, schema]) => ({
         name: attribute,
         type: typeOf(schema),
-        description: String(schema['description'] ?? ''),
+        description: (schema['description'] ?? '') as string,
       })),
       operations: own,
     };
