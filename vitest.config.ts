@@ -9,5 +9,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
+    // A shared machine may stall for seconds; what fails twice more is broken.
+    retry: process.env['CI'] ? 2 : 0,
   },
 });
