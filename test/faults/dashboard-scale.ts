@@ -9,7 +9,8 @@ import { freePort } from '../support/service.js';
 import { openStandalone } from '../support/standalone.js';
 
 const [users = 100_000, sessions = 10_000, deliveries = 1_000_000] = process.argv.slice(2).map(Number);
-const admin = { ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: 'nanoseconds of wire' };
+const port = await freePort();
+const admin = { PORT: String(port), ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: 'nanoseconds of wire' };
 const storage = await openStandalone(admin);
 const { ctx } = storage;
 // Its own connection: the service's pool cuts statements off after five seconds.
@@ -52,8 +53,7 @@ await fill(
 await fill('analyze', []);
 await filler.end();
 
-const port = await freePort();
-const config = readConfig({ PORT: String(port), RATE_LIMITS: 'off', LOG_LEVEL: 'warn', LOG_FORMAT: 'json', ...admin });
+const config = readConfig({ RATE_LIMITS: 'off', LOG_LEVEL: 'warn', LOG_FORMAT: 'json', ...admin });
 const deps = createDeps(config, pino({ level: 'warn' }), { url: storage.url, directUrl: storage.url, secretKey: storage.secretKey });
 const service = await startService(deps, storage.url);
 const browser = new Browser(config.baseUrl);
