@@ -10,7 +10,7 @@ import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_toke
 import { findSessionByToken } from '../src/db/tables/sessions.js';
 import { digest } from '../src/lib/digest.js';
 import { randomToken, uuidv7 } from '../src/lib/random.js';
-import { createDeps, prepareDatabase } from '../src/service.js';
+import { createDeps, prepareDatabase } from '../src/composition.js';
 import type { BenchServer } from './database.js';
 import { median, type Plan } from './measure.js';
 import { familyTime, usedBetween } from './processor-time.js';

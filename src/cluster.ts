@@ -7,7 +7,7 @@ import type { Logger } from './platform/logger.js';
 import { createMetrics } from './platform/metrics.js';
 import { answerMetricsRequests, createClusterMetrics } from './platform/metrics-of-cluster.js';
 import { announce, openDatabase, type Stops } from './runtime.js';
-import { createDeps, prepareDatabase, startService, type Storage } from './service.js';
+import { createDeps, prepareDatabase, startService, type Storage } from './composition.js';
 
 /** From a worker: it is there and wants to know where the database is. */
 type Hello = { readonly type: 'hello' };

@@ -8,7 +8,7 @@ import { startEmbeddedPostgres } from './db/embedded-postgres.js';
 import { answers } from './db/reachable.js';
 import type { Logger } from './platform/logger.js';
 import { loadSecretKey } from './secret-key.js';
-import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './service.js';
+import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './composition.js';
 
 /** The database of a process, and how to let go of it. */
 export type Database = Storage & { close(): Promise<void> };

@@ -2,7 +2,7 @@ import { defaultContext } from './core/bootstrap.js';
 import { describeDemoData, ensureDemoData } from './demo-data.js';
 import { run } from './run.js';
 import { joinDatabase } from './runtime.js';
-import { createDeps, prepareDatabase } from './service.js';
+import { createDeps, prepareDatabase } from './composition.js';
 
 // Works on the database of the running service, or on one that it opens for the while.
 run(async (config, logger, stops) => {

@@ -12,7 +12,7 @@ import { insertPermission } from '../../src/db/tables/permissions.js';
 import { insertUser } from '../../src/db/tables/users.js';
 import { digest } from '../../src/lib/digest.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { createDeps, prepareDatabase } from '../../src/service.js';
+import { createDeps, prepareDatabase } from '../../src/composition.js';
 import { endProcess, fixtures, freePort, startProcess, type Started, type Target } from './target.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

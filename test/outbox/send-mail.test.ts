@@ -8,7 +8,7 @@ import { queueMail } from '../../src/core/mail.js';
 import { claimMails, settleMail, type MailRow } from '../../src/db/tables/mails.js';
 import { drainMails } from '../../src/outbox/send-mail.js';
 import type { MailMessage } from '../../src/platform/mailer.js';
-import { createDeps, prepareDatabase } from '../../src/service.js';
+import { createDeps, prepareDatabase } from '../../src/composition.js';
 import { Browser } from '../support/browser.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { mailTo } from '../support/mailbox.js';

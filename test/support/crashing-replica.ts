@@ -3,7 +3,7 @@ import { createLogger } from '../../src/platform/logger.js';
 import { readConfig } from '../../src/config.js';
 import { statementObserver } from '../../src/db/scope.js';
 import { createGuardedFetch } from '../../src/platform/fetch.js';
-import { createDeps, prepareDatabase, startService } from '../../src/service.js';
+import { createDeps, prepareDatabase, startService } from '../../src/composition.js';
 
 const point = process.argv[2];
 const die = () => process.kill(process.pid, 'SIGKILL');

@@ -6,7 +6,7 @@ import { readConfig, type Config } from '../../src/config.js';
 import { defaultContext } from '../../src/core/bootstrap.js';
 import { createContext, type Context, type Deps } from '../../src/core/context.js';
 import { findEnvironmentById } from '../../src/core/environments.js';
-import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/service.js';
+import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/composition.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { createTestDatabase } from './database.js';
 

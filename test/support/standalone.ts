@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.js';
 import { defaultContext } from '../../src/core/bootstrap.js';
 import type { Context } from '../../src/core/context.js';
 import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.js';
-import { createDeps, prepareDatabase } from '../../src/service.js';
+import { createDeps, prepareDatabase } from '../../src/composition.js';
 import { addressOf, administer } from './database.js';
 
 export type Standalone = { readonly url: string; readonly secretKey: string; readonly ctx: Context; close(): Promise<void> };
