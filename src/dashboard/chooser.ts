@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { connectionStrategies } from '../core/connection-strategies.js';
 import { requirePermissions } from '../management/operations.js';
-import { kinds } from './pages/clients.js';
+import { kinds } from './pages/client-kinds.js';
 import type { Render } from './frame.js';
 import type { Part } from './page-parts.js';
 

@@ -1,54 +1,10 @@
 import type { Request } from 'express';
 import { placeOf, type FieldSpec, type Presentation } from '../presentation.js';
-import type { Choice, Part, Value } from '../page-parts.js';
+import type { Part, Value } from '../page-parts.js';
 import { linkedTo, may, relatedOf, type Shown } from '../records.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
+import { grantChoices, kinds, methodChoices } from './client-kinds.js';
 import { quickStartTab } from './client-snippets.js';
-
-/** What clients are, for the wizard: the kind decides nearly everything else. */
-export const kinds: Readonly<
-  Record<string, { readonly label: string; readonly text: string; readonly grants: readonly string[]; readonly methods: readonly string[] }>
-> = {
-  web: {
-    label: 'Web application',
-    text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.',
-    grants: ['authorization_code', 'refresh_token'],
-    methods: ['client_secret_basic', 'client_secret_post'],
-  },
-  spa: {
-    label: 'Single-page application',
-    text: 'Runs in the browser, without a secret; PKCE protects the sign-in.',
-    grants: ['authorization_code', 'refresh_token'],
-    methods: ['none'],
-  },
-  native: {
-    label: 'Native application',
-    text: 'Runs on a phone or a desktop, without a secret.',
-    grants: ['authorization_code', 'refresh_token'],
-    methods: ['none'],
-  },
-  machine: {
-    label: 'Machine',
-    text: 'A service that calls an API on its own behalf: no user, no browser.',
-    grants: ['client_credentials'],
-    methods: ['client_secret_basic', 'client_secret_post'],
-  },
-};
-
-const grantLabels: Record<string, [string, string]> = {
-  authorization_code: ['Authorization code', 'Users sign in with it.'],
-  refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
-  client_credentials: ['Client credentials', 'The client acts for itself.'],
-};
-const methodLabels: Record<string, string> = {
-  client_secret_basic: 'Secret in the Authorization header (Basic)',
-  client_secret_post: 'Secret in the form body',
-  none: 'None: a public client, with PKCE',
-  private_key_jwt: 'A signed assertion (private_key_jwt)',
-};
-const grantChoices = (names: readonly string[]): Choice[] =>
-  names.map((value) => ({ value, label: grantLabels[value]?.[0] ?? value, hint: grantLabels[value]?.[1] ?? null }));
-const methodChoices = (names: readonly string[]): Choice[] => names.map((value) => ({ value, label: methodLabels[value] ?? value }));
 
 const clientState = (record: Shown): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled');
