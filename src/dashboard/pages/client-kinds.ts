@@ -30,12 +30,14 @@ export const kinds: Readonly<
   },
 };
 
-const grantLabels: Record<string, [string, string]> = {
+/** What grant types are called, and what they are for. */
+export const grantLabels: Record<string, [string, string]> = {
   authorization_code: ['Authorization code', 'Users sign in with it.'],
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
 };
-const methodLabels: Record<string, string> = {
+/** What authentication methods are called. */
+export const methodLabels: Record<string, string> = {
   client_secret_basic: 'Secret in the Authorization header (Basic)',
   client_secret_post: 'Secret in the form body',
   none: 'None: a public client, with PKCE',

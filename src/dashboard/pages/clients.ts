@@ -3,7 +3,7 @@ import { placeOf, type FieldSpec, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
 import { linkedTo, may, relatedOf, type Shown } from '../records.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
-import { grantChoices, kinds, methodChoices } from './client-kinds.js';
+import { grantChoices, grantLabels, kinds, methodChoices, methodLabels } from './client-kinds.js';
 import { quickStartTab } from './client-snippets.js';
 
 const clientState = (record: Shown): Value =>
