@@ -1,3 +1,4 @@
+import { profileColumns } from './profile.js';
 /** The fields of a connection that say where its provider is. */
 export const endpointFields = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'jwks_uri'] as const;
 export type EndpointField = (typeof endpointFields)[number];
@@ -6,25 +7,7 @@ export type EndpointField = (typeof endpointFields)[number];
  * What a claim mapping may name on the left: how the person is called here. On the right stands the provider's claim, `a.b` for a
  * member of an object.
  */
-export const mappableAttributes = [
-  'sub',
-  'email',
-  'email_verified',
-  'name',
-  'first_name',
-  'last_name',
-  'middle_name',
-  'nickname',
-  'preferred_username',
-  'profile',
-  'picture',
-  'website',
-  'gender',
-  'birthdate',
-  'zoneinfo',
-  'locale',
-  'phone_number',
-] as const;
+export const mappableAttributes = ['sub', 'email', 'email_verified', 'name', ...profileColumns] as const;
 export type MappableAttribute = (typeof mappableAttributes)[number];
 export type ClaimMapping = Readonly<Partial<Record<MappableAttribute, string | readonly string[]>>>;
 

@@ -1,3 +1,4 @@
+import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../core/profile.js';
 import type { PageLink } from '../errors.js';
 
 /** What every page needs; `basePage` in pages.ts builds it. */
@@ -123,26 +124,10 @@ export type PageApplication = { client_id: string; name: string; logo_uri: strin
 
 /** The profile as form values: OIDC Core 5.1 claims under their names here, the address flattened to `address_<member>`. */
 export const profileFields = [
-  'first_name',
-  'last_name',
-  'middle_name',
-  'nickname',
-  'preferred_username',
-  'profile',
-  'picture',
-  'website',
-  'gender',
-  'birthdate',
-  'zoneinfo',
-  'locale',
-  'phone_number',
-  'address_street_address',
-  'address_locality',
-  'address_region',
-  'address_postal_code',
-  'address_country',
-] as const;
-export type ProfileField = (typeof profileFields)[number];
+  ...profileColumns,
+  ...addressMembers.map((member) => `address_${member}` as const),
+] as const satisfies readonly string[];
+export type ProfileField = ProfileColumn | `address_${AddressMember}`;
 
 /**
  * Forms: profile to POST /account/profile; `current_password`, `password` to POST /account/password; POST /account/sessions/{id}/revoke and

@@ -1,4 +1,5 @@
 import { run, type Scope } from '../scope.js';
+import { permissionsHeldSql } from './permissions.js';
 
 /** A row of `authorization_codes`; `expires_at` is 60 s after issue, used ones stay a while so that a replay is recognised. */
 export type AuthorizationCodeRow = {
@@ -124,14 +125,7 @@ const redeemStatement = {
           when s.id is null or s.revoked_at is not null or s.expires_at <= $6 then 'session'
           when exists (select 1 from revocations r where r.environment_id = $1 and r.id = c.grant_id) then 'revoked'
         end as problem,
-        case when c.resource is null then '{}'::text[] else array(
-          select distinct p.name from user_roles ur
-          join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
-          join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
-          join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
-          where ur.environment_id = $1 and ur.user_id = c.user_id and a.identifier = c.resource
-          order by p.name)
-        end as permissions
+        ${permissionsHeldSql('c')} as permissions
       from redeemed c
       left join users u on u.environment_id = $1 and u.id = c.user_id
       left join sessions s on s.environment_id = $1 and s.id = c.session_id

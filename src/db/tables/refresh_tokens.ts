@@ -1,4 +1,5 @@
 import { run, type Scope } from '../scope.js';
+import { permissionsHeldSql } from './permissions.js';
 
 /** A row of `refresh_tokens`. A rotated one stays until it expires, so that its reuse is recognised (RFC 9700 4.14.2). */
 export type RefreshTokenRow = {
@@ -38,14 +39,7 @@ export async function findRefreshToken(scope: Scope, digest: Buffer): Promise<Re
       name: 'refresh_tokens.find',
       text: `
         select t.*, u.status as user_status, s.revoked_at as session_revoked_at, s.expires_at as session_expires_at, r.id is not null as revoked,
-          case when t.resource is null then '{}'::text[] else array(
-            select distinct p.name from user_roles ur
-            join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
-            join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
-            join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
-            where ur.environment_id = $1 and ur.user_id = t.user_id and a.identifier = t.resource
-            order by p.name)
-          end as permissions
+          ${permissionsHeldSql('t')} as permissions
         from refresh_tokens t
         join users u on u.environment_id = $1 and u.id = t.user_id
         left join sessions s on s.environment_id = $1 and s.id = t.session_id
