@@ -1,6 +1,6 @@
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { BodyError } from '../errors.js';
-import { noParameters, parseParameters, type Parameters } from '../lib/parameters.js';
+import { isPasswordField, noParameters, parseParameters, type Parameters } from '../lib/parameters.js';
 
 const formType = 'application/x-www-form-urlencoded';
 const jsonType = 'application/json';
@@ -57,7 +57,13 @@ export function parseJsonObject(body: unknown): Record<string, unknown> {
     throw new BodyError(400, 'the body is not valid JSON');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BodyError(400, 'the body must be a JSON object');
-  if (!isPlain(value)) throw new BodyError(400, 'the body holds text that can not be stored, or is nested too deeply');
+  const passwordsAside = Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isPasswordField(name) && typeof member === 'string' ? member.replaceAll('\0', '') : member,
+    ]),
+  );
+  if (!isPlain(passwordsAside)) throw new BodyError(400, 'the body holds text that can not be stored, or is nested too deeply');
   return value as Record<string, unknown>;
 }
 

@@ -83,6 +83,10 @@ test('security 1.10.118: a password is taken as typed, to its last character', a
   expect((await login(user.email, long.trimEnd().slice(0, -1))).status).toBe(401);
   const twin = await newUser({ password_hash: await ctx.passwords.hash(one) });
   expect([(await login(twin.email, one)).status, (await login(twin.email, other)).status]).toEqual([200, 401]);
+  const holed = await newUser({ password_hash: await ctx.passwords.hash('before\0 after it') });
+  const form = new Browser(service.url);
+  expect([(await login(holed.email, 'before\0 after it')).status, (await login(holed.email, 'before')).status]).toEqual([200, 401]);
+  expect((await form.login(holed.email, 'before\0 after it')).status).toBe(303);
 });
 
 test('security 1.10.120: a sign-in from another site, or with another browser’s token, gives no session', async () => {
