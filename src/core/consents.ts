@@ -1,5 +1,6 @@
 import { addConsent, deleteConsent, findConsent } from '../db/tables/consents.js';
 import { revokeGrants } from '../db/tables/revocations.js';
+import { uuidv7 } from '../lib/random.js';
 import { isWithin } from '../lib/scope-set.js';
 import type { Context } from './context.js';
 import { grantRevocationEnd } from './tokens/revoke.js';
@@ -35,8 +36,9 @@ export async function isConsented(ctx: Context, question: ConsentQuestion): Prom
 /** Remembers that the person allowed it. */
 export async function giveConsent(tx: Context, question: ConsentQuestion): Promise<void> {
   const { user_id, client_id } = question;
+  const at = tx.clock.now();
   for (const [resource, scopes] of heaps(question))
-    await addConsent(tx.scope, { user_id, client_id, resource, scopes, at: tx.clock.now() });
+    await addConsent(tx.scope, { id: uuidv7(at.getTime()), user_id, client_id, resource, scopes, at });
 }
 
 /**

@@ -1,5 +1,7 @@
 // A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (security 169).
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { giveConsent } from '../../src/core/consents.js';
+import { linkIdentity } from '../../src/core/identities.js';
 import { link, links, manage, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
 import { addUser, password } from '../support/data.js';
 import { Browser } from '../support/browser.js';
@@ -33,6 +35,11 @@ beforeAll(async () => {
   records.set('webhook_deliveries', (await api.post(`/webhooks/${records.get('webhooks')?.['id']}/test`)).body['data']);
   const connection = { name: 'one', display_name: 'One', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.example' };
   await keep('connections', api.create('connections', 'connection', connection));
+  const user_id = records.get('users')?.['id'] as string;
+  const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {} };
+  await linkIdentity(ctx, user_id, account);
+  await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
+  for (const path of ['identities', 'consents']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);

@@ -69,7 +69,8 @@ export const audit_logs: Presentation = {
   state: outcome,
   summary: (record, { now, req }) => {
     const [actor, target] = [actorOf(record), targetOf(record)];
-    const known = target?.target_id && req.call.registry.byPath.has(plural(target.target_type));
+    // Identities and consents have no page but that of their user.
+    const known = target?.target_id && target.target_type !== 'consent' && req.call.registry.byPath.has(plural(target.target_type));
     return [
       { label: 'When', value: time(record.attributes['occurred_at'], now) },
       { label: 'Who', value: who(record) },

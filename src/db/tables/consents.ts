@@ -3,6 +3,7 @@ import { remove, run, table, type Scope } from '../scope.js';
 /** A row of `consents`: what a person allowed an application that isn't first-party. */
 export type ConsentRow = {
   environment_id: string;
+  id: string;
   user_id: string;
   client_id: string;
   /** Every scope that was allowed, for showing. */
@@ -31,14 +32,14 @@ export async function findConsent(scope: Scope, user_id: string, client_id: stri
 /** Adds the scopes to what the user allowed the client; `resource` is empty for scopes without one. */
 export async function addConsent(
   scope: Scope,
-  consent: { user_id: string; client_id: string; resource: string; scopes: readonly string[]; at: Date },
+  consent: { id: string; user_id: string; client_id: string; resource: string; scopes: readonly string[]; at: Date },
 ): Promise<void> {
   await run(
     scope,
     {
       name: 'consents.add',
-      text: `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at)
-             values ($1, $2, $3, $4::text[], array_remove(array[$5::text], ''), jsonb_build_object($5::text, to_jsonb($4::text[])), $6, $6)
+      text: `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at, id)
+             values ($1, $2, $3, $4::text[], array_remove(array[$5::text], ''), jsonb_build_object($5::text, to_jsonb($4::text[])), $6, $6, $7)
              on conflict (environment_id, user_id, client_id) do update set
                scopes = array(select distinct unnest(c.scopes || excluded.scopes)),
                resources = array(select distinct unnest(c.resources || excluded.resources)),
@@ -46,7 +47,7 @@ export async function addConsent(
                  select jsonb_array_elements_text(coalesce(c.resource_scopes -> $5::text, '[]')) union select unnest($4::text[])))),
                updated_at = excluded.updated_at`,
     },
-    [consent.user_id, consent.client_id, consent.scopes, consent.resource, consent.at],
+    [consent.user_id, consent.client_id, consent.scopes, consent.resource, consent.at, consent.id],
   );
 }
 

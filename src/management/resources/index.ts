@@ -4,9 +4,11 @@ import { audit_logs } from './audit_logs.js';
 import { client_grants } from './client_grants.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
+import { consents } from './consents.js';
 import { custom_domains } from './custom_domains.js';
 import { environments } from './environments.js';
 import { event_types } from './event_types.js';
+import { identities } from './identities.js';
 import { permissions } from './permissions.js';
 import { roles } from './roles.js';
 import { sessions } from './sessions.js';
@@ -18,6 +20,8 @@ import { webhooks } from './webhooks.js';
 /** The resources of the Management API. Routes, permissions, documents, OpenAPI and the reference page follow from this list. */
 export const resources = [
   users,
+  identities,
+  consents,
   roles,
   permissions,
   clients,

@@ -135,6 +135,14 @@ export const users = resource<UserRow, UserInput, UserInput>({
       },
     },
     sessions: { kind: 'many', to: 'session', by: { foreign: 'user_id' }, description: 'Where the user is, or was, signed in.' },
+    identities: {
+      kind: 'many',
+      to: 'identity',
+      by: { foreign: 'user_id' },
+      description: 'The accounts at providers that sign the user in.',
+      include: true,
+    },
+    consents: { kind: 'many', to: 'consent', by: { foreign: 'user_id' }, description: 'What the user allowed clients.', include: true },
     environment: environmentLink,
   },
   filters: {
@@ -143,6 +151,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
     external_id: equalTo('external_id', text(255), 'The id in another system.'),
     email_verified: flag('email_verified', 'Whether the address was proven.'),
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),
+    connection: linked({ table: 'identities', near: 'user_id', far: 'connection_id' }, 'Signs in through one of these connections (ids).'),
     search: search(
       ['found.email_key', 'lower(found.first_name)', 'lower(found.last_name)'],
       'Address, first or last name begins with this.',

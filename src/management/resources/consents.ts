@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { withdrawConsent } from '../../core/consents.js';
+import type { ConsentRow } from '../../db/tables/consents.js';
+import { equalTo, holding, stamps, text, time, timeRange, uuid } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+/** What users allowed clients that aren't first-party. */
+export const consents = resource<ConsentRow>({
+  type: 'consent',
+  path: 'consents',
+  permissions: 'users',
+  title: 'Consents',
+  description:
+    'What users allowed clients that ask first. They come about on the consent page; deleting one ends all that the client holds of the user.',
+  source: { table: 'consents', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    scopes: z.array(z.string()).meta({ description: 'Every scope that was allowed.' }),
+    resource_scopes: z
+      .record(z.string(), z.array(z.string()))
+      .meta({ description: 'The scopes by API resource (identifier); under the empty name those without one.' }),
+    granted_at: time,
+    ...stamps,
+  }),
+  computed: { created_at: (row) => row.granted_at },
+  relationships: {
+    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who allowed it.', include: true },
+    client: { kind: 'one', to: 'client', column: 'client_id', description: 'Whom it was allowed.', include: true },
+    environment: environmentLink,
+  },
+  filters: {
+    user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
+    client: equalTo('client_id', text(255), 'For one of these clients (ids).'),
+    scope: holding('scopes', text(255), 'Holds one of these scopes.'),
+    granted_at: timeRange('granted_at', 'When it was first allowed.'),
+  },
+  sorts: {
+    created_at: { expression: 'consents.granted_at', type: 'timestamptz' },
+    granted_at: { expression: 'consents.granted_at', type: 'timestamptz' },
+    updated_at: { expression: 'consents.updated_at', type: 'timestamptz' },
+  },
+  remove: { run: async (tx, _actor, row) => void (await withdrawConsent(tx, row.user_id, row.client_id)), audit: 'withdrawn' },
+  display: (row) => row.client_id,
+});

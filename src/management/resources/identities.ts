@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { unlinkIdentity } from '../../core/identities.js';
+import { Refusal } from '../../core/refusal.js';
+import type { IdentityRow } from '../../db/tables/identities.js';
+import { equalTo, stamps, stampSorts, text, time, timeRange, uuid } from '../fields.js';
+import { resource } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+/** Accounts at providers that sign users in. */
+export const identities = resource<IdentityRow>({
+  type: 'identity',
+  path: 'identities',
+  permissions: 'users',
+  title: 'Identities',
+  description:
+    'Accounts at providers that sign users in, each known by its connection and subject. They come about when people sign in; deleting one parts it from the user.',
+  source: { table: 'identities', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    subject: z.string().meta({ description: "The provider's id of the account." }),
+    email: z.string().nullable().meta({ description: 'The address that the provider gave last.' }),
+    last_login_at: time.nullable(),
+    ...stamps,
+  }),
+  relationships: {
+    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who signs in with it.', include: true },
+    connection: { kind: 'one', to: 'connection', column: 'connection_id', description: 'Where the account is.', include: true },
+    environment: environmentLink,
+  },
+  filters: {
+    user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
+    connection: equalTo('connection_id', uuid, 'At one of these connections (ids).'),
+    subject: equalTo('subject', text(255), "The provider's id of the account."),
+    created_at: timeRange('created_at', 'When it was connected.'),
+  },
+  sorts: stampSorts('identities'),
+  remove: {
+    audit: 'unlinked',
+    async run(tx, _actor, row) {
+      const outcome = await unlinkIdentity(tx, { user_id: row.user_id, identity_id: row.id });
+      if (outcome !== 'last_way_in') return;
+      const detail = 'The user has no password and no other usable identity; this is the only way to sign in.';
+      throw new Refusal({ status: 409, code: 'last_way_in', detail });
+    },
+  },
+  display: (row) => row.email ?? row.subject,
+});
