@@ -49,18 +49,18 @@ const errorText = (body: Json) =>
     .map((error) => [error.detail, ...Object.values(error.source ?? {})].filter(Boolean).join(' '))
     .join('\n');
 
-/** One call of the Management API with a token of the client. @throws {CliError} */
+/** One call of the Management API with a token of the client, and with the JSON:API document if there is one. @throws {CliError} */
 export async function callApi(
   access: Access,
   method: string,
   path: string,
-  data?: Json,
+  document?: Json,
 ): Promise<{ data: ResourceObject | ResourceObject[]; meta: Json }> {
   const token = await tokenFor(access);
   const response = await reach(`${access.url}/api${path}`, {
     method,
-    headers: { authorization: `Bearer ${token}`, accept: mediaType, ...(data ? { 'content-type': mediaType } : {}) },
-    ...(data ? { body: JSON.stringify({ data }) } : {}),
+    headers: { authorization: `Bearer ${token}`, accept: mediaType, ...(document ? { 'content-type': mediaType } : {}) },
+    ...(document ? { body: JSON.stringify(document) } : {}),
   });
   const body = await readJson(response);
   if (!response.ok) throw new CliError(errorText(body) || `${response.status} ${response.statusText}`);

@@ -50,7 +50,7 @@ export function createProgram(print: Print): Command {
     .option('--grant-type <type>', 'may be given several times', collect)
     .action(async (name: string, given: { type: string; redirectUri?: string[]; grantType?: string[] }) => {
       const attributes = present({ name, application_type: given.type, redirect_uris: given.redirectUri, grant_types: given.grantType });
-      const { data } = await callApi(options(), 'POST', '/clients', { type: 'client', attributes });
+      const { data } = await callApi(options(), 'POST', '/clients', { data: { type: 'client', attributes } });
       const { id, attributes: shown } = one(data);
       show(data, () =>
         columns([['client_id', id], ...(shown['client_secret'] ? [['client_secret', shown['client_secret'] as string]] : [])]),
@@ -67,7 +67,7 @@ export function createProgram(print: Print): Command {
     .action(async (email: string, given: { firstName?: string; lastName?: string; password?: string; verified?: true }) => {
       const { firstName: first_name, lastName: last_name, password, verified: email_verified } = given;
       const attributes = present({ email, first_name, last_name, password, email_verified });
-      const { data } = await callApi(options(), 'POST', '/users', { type: 'user', attributes });
+      const { data } = await callApi(options(), 'POST', '/users', { data: { type: 'user', attributes } });
       show(data, () =>
         columns([
           ['id', one(data).id],
@@ -103,6 +103,18 @@ export function createProgram(print: Print): Command {
       show(data, () =>
         columns([['id', 'created_at', 'event_type', 'status', 'attempts', 'response'], ...(data as ResourceObject[]).map(cells)]),
       );
+    });
+
+  program
+    .command('redeliver-failed <webhook>')
+    .description('send again what failed for good in a period and has not arrived since')
+    .requiredOption('--since <time>', 'ISO 8601 with its zone, such as 2026-01-31T12:00:00Z')
+    .option('--until <time>', 'the same; now unless given')
+    .action(async (webhook: string, given: { since: string; until?: string }) => {
+      const path = `/webhooks/${encodeURIComponent(webhook)}/redeliver_failed`;
+      const { data, meta } = await callApi(options(), 'POST', path, { meta: present(given) });
+      const rest = meta['more'] === true ? '; there may be more: run it again' : '';
+      show(data, () => `${String(meta['deliveries'])} deliveries are under way${rest}`);
     });
   return program;
 }

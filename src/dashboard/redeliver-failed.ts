@@ -1,8 +1,6 @@
 import type { Request, Response } from 'express';
-import { transaction } from '../core/context.js';
-import { maxRedeliveries, redeliverFailed } from '../core/webhooks.js';
-import { recordDenial, recordWrite } from '../management/audit.js';
-import { requirePermissions } from '../management/operations.js';
+import { maxRedeliveries } from '../core/webhooks.js';
+import { actOnRecord, requirePermissions } from '../management/operations.js';
 import { figure, words } from './values.js';
 import type { Choice, Field, Part } from './page-parts.js';
 import { placeOf } from './presentation.js';
@@ -74,21 +72,14 @@ export function redeliverFailedPage(tools: Tools) {
 export function resendFailed(tools: Tools) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
-    const resource = resourceOf(call, 'webhooks');
-    const entry = { action: 'failed_redelivered', resource, target_id: idOf(req) };
-    await recordDenial(call, entry, async () => requirePermissions(call, 'webhooks:write'));
-    const { record } = await recordOf(call, 'webhooks', idOf(req));
+    const id = idOf(req);
     const period = periods.find(({ value }) => value === req.form.get('period'));
-    if (!period) return show(tools, req, res, record, 'Choose a period.');
-    const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000);
-    const count = await transaction(call.ctx, async (tx) => {
-      const made = await redeliverFailed(tx, record.id, since);
-      await recordWrite(
-        { ...call, ctx: tx },
-        { ...entry, target_display: words(record.attributes['name']), changes: { deliveries: [null, made] } },
-      );
-      return made;
-    });
-    res.redirect(303, `${placeOf('webhooks', record.id)}/deliveries?done=${count > 0 ? 'redelivered' : 'nothing_to_redeliver'}`);
+    if (!period) {
+      requirePermissions(call, 'webhooks:write');
+      return show(tools, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
+    }
+    const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000).toISOString();
+    const { meta } = await actOnRecord(call, resourceOf(call, 'webhooks'), id, 'redeliver_failed', { document: { meta: { since } } });
+    res.redirect(303, `${placeOf('webhooks', id)}/deliveries?done=${meta?.['deliveries'] === 0 ? 'nothing_to_redeliver' : 'redelivered'}`);
   };
 }

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
-import { invalidAttributes, pointerTo, problem, refuse } from './problems.js';
+import { invalidAttributes, invalidMeta, pointerTo, problem, refuse } from './problems.js';
 import { findRecords } from './records.js';
 import { idOf, targetOf, type RelatedRows, type Relationship, type Resource, type Row } from './resource.js';
 
@@ -74,6 +75,16 @@ export function readInput(document: Json, resource: Resource, id: string | null)
   if (id !== null && data['id'] !== id)
     throw refuse(409, 'id_mismatch', 'The "id" is not that of the URL.', pointerTo('data', 'id'), { expected: id });
   return { attributes: data['attributes'] as Json | undefined, relationships, document };
+}
+
+/** The top-level `meta` of a document that an action reads. @throws {ApiError} 400, 422 */
+export function readMeta(schema: z.ZodObject, document: Json): Row {
+  const { meta } = document;
+  if (meta === undefined) throw refuse(400, 'malformed_document', 'The document needs "meta".', { pointer: '' });
+  if (!isObject(meta)) throw malformed('"meta" must be an object.', 'meta');
+  const parsed = schema.safeParse(meta);
+  if (!parsed.success) throw invalidMeta(parsed.error.issues, meta);
+  return parsed.data;
 }
 
 /** The records that identifiers name. @throws {ApiError} 409 for a foreign type, 404 for what doesn't exist */

@@ -8,6 +8,7 @@ import {
   checkArity,
   createAttributes,
   missingRelationships,
+  readMeta,
   resolveRelationships,
   resolveTargets,
   updateAttributes,
@@ -169,8 +170,14 @@ export async function deleteRecord(call: Call, resource: Resource, id: string, o
   });
 }
 
-/** Runs an action on a record. @throws {ApiError} 403, 404, 409, 412 */
-export async function actOnRecord(call: Call, resource: Resource, id: string, verb: string, options: WriteOptions = {}): Promise<Outcome> {
+/** Runs an action on a record; `document` is what an action with input reads its `meta` from. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
+export async function actOnRecord(
+  call: Call,
+  resource: Resource,
+  id: string,
+  verb: string,
+  options: WriteOptions & { document?: Row } = {},
+): Promise<Outcome> {
   const action = resource.actions?.[verb];
   if (!action) throw new Error(`${resource.path} have no action ${verb}`);
   const entry = { action: action.audit, resource, target_id: id };
@@ -179,16 +186,21 @@ export async function actOnRecord(call: Call, resource: Resource, id: string, ve
     const seen = await requireRecord(call.ctx, resource, id, options);
     const answers = action.answers === undefined ? resource : (call.registry.byType.get(action.answers) ?? resource);
     return translated(undefined, async () => {
-      const prepared = await action.prepare?.(call.ctx, call.actor, seen);
+      const input = action.input ? readMeta(action.input, options.document ?? {}) : {};
+      const prepared = await action.prepare?.(call.ctx, call.actor, seen, input);
       const outcome = await write(call, {
         entry: { ...entry, target_display: displayOf(resource, seen) },
         options,
         async run(inner) {
           const row = await requireRecord(inner.ctx, resource, id, options, true);
           const before = attributesOf(inner, resource, row);
-          const written = await action.run(inner.ctx, inner.actor, row, prepared);
+          const written = await action.run(inner.ctx, inner.actor, row, input, prepared);
           const after = answers === resource ? attributesOf(inner, resource, written.row) : before;
-          return { outcome: { ...written, resource: answers }, changes: changesBetween(before, after, Object.keys(written.once ?? {})) };
+          const changes = {
+            ...changesBetween(before, after, Object.keys(written.once ?? {})),
+            ...changesBetween({}, written.noted ?? {}),
+          };
+          return { outcome: { ...written, resource: answers }, changes };
         },
       });
       return outcome as Outcome;

@@ -78,40 +78,47 @@ const zodCodes: Record<string, string> = {
   not_multiple_of: 'invalid_value',
 };
 
-function fromIssue(issue: z.core.$ZodIssue, attributes: unknown): ApiErrorObject[] {
+/** Where values are in a document, and what an unknown one is called there. */
+type Place = { readonly path: readonly string[]; readonly unknownCode: string; readonly unknownText: string };
+
+const inAttributes: Place = {
+  path: ['data', 'attributes'],
+  unknownCode: 'unknown_attribute',
+  unknownText: 'is not an attribute that can be set here.',
+};
+const inMeta: Place = { path: ['meta'], unknownCode: 'unknown_member', unknownText: 'is not a member that this action knows.' };
+
+function fromIssue(issue: z.core.$ZodIssue, value: unknown, { path: root, unknownCode, unknownText }: Place): ApiErrorObject[] {
   const path = issue.path.filter((part) => typeof part !== 'symbol') as (string | number)[];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) =>
-      problem(
-        422,
-        'unknown_attribute',
-        `"${key.slice(0, 100)}" is not an attribute that can be set here.`,
-        pointerTo('data', 'attributes', ...path, key),
-      ),
-    );
+    return issue.keys.map((key) => problem(422, unknownCode, `"${key.slice(0, 100)}" ${unknownText}`, pointerTo(...root, ...path, key)));
   }
-  const place = resolvable(attributes, path);
+  const place = resolvable(value, path);
   if (place.missing !== null) {
     return [
-      problem(422, 'required', `"${place.missing}" is required.`, pointerTo('data', 'attributes', ...place.path), {
+      problem(422, 'required', `"${place.missing}" is required.`, pointerTo(...root, ...place.path), {
         field: String(place.missing),
       }),
     ];
   }
   const custom = issue.code === 'custom' ? (issue.params as { code?: unknown } | undefined)?.code : undefined;
   const code = typeof custom === 'string' ? custom : (zodCodes[issue.code] ?? 'invalid_value');
-  return [problem(422, code, issue.message, pointerTo('data', 'attributes', ...place.path))];
+  return [problem(422, code, issue.message, pointerTo(...root, ...place.path))];
 }
 
 const maxErrors = 20;
 
 /** All validation failures of the attributes at once, up to twenty. */
 export function invalidAttributes(issues: readonly z.core.$ZodIssue[], attributes: unknown): ApiError {
-  const errors = issues.flatMap((issue) => fromIssue(issue, attributes)).slice(0, maxErrors);
+  const errors = issues.flatMap((issue) => fromIssue(issue, attributes, inAttributes)).slice(0, maxErrors);
   // Without an `attributes` member the pointers end above it.
   if (attributes !== undefined) return new ApiError(errors);
   return new ApiError(errors.map((error) => ({ ...error, source: { pointer: '/data' } })));
 }
+
+/** The same of the top-level `meta`. */
+export const invalidMeta = (issues: readonly z.core.$ZodIssue[], meta: unknown): ApiError =>
+  new ApiError(issues.flatMap((issue) => fromIssue(issue, meta, inMeta)).slice(0, maxErrors));
 
 /** What core refused, with pointers into the document that was sent. */
 export function fromProblems(problems: readonly Problem[], document: unknown): ApiError {

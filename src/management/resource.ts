@@ -16,6 +16,8 @@ export type Written<R> = {
   readonly once?: Readonly<Record<string, unknown>>;
   /** Top-level `meta` of this answer. */
   readonly meta?: Readonly<Record<string, unknown>>;
+  /** What the audit log tells beside the attributes that changed. */
+  readonly noted?: Readonly<Record<string, unknown>>;
 };
 
 /** Another resource that a record points at. */
@@ -69,9 +71,11 @@ export type Action<R> = {
   readonly description: string;
   /** What the audit log calls it: `webhook.secret_rotated`. */
   readonly audit: string;
+  /** What the request says in the top-level `meta` of its document: a strict object. Left out: the action takes no body and ignores one. */
+  readonly input?: z.ZodObject;
   /** Work that must not happen inside the transaction (hashing, key generation, DNS). */
-  prepare?(ctx: Context, actor: Actor, row: R): Promise<unknown>;
-  run(tx: Context, actor: Actor, row: R, prepared: unknown): Promise<Written<Row>>;
+  prepare?(ctx: Context, actor: Actor, row: R, input: Row): Promise<unknown>;
+  run(tx: Context, actor: Actor, row: R, input: Row, prepared: unknown): Promise<Written<Row>>;
   /** Attributes shown by this answer only. */
   readonly once?: z.ZodObject;
   /** Type of the record in the answer; the resource's own unless given. */

@@ -20,9 +20,10 @@ import { expectedVersions, noContent, type Reply } from './reply.js';
 import { idOf } from './resource.js';
 import { answerOf, type Route } from './routes.js';
 
-/** Whether a request of this kind bears a document; actions and DELETE of a record ignore what is sent. */
+/** Whether a request of this kind bears a document; actions without input and DELETE of a record ignore what is sent. */
 export function bearsDocument(route: Route, method: string): boolean {
-  if (method === 'GET' || method === 'HEAD' || route.kind === 'action' || route.kind === 'related') return false;
+  if (method === 'GET' || method === 'HEAD' || route.kind === 'related') return false;
+  if (route.kind === 'action') return route.resource.actions?.[route.verb]?.input !== undefined;
   return !(route.kind === 'record' && method === 'DELETE');
 }
 
@@ -57,7 +58,7 @@ async function perform({ call, route, req, document, options }: Task): Promise<v
   if (route.kind === 'collection') {
     await createRecord(call, resource, readInput(document, resource, null), options);
   } else if (route.kind === 'action') {
-    await actOnRecord(call, resource, route.id, route.verb, options);
+    await actOnRecord(call, resource, route.id, route.verb, { ...options, document });
   } else if (route.kind === 'record' && req.method === 'DELETE') {
     await deleteRecord(call, resource, route.id, options);
   } else {

@@ -139,6 +139,11 @@ export function schemasOf(registry: Registry, resource: Resource): ResourceSchem
   };
 }
 
+/** What an action with input takes. */
+export function actionRequest(id: string, input: z.ZodObject): z.ZodObject {
+  return z.object({ meta: input.meta({ id: `${id}_meta` }) }).meta({ id });
+}
+
 /** Linkage of a relationship URL. */
 export function linkageDocument(registry: Registry, relationship: Relationship): z.ZodObject {
   return z.looseObject({ jsonapi, links: documentLinks, data: linkageOf(registry, relationship) });

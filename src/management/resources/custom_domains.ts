@@ -60,7 +60,7 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
       description: 'Looks for the TXT record now. Not finding it is no error: the status says so.',
       audit: 'verified',
       prepare: (ctx, _actor, row) => checkDomain(ctx, row),
-      run: async (tx, _actor, row, check) => ({ row: await noteDomainCheck(tx, row, check as DomainCheck) }),
+      run: async (tx, _actor, row, _input, check) => ({ row: await noteDomainCheck(tx, row, check as DomainCheck) }),
     },
   },
   display: (row) => row.domain,

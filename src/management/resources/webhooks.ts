@@ -2,7 +2,15 @@ import { z } from 'zod';
 import { Refusal, refuseIfAny } from '../../core/refusal.js';
 import type { Context } from '../../core/context.js';
 import { maxDescriptionLength, maxNameLength, subscribableEvents, webhookProblems, type WebhookInput } from '../../core/webhook-input.js';
-import { createWebhook, deleteWebhook, rotateSecret, sendTest, updateWebhook } from '../../core/webhooks.js';
+import {
+  createWebhook,
+  deleteWebhook,
+  maxRedeliveries,
+  redeliverFailed,
+  rotateSecret,
+  sendTest,
+  updateWebhook,
+} from '../../core/webhooks.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { equalTo, holding, search, stamps, stampSorts, textSort, time } from '../fields.js';
 import { resource } from '../resource.js';
@@ -19,6 +27,22 @@ const events = z
   .max(100)
   .meta({ description: 'Event types by name; `*` stands for all but `token.issued`.' });
 const settable = { description: z.string().max(maxDescriptionLength).nullable().optional(), status: status.optional() };
+
+const moment = z.iso.datetime({ offset: true });
+const period = z
+  .strictObject({
+    since: moment.meta({ description: 'Deliveries made at this time or later.' }),
+    until: moment.optional().meta({ description: 'Deliveries made before this time; now unless given.' }),
+  })
+  .refine(({ since, until }) => until === undefined || Date.parse(since) < Date.parse(until), {
+    path: ['until'],
+    message: 'must be later than since',
+    params: { code: 'invalid_period' },
+  });
+const redelivered = z.object({
+  deliveries: z.int().meta({ description: 'How many deliveries were made.' }),
+  more: z.boolean().meta({ description: `Whether the limit of ${maxRedeliveries} was reached: ask again for the rest.` }),
+});
 
 function check(tx: Context, input: Partial<WebhookInput>): void {
   const problems = webhookProblems(input, { allowPrivateNetwork: tx.config.allowPrivateNetwork });
@@ -101,6 +125,19 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
       audit: 'tested',
       answers: 'webhook_delivery',
       run: async (tx, { actor_kind, actor_id }, row) => ({ row: await sendTest(tx, row, { actor_kind, actor_id }) }),
+    },
+    redeliver_failed: {
+      method: 'POST',
+      description:
+        'Sends again, once each, the events that failed for good in a period and have not arrived since: the same bytes and event_id.',
+      audit: 'failed_redelivered',
+      input: period,
+      meta: redelivered,
+      async run(tx, _actor, row, input) {
+        const { since, until } = input as z.infer<typeof period>;
+        const deliveries = await redeliverFailed(tx, row.id, new Date(since), until === undefined ? undefined : new Date(until));
+        return { row, meta: { deliveries, more: deliveries === maxRedeliveries }, noted: { ...input, deliveries } };
+      },
     },
   },
   display: (webhook) => webhook.name,
