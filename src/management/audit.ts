@@ -17,6 +17,15 @@ export type AuditEntry = {
   readonly changes?: Changes;
 };
 
+/** What the audit log calls the operations of a resource. */
+export const operationNames = {
+  read: () => 'read',
+  create: () => 'created',
+  update: () => 'updated',
+  remove: (resource: Resource) => resource.remove?.audit ?? 'deleted',
+  act: (resource: Resource, verb: string) => resource.actions?.[verb]?.audit ?? verb,
+} as const;
+
 const redacted = '[redacted]';
 const quiet = new Set(['updated_at', 'created_at']);
 

@@ -1,7 +1,7 @@
 import { transaction, type Context } from '../core/context.js';
 import { ApiError } from '../errors.js';
 import { Refusal } from '../core/refusal.js';
-import { changesBetween, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
+import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
 import {
@@ -97,7 +97,7 @@ async function write(call: Call, { entry, document, run, options }: Write): Prom
 export async function createRecord(call: Call, resource: Resource, input: Input, options: WriteOptions = {}): Promise<Outcome> {
   const { create } = resource;
   if (!create) throw new Error(`${resource.path} can not be created`);
-  const entry = { action: 'created', resource, target_id: null };
+  const entry = { action: operationNames.create(), resource, target_id: null };
   return recordDenial(call, entry, async () => {
     requirePermissions(call, permissionFor(resource, 'write'));
     return translated(input.document, async () => {
@@ -125,7 +125,7 @@ export async function createRecord(call: Call, resource: Resource, input: Input,
 export async function updateRecord(call: Call, resource: Resource, id: string, input: Input, options: WriteOptions = {}): Promise<Outcome> {
   const { update } = resource;
   if (!update) throw new Error(`${resource.path} can not be updated`);
-  const entry = { action: 'updated', resource, target_id: id };
+  const entry = { action: operationNames.update(), resource, target_id: id };
   return recordDenial(call, entry, async () => {
     requirePermissions(call, permissionFor(resource, 'write'));
     const seen = await requireRecord(call.ctx, resource, id, options);
@@ -154,7 +154,7 @@ export async function updateRecord(call: Call, resource: Resource, id: string, i
 export async function deleteRecord(call: Call, resource: Resource, id: string, options: WriteOptions = {}): Promise<void> {
   const { remove } = resource;
   if (!remove) throw new Error(`${resource.path} can not be deleted`);
-  const entry = { action: remove.audit ?? 'deleted', resource, target_id: id };
+  const entry = { action: operationNames.remove(resource), resource, target_id: id };
   await recordDenial(call, entry, async () => {
     requirePermissions(call, permissionFor(resource, 'write'));
     await write(call, {
@@ -180,7 +180,7 @@ export async function actOnRecord(
 ): Promise<Outcome> {
   const action = resource.actions?.[verb];
   if (!action) throw new Error(`${resource.path} have no action ${verb}`);
-  const entry = { action: action.audit, resource, target_id: id };
+  const entry = { action: operationNames.act(resource, verb), resource, target_id: id };
   return recordDenial(call, entry, async () => {
     requirePermissions(call, permissionFor(resource, 'write'));
     const seen = await requireRecord(call.ctx, resource, id, options);
@@ -219,7 +219,7 @@ export async function changeRelationship(
   options: WriteOptions & { document?: Row } = {},
 ): Promise<void> {
   const relationship = resource.relationships[name];
-  const entry = { action: 'updated', resource, target_id: id };
+  const entry = { action: operationNames.update(), resource, target_id: id };
   await recordDenial(call, entry, async () => {
     requirePermissions(
       call,

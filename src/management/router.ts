@@ -15,7 +15,7 @@ import { readQuery } from './query.js';
 import { readLinkage, readList, readOne, readRelated } from './read.js';
 import { send, unlessKnown, type Reply } from './reply.js';
 import { permissionFor, targetOf, type Registry } from './resource.js';
-import { answerOf, findRoute, methodsOf, verbOf, type Route } from './routes.js';
+import { answerOf, findRoute, methodsOf, operationOf, targetIdOf, verbOf, type Route } from './routes.js';
 import { answerWrite, bearsDocument } from './write.js';
 import { apiRoot } from './call.js';
 
@@ -115,7 +115,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
       ip_address: req.ip ?? null,
       user_agent: req.headers['user-agent'] ?? null,
     };
-    const entry = { action: req.method.toLowerCase(), resource: route.resource, target_id: 'id' in route ? route.id.slice(0, 255) : null };
+    const entry = { action: operationOf(route, req.method), resource: route.resource, target_id: targetIdOf(route) };
     await recordDenial(call, entry, async () => requirePermissions(call, ...permissionsOf(registry, route, req.method)));
     if (bearsDocument(route, req.method)) checkContentType(req.headers);
     checkAccept(req.headers);

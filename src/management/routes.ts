@@ -1,3 +1,5 @@
+import { operationNames } from './audit.js';
+import { couldBeId } from './records.js';
 import { targetOf, type Registry, type Relationship, type Resource } from './resource.js';
 
 type Verb = 'read' | 'write';
@@ -86,3 +88,14 @@ export function answerOf(registry: Registry, route: Route): Resource {
 
 /** Whether the method reads or writes. */
 export const verbOf = (method: string): Verb => (method === 'GET' || method === 'HEAD' ? 'read' : 'write');
+
+/** What the audit log calls a request that is denied: the name that the operation has when it is done. */
+export function operationOf(route: Route, method: string): string {
+  if (verbOf(method) === 'read') return operationNames.read();
+  if (route.kind === 'collection') return operationNames.create();
+  if (route.kind === 'action') return operationNames.act(route.resource, route.verb);
+  return route.kind === 'record' && method === 'DELETE' ? operationNames.remove(route.resource) : operationNames.update();
+}
+
+/** The id in the address, when it could be one. */
+export const targetIdOf = (route: Route): string | null => ('id' in route && couldBeId(route.resource, route.id) ? route.id : null);

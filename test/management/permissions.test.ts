@@ -286,6 +286,36 @@ test('every write leaves an audit entry in its transaction, secrets redacted; a 
   expect(denied.map((one) => [one['attributes'].outcome, one['attributes'].reason])).toEqual([['denied', 'insufficient_scope']]);
 });
 
+test('a denied request is audited under the name that the operation has when it is done', async () => {
+  const { caller, client } = await machine('webhooks:read');
+  const user = await api.create('users', 'user', { email: 'denied@example.com' });
+  const { id } = user;
+  const requests: [() => Promise<{ status: number }>, string, string | null][] = [
+    [() => caller.get('/users'), 'user.read', null],
+    [() => caller.get(`/users/${id}/roles`), 'user.read', id],
+    [() => caller.post('/users', { data: { type: 'user' } }), 'user.created', null],
+    [() => caller.patch(`/users/${id}`, { data: { type: 'user', id } }), 'user.updated', id],
+    [() => caller.patch(`/users/${id}/relationships/roles`, { data: [] }), 'user.updated', id],
+    [() => caller.delete(`/users/${id}/relationships/roles`, { data: [] }), 'user.updated', id],
+    [() => caller.delete(`/users/${id}`), 'user.deleted', id],
+    [() => caller.patch(`/users/${id}/block`), 'user.blocked', id],
+    [() => caller.post(`/users/${id}/send_password_reset`), 'user.password_reset_sent', id],
+    [() => caller.delete(`/sessions/${unknownId}`), 'session.revoked', unknownId],
+    [() => caller.patch(`/webhooks/${unknownId}/rotate_secret`), 'webhook.secret_rotated', unknownId],
+    [() => caller.post(`/webhooks/${unknownId}/redeliver_failed`), 'webhook.failed_redelivered', unknownId],
+    [() => caller.patch('/signing_keys/x/activate'), 'signing_key.activated', 'x'],
+    [() => caller.delete('/users/%00'), 'user.deleted', null],
+    [() => caller.delete(`/clients/${'y'.repeat(300)}`), 'client.deleted', null],
+  ];
+  const expected: unknown[] = [];
+  for (const [send, action, target] of requests) {
+    expect([action, (await send()).status]).toEqual([action, 403]);
+    expected.push([action, target, 'denied', 'insufficient_scope']);
+  }
+  const log = (await api.get(`/audit_logs?filter[actor]=${client['id']}&sort=occurred_at&page[size]=100`)).body['data'] as Document[];
+  expect(log.map(({ attributes: one }) => [one.action, one.targets[0].target_id, one.outcome, one.reason])).toEqual(expected);
+});
+
 test('every exchange of this file is as the OpenAPI document says', async () => {
   expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
 });
