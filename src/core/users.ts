@@ -189,12 +189,13 @@ function refuseSelf(actor: Actor, user: UserRow, verb: string): void {
   }
 }
 
-/** Blocks a user and ends the sessions with all that was issued in them. @throws {Refusal} 409 */
+/** Blocks a user and ends the sessions and everything that was issued to clients, `offline_access` or not. @throws {Refusal} 409 */
 export async function blockUser(tx: Context, actor: Actor, user: UserRow): Promise<UserRow> {
   if (user.status === 'blocked') throw invalidTransition('The user is blocked already.');
   refuseSelf(actor, user, 'block');
   await refuseLastAdministrator(tx, user.id);
   await endSessions(tx, { user_id: user.id }, 'user_blocked');
+  await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
   return setStatus(tx, user, 'blocked');
 }
 

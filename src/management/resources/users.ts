@@ -186,7 +186,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
   actions: {
     block: {
       method: 'PATCH',
-      description: 'Blocks the user and revokes the sessions with everything issued in them.',
+      description: 'Blocks the user, and ends the sessions and everything that clients hold of the user.',
       audit: 'blocked',
       run: async (tx, actor, row) => ({ row: await blockUser(tx, actor, row) }),
     },
