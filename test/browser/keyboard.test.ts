@@ -146,8 +146,8 @@ async function createWebhook(keys: Keyboard, url: string): Promise<void> {
 }
 
 /** Looks at the page again until it says so. */
-const until = (page: Page, text: string) =>
-  expect
+async function until(page: Page, text: string): Promise<void> {
+  await expect
     .poll(
       async () => {
         await page.reload();
@@ -156,6 +156,7 @@ const until = (page: Page, text: string) =>
       { timeout: 20_000, interval: 150 },
     )
     .toContain(text);
+}
 
 describe.each([
   ['with scripts', true],

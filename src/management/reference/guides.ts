@@ -6,26 +6,45 @@ import type { Guide } from './page-models.js';
 
 const defaultDocsDir = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
+/** Where the environment that shows the guides is; what their examples say instead of the addresses that stand in the files. */
+export type Addresses = { readonly issuer: string; readonly base_url: string };
+
+/** A guide and its Markdown as tokens. */
+export type ReadGuide = { readonly guide: Guide; readonly blocks: readonly Token[] };
+
 /** The guides of `docs/*.md`, read once. An installation without that folder has none. */
 export type Guides = {
   readonly list: readonly Guide[];
-  find(name: string): { readonly guide: Guide; readonly blocks: readonly Token[] } | null;
+  readonly all: readonly ReadGuide[];
+  find(name: string): ReadGuide | null;
 };
 
-export function readGuides(docsDir = defaultDocsDir): Guides {
+const placeholder = /(?:https:\/\/id\.example\.com|http:\/\/localhost:3000)(\/api)?(?![\w.:-])/g;
+
+/** A guide's Markdown with this installation's own addresses: the Management API's is the base URL's, all others the issuer's. */
+const localized = (markdown: string, { issuer, base_url }: Addresses): string =>
+  markdown.replaceAll(placeholder, (_all, api?: string) => (api === undefined ? issuer : `${base_url}${api}`));
+
+/** @param addresses left out: the examples stay as they stand in the files */
+export function readGuides(addresses: Addresses | null = null, docsDir = defaultDocsDir): Guides {
   const names = existsSync(docsDir)
     ? readdirSync(docsDir)
         .filter((name) => name.endsWith('.md'))
         .sort()
     : [];
   const guides = names.map((file) => {
-    const tokens = lexer(readFileSync(join(docsDir, file), 'utf8'));
+    const markdown = readFileSync(join(docsDir, file), 'utf8');
+    const tokens = lexer(addresses ? localized(markdown, addresses) : markdown);
     const heading = tokens.find((token) => token.type === 'heading');
     const name = file.replace(/\.md$/, '');
     const blocks = tokens.filter((token) => token !== heading && token.type !== 'html' && token.type !== 'space');
     return { guide: { name, title: (heading as { text?: string } | undefined)?.text ?? name }, blocks };
   });
-  return { list: guides.map(({ guide }) => guide), find: (name) => guides.find(({ guide }) => guide.name === name) ?? null };
+  return {
+    list: guides.map(({ guide }) => guide),
+    all: guides,
+    find: (name) => guides.find(({ guide }) => guide.name === name) ?? null,
+  };
 }
 
 /** The id of a heading, as the links of the files expect it. */

@@ -1,14 +1,23 @@
 import type { Token } from 'marked';
 import type { BasePage } from '../../http/page-models.js';
+import type { Findings } from './search.js';
 
 /** A guide by its address `/docs/{name}`. */
 export type Guide = { readonly name: string; readonly title: string };
 
+/** What every page of the documentation has: the guides, and what its search field holds. */
+export interface DocsPage extends BasePage {
+  guides: readonly Guide[];
+  query: string;
+}
+
+/** GET /docs/search?q= */
+export interface DocsSearchPage extends DocsPage, Findings {}
+
 /** GET /docs */
-export interface ReferencePage extends BasePage {
+export interface ReferencePage extends DocsPage {
   base_url: string;
   introduction: string[];
-  guides: readonly Guide[];
   sections: {
     id: string;
     type: string;
@@ -28,8 +37,7 @@ export interface ReferencePage extends BasePage {
 }
 
 /** GET /docs/{guide}: Markdown as tokens, so that the view escapes every text. */
-export interface GuidePage extends BasePage {
-  guides: readonly Guide[];
+export interface GuidePage extends DocsPage {
   name: string;
   blocks: readonly Token[];
   /** The address that a link may lead to, or null when it is shown as text. */
@@ -41,5 +49,6 @@ declare module '../../http/page-models.js' {
   interface PageModels {
     'docs/reference': ReferencePage;
     'docs/guide': GuidePage;
+    'docs/search': DocsSearchPage;
   }
 }

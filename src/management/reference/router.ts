@@ -1,32 +1,40 @@
 import { Router, type Request, type Response } from 'express';
 import { PageError } from '../../errors.js';
+import { queryOf } from '../../http/form.js';
 import { route } from '../../http/method-not-allowed.js';
 import { basePage } from '../../http/pages.js';
 import type { Web } from '../../http/web.js';
-import { createOpenApi } from '../openapi/document.js';
 import type { Registry } from '../resource.js';
-import { addressOf, anchorOf, readGuides } from './guides.js';
-import { referenceModel } from './model.js';
+import { addressOf, anchorOf } from './guides.js';
+import { createLibrary } from './library.js';
 import type {} from './page-models.js';
+import { maxQueryLength } from './search.js';
 
-/** GET /docs, the reference of the Management API, and GET /docs/{guide}. Neither needs a login. */
+/** GET /docs, the reference of the Management API; GET /docs/search?q=; GET /docs/{guide}. None needs a login. */
 export function referenceRouter(web: Web, registry: Registry): Router {
   const router = Router();
-  const guides = readGuides();
-  const openApi = createOpenApi(registry);
+  const libraryOf = createLibrary(registry);
+  const base = (req: Request, title: string, query = '') => ({
+    ...basePage(req.ctx.environment, { title, request_id: req.request_id }),
+    guides: libraryOf(req.ctx.environment).guides.list,
+    query,
+  });
 
   const reference = (req: Request, res: Response) => {
-    const base = basePage(req.ctx.environment, { title: 'Reference', request_id: req.request_id });
-    web.renderPage(res, 'docs/reference', { ...base, guides: guides.list, ...referenceModel(openApi(req.ctx.environment)) });
+    web.renderPage(res, 'docs/reference', { ...base(req, 'Reference'), ...libraryOf(req.ctx.environment).reference });
+  };
+  const search = (req: Request, res: Response) => {
+    const query = (queryOf(req).get('q') ?? '').trim().slice(0, maxQueryLength);
+    const title = query === '' ? 'Search the documentation' : `Search: ${query}`;
+    web.renderPage(res, 'docs/search', { ...base(req, title, query), ...libraryOf(req.ctx.environment).search(query) });
   };
   const guide = (req: Request, res: Response) => {
+    const { guides } = libraryOf(req.ctx.environment);
     const found = guides.find(String(req.params['guide']));
     if (!found) throw new PageError(404, 'not_found', 'There is nothing at this address.');
-    const base = basePage(req.ctx.environment, { title: found.guide.title, request_id: req.request_id });
     const address = (href: string) => addressOf(guides, href);
     web.renderPage(res, 'docs/guide', {
-      ...base,
-      guides: guides.list,
+      ...base(req, found.guide.title),
       name: found.guide.name,
       blocks: found.blocks,
       address,
@@ -34,6 +42,7 @@ export function referenceRouter(web: Web, registry: Registry): Router {
     });
   };
   route(router, '/docs', { get: [reference] });
+  route(router, '/docs/search', { get: [search] });
   route(router, '/docs/:guide', { get: [guide] });
   return router;
 }

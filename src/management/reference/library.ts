@@ -1,0 +1,130 @@
+import type { Token, Tokens } from 'marked';
+import { catalogue, eventTypes } from '../../core/events/catalogue.js';
+import type { Environment } from '../../core/environments.js';
+import { createOpenApi } from '../openapi/document.js';
+import type { Registry } from '../resource.js';
+import { anchorOf, readGuides, type Guides, type ReadGuide } from './guides.js';
+import { referenceModel } from './model.js';
+import type { ReferencePage } from './page-models.js';
+import { search, type Entry, type Findings } from './search.js';
+
+type Reference = Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'>;
+
+/** All that the documentation of an environment says, with its own addresses. */
+export type Library = { readonly guides: Guides; readonly reference: Reference; search(query: string): Findings };
+
+const entities: Readonly<Record<string, string>> = { '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' };
+const decoded = (text: string) => text.replaceAll(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity);
+
+/** What the tokens of a line say, without their marks. */
+const inlineText = (tokens: readonly Token[]): string =>
+  tokens
+    .map((token) => {
+      const { tokens: inner, text = '' } = token as { tokens?: Token[]; text?: string };
+      return token.type === 'html' ? '' : token.type === 'br' ? ' ' : inner ? inlineText(inner) : decoded(text);
+    })
+    .join('');
+
+/** What blocks say, one after the other. */
+function plainText(tokens: readonly Token[]): string {
+  const said = tokens.map((token): string => {
+    if (token.type === 'html') return '';
+    if (token.type === 'code') return (token as Tokens.Code).text;
+    if (token.type === 'table') {
+      const { header, rows } = token as Tokens.Table;
+      const lines = [header, ...rows].map((cells) =>
+        cells
+          .map((cell) => inlineText(cell.tokens))
+          .filter(Boolean)
+          .join(' · '),
+      );
+      return lines.filter(Boolean).join('; ');
+    }
+    if (token.type === 'list') return (token as Tokens.List).items.map((item) => plainText(item.tokens)).join(' ');
+    if (token.type === 'blockquote') return plainText((token as Tokens.Blockquote).tokens);
+    return inlineText([token]);
+  });
+  return said.join(' ').replaceAll(/\s+/g, ' ').trim();
+}
+
+const eventNames: ReadonlySet<string> = new Set(eventTypes);
+
+/** A guide's sections: what stands above the first heading, then heading by heading. */
+function sectionsOf({ guide, blocks }: ReadGuide): Entry[] {
+  const starts = blocks.flatMap((block, index) => (block.type === 'heading' ? [index] : []));
+  const first: Entry = {
+    kind: 'guide',
+    title: guide.title,
+    within: 'Guide',
+    path: `/docs/${guide.name}`,
+    text: plainText(blocks.slice(0, starts[0] ?? blocks.length)),
+  };
+  const rest = starts.map((start, index): Entry => {
+    const heading = blocks[start] as Tokens.Heading;
+    const title = inlineText(heading.tokens);
+    const isEvent = eventNames.has(title);
+    const text = plainText(blocks.slice(start + 1, starts[index + 1] ?? blocks.length));
+    return {
+      kind: isEvent ? 'event type' : 'guide',
+      title,
+      within: guide.title,
+      path: `/docs/${guide.name}#${anchorOf(heading.text)}`,
+      text: isEvent ? `${catalogue[title as keyof typeof catalogue].description} ${text}` : text,
+    };
+  });
+  return [first, ...rest];
+}
+
+function referenceEntries({ sections }: Reference): Entry[] {
+  return sections.flatMap((section): Entry[] => [
+    {
+      kind: 'collection',
+      title: section.id,
+      within: 'Reference',
+      path: `/docs#${section.id}`,
+      text: [section.description, ...section.attributes.map(({ name, description }) => `${name}: ${description}`)].join(' '),
+    },
+    ...section.operations.map((operation): Entry => ({
+      kind: 'operation',
+      title: `${operation.method} ${operation.path}`,
+      within: section.id,
+      path: `/docs#${operation.id}`,
+      text: [
+        `${operation.summary}.`,
+        `Needs ${operation.permissions.join(' and ')}.`,
+        ...operation.parameters.map(({ name, description }) => `${name}: ${description}`),
+      ].join(' '),
+    })),
+  ]);
+}
+
+/** Installations without the guides still have the event types. */
+function missingEvents(found: readonly Entry[]): Entry[] {
+  const known = new Set(found.filter(({ kind }) => kind === 'event type').map(({ title }) => title));
+  return eventTypes
+    .filter((name) => !known.has(name))
+    .map((name) => ({ kind: 'event type', title: name, within: 'Events', path: '/docs#event_types', text: catalogue[name].description }));
+}
+
+/** As many environments as are kept at hand; what was read for the others is read again. */
+const most = 20;
+
+/** Answers the documentation as an environment shows it; read once for each. */
+export function createLibrary(registry: Registry, docsDir?: string): (environment: Environment) => Library {
+  const openApi = createOpenApi(registry);
+  const known = new Map<string, Library>();
+  return (environment) => {
+    const { issuer, base_url } = environment;
+    const key = `${issuer} ${base_url}`;
+    const kept = known.get(key);
+    if (kept) return kept;
+    if (known.size >= most) known.clear();
+    const guides = readGuides({ issuer, base_url }, docsDir);
+    const reference = referenceModel(openApi(environment));
+    const entries = [...guides.all.flatMap(sectionsOf), ...referenceEntries(reference)];
+    const all = [...entries, ...missingEvents(entries)];
+    const library: Library = { guides, reference, search: (query) => search(all, query) };
+    known.set(key, library);
+    return library;
+  };
+}
