@@ -3,18 +3,24 @@ import type { Plan } from './measure.js';
 import { scenarios } from './scenarios.js';
 
 export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
-                   [--grown] [--concurrency N] [--profile DIR]
+                   [--grown] [--concurrency N] [--profile DIR] [--events N]
 
 scenarios: ${scenarios.map(({ name }) => name).join(', ')}
            logins   signing while sixteen people sign in
+           webhook  an outbox full of deliveries, beside a bare client and job queues (bench/peers)
   --quick  shorter cells and fewer rounds
-  --only   of product, ceiling, oidc-provider, separated by commas; the first is compared with the others
+  --only   of product, ceiling, oidc-provider and, for webhook, pg-boss, graphile-worker, separated by commas;
+           the first is compared with the others
   --grown  lookup and insert at ten thousand and at a million rows, and the plans of the hot statements, instead
   --concurrency  WEB_CONCURRENCY of the product; above 1 nothing is pinned
+  --events       how many deliveries the webhook scenario queues (10000)
   --profile      writes a processor profile of the product there
 BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
 
-const extras = ['logins'];
+/** What only the webhook scenario has beside the product. */
+export const jobQueues: readonly string[] = ['pg-boss', 'graphile-worker'];
+
+const extras = ['logins', 'webhook'];
 
 /** What the command line asks for. @throws {Error} for what it can't mean */
 export function readArguments(argv: readonly string[]) {
@@ -30,8 +36,9 @@ export function readArguments(argv: readonly string[]) {
       connections: { type: 'string', default: '16' },
       concurrency: { type: 'string', default: '1' },
       json: { type: 'string' },
-      only: { type: 'string', default: 'product,ceiling,oidc-provider' },
+      only: { type: 'string', default: `product,ceiling,oidc-provider,${jobQueues.join()}` },
       profile: { type: 'string' },
+      events: { type: 'string' },
     },
   });
   const known = [...scenarios.map(({ name }) => name), ...extras];
@@ -56,7 +63,9 @@ export function readArguments(argv: readonly string[]) {
     json: values.json ?? null,
     profile: values.profile ?? null,
     only: values.only.split(','),
+    events: number(values.events, values.quick ? 2000 : 10_000),
     scenarios: positionals.length > 0 ? scenarios.filter(({ name }) => positionals.includes(name)) : scenarios,
     logins: positionals.length === 0 || positionals.includes('logins'),
+    webhook: positionals.length === 0 || positionals.includes('webhook'),
   };
 }

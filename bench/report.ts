@@ -24,7 +24,8 @@ export const shares: Readonly<Record<string, number>> = {
   discovery: 0.75,
 };
 
-function table(rows: readonly (readonly string[])[]): string {
+/** A Markdown table; the first row is its head. */
+export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   const line = (row: readonly string[]) =>
     `| ${row.map((text, i) => (i === 0 ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0))).join(' | ')} |`;

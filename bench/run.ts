@@ -5,7 +5,7 @@ import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readArguments, usage } from './arguments.js';
+import { jobQueues, readArguments, usage } from './arguments.js';
 import { openServer } from './database.js';
 import { measureGrowth } from './grown.js';
 import { measureLogins } from './logins.js';
@@ -15,6 +15,8 @@ import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
 import { startProduct } from './targets/product.js';
 import { pin, type Target } from './targets/target.js';
+import { measureWebhooks } from './webhook/measure.js';
+import { webhookText } from './webhook/report.js';
 
 const results = fileURLToPath(new URL('./results/', import.meta.url));
 
@@ -73,7 +75,7 @@ async function main(): Promise<void> {
     'oidc-provider': async () => startOidcProvider({ databaseUrl: await server.create('bench_oidc_provider'), processors, log }),
   };
   const targets: Target[] = [];
-  for (const name of asked.only) {
+  for (const name of asked.scenarios.length > 0 || asked.logins ? asked.only.filter((one) => !jobQueues.includes(one)) : []) {
     const start = starts[name];
     if (!start) throw new Error(`there is no target ${name}`);
     const target = await start();
@@ -88,13 +90,16 @@ async function main(): Promise<void> {
     console.error(`... ${scenario.title}`);
     measured.push(await measureScenario(scenario, targets, asked.plan, server.pid));
   }
-  console.log(`\n${reportText(measured)}`);
+  if (measured.length > 0) console.log(`\n${reportText(measured)}`);
   const product = targets.find((target) => target.name === 'product');
   const logins = asked.logins && product ? await measureLogins(product, asked.plan) : null;
   if (logins) console.log(logins.text);
+  const webhookPlan = { ...asked.plan, only: asked.only, events: asked.events, processors, log, ...(nodeArguments && { nodeArguments }) };
+  const webhook = asked.webhook ? await measureWebhooks(server, webhookPlan, (end) => void endings.push(end)) : null;
+  if (webhook) console.log(`\n${webhookText(webhook)}`);
   const file = asked.json ?? join(results, 'latest.json');
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ machine: about, plan: asked.plan, scenarios: measured, logins }, null, 2)}\n`);
+  writeFileSync(file, `${JSON.stringify({ machine: about, plan: asked.plan, scenarios: measured, logins, webhook }, null, 2)}\n`);
   console.log(`written to ${file}`);
 }
 
