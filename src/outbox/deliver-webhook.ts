@@ -30,10 +30,10 @@ export type Attempt = Exchange & {
 export type DeliveryDeps = Pick<Deps, 'clock' | 'config' | 'fetch' | 'logger'> & { readonly secrets: SecretOpener };
 
 /** The headers of a delivery sent at `now`, signed with the webhook's secrets. */
-function signed(deps: DeliveryDeps, delivery: ClaimedDelivery, now: Date): Record<string, string> {
+function signed(deps: DeliveryDeps, delivery: ClaimedDelivery, body: Buffer, now: Date): Record<string, string> {
   const { webhook_id, secret_sealed, previous_secret_sealed, previous_secret_expires_at } = delivery;
   const previousCounts = previous_secret_sealed !== null && previous_secret_expires_at !== null && previous_secret_expires_at > now;
-  const message = { id: delivery.event_id, timestamp: Math.floor(now.getTime() / 1000), body: delivery.payload };
+  const message = { id: delivery.event_id, timestamp: Math.floor(now.getTime() / 1000), body };
   const previous = previousCounts ? deps.secrets.open(webhook_id, 'previous', previous_secret_sealed) : null;
   const current = deps.secrets.open(webhook_id, 'current', secret_sealed ?? Buffer.alloc(0));
   return deliveryHeaders(current, previous, delivery.event_type, message);
@@ -56,9 +56,12 @@ function failureOf(status: number): FailureReason | null {
   return status >= 300 && status <= 399 ? 'redirect' : 'non_2xx';
 }
 
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** As text that PostgreSQL can store: invalid UTF-8 and NUL become the replacement character. A cut-off last character is left out. */
 function storable(body: Buffer, truncated: boolean): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(body, { stream: truncated }).replaceAll('\0', '\uFFFD');
+  const text = truncated ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(body, { stream: true }) : decoder.decode(body);
+  return text.replaceAll('\0', '\uFFFD');
 }
 
 /** When to try again after the given failed attempt (1 to 6): 5 s x 8^n, no sooner than the receiver asked; never after the sixth, or a 410. */
@@ -84,10 +87,11 @@ export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelive
   let answer: OutboundResponse | null = null;
   let failure_reason: FailureReason | null;
   try {
+    const body = Buffer.from(delivery.payload);
     answer = await deps.fetch.request(delivery.url ?? '', {
       method: 'POST',
-      headers: signed(deps, delivery, startedAt),
-      body: delivery.payload,
+      headers: signed(deps, delivery, body, startedAt),
+      body,
       timeoutMs: deps.config.webhook.timeoutMs,
       maxResponseBytes,
       bodyTimeoutMs,

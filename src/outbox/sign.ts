@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 
 /** What `webhook-id` and `webhook-timestamp` say and `webhook-signature` covers (Standard Webhooks 1.0). */
-export type SignedMessage = { readonly id: string; readonly timestamp: number; readonly body: string };
+export type SignedMessage = { readonly id: string; readonly timestamp: number; readonly body: Buffer | string };
 
 /**
  * The service's own signature (interface.md "Signature verification"): HMAC-SHA256 of the body, keyed with the UTF-8 bytes of the whole
  * secret string as it was shown.
  */
-export function serviceSignature(secret: string, body: string): string {
+export function serviceSignature(secret: string, body: Buffer | string): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }
 
@@ -16,7 +16,7 @@ const secretPrefix = /^whsec_/;
 /** The Standard Webhooks signature: `v1,` and the HMAC-SHA256 of `id.timestamp.body`, keyed with the base64-decoded part of the secret. */
 export function standardSignature(secret: string, { id, timestamp, body }: SignedMessage): string {
   const key = Buffer.from(secret.replace(secretPrefix, ''), 'base64');
-  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
 }
 
 /**

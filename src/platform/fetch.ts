@@ -1,8 +1,9 @@
-import { Agent, request as undiciRequest } from 'undici';
+import { Agent } from 'undici';
 import { checkUrl, type NetworkPolicy } from './address-guard.js';
+import { Exchange } from './exchange.js';
 import { guardedConnector } from './guarded-connector.js';
 import { createNameLookup, type NameLookup } from './name-lookup.js';
-import { asOutboundError, OutboundError } from './outbound-error.js';
+import { OutboundError } from './outbound-error.js';
 
 export { checkUrl } from './address-guard.js';
 export { OutboundError, type OutboundReason } from './outbound-error.js';
@@ -49,58 +50,10 @@ export type GuardedFetch = {
 };
 
 const maxPools = 1000;
+const maxPlaces = 1000;
 const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
-
-/** Reads up to `max` bytes; leaving the loop early destroys the stream, and the socket with it. */
-async function readBody(body: AsyncIterable<Buffer>, max: number, cutOffInTime: boolean): Promise<{ body: Buffer; truncated: boolean }> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let late = false;
-  try {
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > max) break;
-    }
-  } catch (error) {
-    late = cutOffInTime && asOutboundError(error).reason === 'timeout';
-    if (!late) throw error;
-  }
-  return { body: Buffer.concat(chunks).subarray(0, max), truncated: late || size > max };
-}
-
-/** The time limits of one exchange, and the caller's own signal, as one signal. */
-function createDeadline(timeoutMs: number, outer: AbortSignal | undefined) {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const timers: NodeJS.Timeout[] = [];
-  const within = (ms: number, what: string) =>
-    void timers.push(setTimeout(() => controller.abort(new OutboundError('timeout', `${what} took longer than ${ms} ms`)), ms));
-  const stop = () => controller.abort(outer?.reason);
-  within(timeoutMs, 'the exchange');
-  if (outer?.aborted) stop();
-  outer?.addEventListener('abort', stop, { once: true });
-  const passed = new Promise<never>((_resolve, reject) => {
-    if (signal.aborted) reject(signal.reason as Error);
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-  passed.catch(() => {});
-  return {
-    signal,
-    within,
-    /** The work's outcome, or a rejection as soon as time is up: undici itself waits for a connection that is being made. */
-    async limit<T>(work: Promise<T>): Promise<T> {
-      work.catch(() => {});
-      return Promise.race([work, passed]);
-    },
-    clear() {
-      for (const timer of timers) clearTimeout(timer);
-      outer?.removeEventListener('abort', stop);
-    },
-  };
-}
 
 /** Agents by pool name. Beyond a thousand the one least lately used is closed when its requests have ended. */
 function createAgents(create: () => Agent) {
@@ -133,6 +86,29 @@ const refusals = {
   url_address: 'blocked_address',
 } as const;
 
+/** Where a URL leads. */
+type Place = { readonly origin: string; readonly path: string };
+
+/** Judges URLs and takes them apart, once each: what a URL says doesn't change. What its host resolves to is judged at each connection. */
+function createPlaces(policy: NetworkPolicy) {
+  const places = new Map<string, Place>();
+  return {
+    /** @throws {OutboundError} when the URL is refused */
+    of(url: string, allowHttp: boolean): Place {
+      const key = allowHttp ? `http ${url}` : url;
+      const known = places.get(key);
+      if (known) return known;
+      const problem = checkUrl(url, { ...policy, allowHttp });
+      if (problem) throw new OutboundError(refusals[problem], `the URL is refused (${problem})`);
+      const { origin, pathname, search } = new URL(url);
+      const place = { origin, path: pathname + search };
+      if (places.size >= maxPlaces) places.clear();
+      places.set(key, place);
+      return place;
+    },
+  };
+}
+
 /**
  * The only way in which the service sends requests to other hosts. It opens no socket to an address that the policy doesn't allow,
  * whatever a name resolves to and however often that changes; follows no redirect; obeys no proxy variable; checks certificates, always
@@ -146,6 +122,7 @@ export function createGuardedFetch({
   trustedCertificates = [],
 }: NetworkPolicy & { readonly resolve?: NameLookup; readonly trustedCertificates?: readonly string[] }): GuardedFetch {
   const policy = { allowPrivateNetwork };
+  const places = createPlaces(policy);
   const connect = guardedConnector(resolve, policy, trustedCertificates);
   const agents = createAgents(
     () =>
@@ -161,35 +138,15 @@ export function createGuardedFetch({
       }),
   );
 
-  async function exchange(url: string | URL, options: OutboundRequest, deadline: ReturnType<typeof createDeadline>) {
-    const problem = checkUrl(url, { ...policy, allowHttp: options.allowHttp === true });
-    if (problem) throw new OutboundError(refusals[problem], `the URL is refused (${problem})`);
-    const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, bodyTimeoutMs } = options;
-    const asked = undiciRequest(url, {
-      dispatcher: agents.of(options.pool ?? ''),
-      method,
-      headers: { ...headers },
-      body,
-      signal: deadline.signal,
-    });
-    const answer = await deadline.limit(asked);
-    if (bodyTimeoutMs !== undefined) deadline.within(bodyTimeoutMs, 'the body');
-    const read = await readBody(answer.body, maxResponseBytes, bodyTimeoutMs !== undefined);
-    return { status: answer.statusCode, headers: answer.headers, ...read };
-  }
-
   async function request(url: string | URL, options: OutboundRequest = {}): Promise<OutboundResponse> {
     const started = performance.now();
-    const deadline = createDeadline(options.timeoutMs ?? 10_000, options.signal);
-    try {
-      const answer = await exchange(url, options, deadline);
-      return { ...answer, duration_ms: Math.round(performance.now() - started) };
-    } catch (error) {
-      options.signal?.throwIfAborted();
-      throw asOutboundError(error);
-    } finally {
-      deadline.clear();
-    }
+    options.signal?.throwIfAborted();
+    const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
+    const { origin, path } = places.of(String(url), options.allowHttp === true);
+    const exchange = new Exchange({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
+    agents.of(options.pool ?? '').dispatch({ origin, path, method, headers, body }, exchange);
+    const answer = await exchange.answer;
+    return { ...answer, duration_ms: Math.round(performance.now() - started) };
   }
 
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {

@@ -157,33 +157,24 @@ export type RecordedDelivery = {
  * and missing from the answer.
  */
 export async function recordAttempts(knex: Knex, results: readonly AttemptResult[]): Promise<RecordedDelivery[]> {
-  const column = <Key extends keyof AttemptResult>(key: Key) => results.map((result) => result[key]);
-  return runSystem<RecordedDelivery>(knex, { name: 'webhook_queue.record', text: recordText }, [
-    column('environment_id'),
-    column('id'),
-    column('lease_id'),
-    column('attempt_id'),
-    column('started_at'),
-    column('ended_at'),
-    column('duration_ms'),
-    column('response_status'),
-    column('response_body'),
-    column('response_truncated'),
-    column('failure_reason'),
-    column('retry_in_ms'),
-    column('webhook_id'),
-    column('by_event'),
-  ]);
+  return runSystem<RecordedDelivery>(knex, { name: 'webhook_queue.record', text: recordText }, [JSON.stringify(results)]);
 }
 
 const recordText = `
-  with results as (
-    select r.*, w.status is distinct from 'enabled' and r.by_event as is_over
-    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::integer[], $8::integer[],
-      $9::text[], $10::boolean[], $11::text[], $12::float8[], $13::uuid[], $14::boolean[])
-      as r (environment_id, delivery_id, lease_id, id, started_at, ended_at, duration_ms, response_status, response_body, response_truncated,
-        failure_reason, retry_in_ms, webhook_id, by_event)
-      left join webhooks w on w.environment_id = r.environment_id and w.id = r.webhook_id),
+  with given as materialized (
+    select * from json_to_recordset($1::json) as g (environment_id uuid, id uuid, lease_id uuid, webhook_id uuid, by_event boolean,
+      attempt_id uuid, started_at timestamptz, ended_at timestamptz, duration_ms integer, response_status integer, response_body text,
+      response_truncated boolean, failure_reason text, retry_in_ms float8)),
+  -- Locked before anything is decided: whoever disables a webhook at this moment finds its deliveries as they are afterwards, or is seen here.
+  -- In one order, so that replicas never wait for each other in a circle.
+  locked as materialized (
+    select w.environment_id, w.id, w.status
+    from (select distinct environment_id, webhook_id from given) g
+      join webhooks w on w.environment_id = g.environment_id and w.id = g.webhook_id
+    order by w.environment_id, w.id for no key update of w),
+  results as materialized (
+    select g.*, l.status is distinct from 'enabled' and g.by_event as is_over
+    from given g left join locked l on l.environment_id = g.environment_id and l.id = g.webhook_id),
   recorded as (
     update webhook_deliveries d
     set attempt_count = d.attempt_count + 1,
@@ -195,27 +186,23 @@ const recordText = `
         lease_id = null, leased_until = null,
         completed_at = case when r.retry_in_ms is null or r.is_over then r.ended_at end, updated_at = r.ended_at, version = d.version + 1
     from results r
-    where d.environment_id = r.environment_id and d.id = r.delivery_id and d.lease_id = r.lease_id
+    where d.environment_id = r.environment_id and d.id = r.id and d.lease_id = r.lease_id
     returning d.environment_id, d.id, d.webhook_id, d.attempt_count, d.status, d.trigger, d.updated_at),
   attempts as (
     insert into webhook_delivery_attempts (environment_id, id, delivery_id, attempt_number, started_at, duration_ms, response_status,
       response_body, response_truncated, failure_reason)
-    select d.environment_id, r.id, d.id, d.attempt_count, r.started_at, r.duration_ms, r.response_status, r.response_body,
+    select d.environment_id, r.attempt_id, d.id, d.attempt_count, r.started_at, r.duration_ms, r.response_status, r.response_body,
       r.response_truncated, r.failure_reason
-    from recorded d join results r on r.environment_id = d.environment_id and r.delivery_id = d.id),
+    from recorded d join results r on r.environment_id = d.environment_id and r.id = d.id),
   tallies as (
     select environment_id, webhook_id, max(updated_at) as last_at, max(updated_at) filter (where status = 'succeeded') as success_at,
       (count(*) filter (where status = 'failed' and trigger = 'event'))::integer as failed
     from recorded group by environment_id, webhook_id),
-  -- Locked in one order, so that replicas never wait for each other in a circle.
-  locked as materialized (
-    select w.environment_id, w.id from webhooks w join tallies t on t.environment_id = w.environment_id and t.webhook_id = w.id
-    order by w.environment_id, w.id for no key update of w),
   noted as (
     update webhooks w
     set last_delivery_at = greatest(w.last_delivery_at, t.last_at), last_success_at = greatest(w.last_success_at, t.success_at),
         failed_event_count = case when t.success_at is null then w.failed_event_count + t.failed else 0 end
-    from tallies t join locked l on l.environment_id = t.environment_id and l.id = t.webhook_id
+    from tallies t
     where w.environment_id = t.environment_id and w.id = t.webhook_id
     returning w.environment_id, w.id, w.failed_event_count)
   select d.id, d.environment_id, d.webhook_id, n.failed_event_count

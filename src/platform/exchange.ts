@@ -1,0 +1,126 @@
+import type { Dispatcher } from 'undici';
+import { asOutboundError, OutboundError } from './outbound-error.js';
+
+/** What bounds one exchange; see `OutboundRequest`. */
+export type ExchangeLimits = {
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+  readonly bodyTimeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** An answer as far as it was read. */
+export type Answer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+  readonly truncated: boolean;
+};
+
+type Headers = Answer['headers'];
+
+const stops = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** One listener per signal, however many exchanges it may end. @returns what takes the exchange off the list */
+function whenAborted(signal: AbortSignal, stop: () => void): () => void {
+  let set = stops.get(signal);
+  if (!set) {
+    stops.set(signal, (set = new Set()));
+    const all = set;
+    signal.addEventListener('abort', () => all.forEach((one) => one()), { once: true });
+  }
+  set.add(stop);
+  return () => set.delete(stop);
+}
+
+const nothing = Buffer.alloc(0);
+
+/**
+ * One request on its way, as undici's dispatcher wants it: without its streams and signals, which cost more than the exchange. `answer`
+ * settles once, at the latest when time is up, also while undici still waits for a connection; such a request is never sent.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** The answer. Rejects with an {@link OutboundError}, or with the signal's reason. */
+  readonly answer: Promise<Answer>;
+  readonly #limits: ExchangeLimits;
+  readonly #timer: NodeJS.Timeout;
+  readonly #forget: (() => void) | null;
+  #settle!: { resolve: (answer: Answer) => void; reject: (reason: unknown) => void };
+  #controller: Dispatcher.DispatchController | null = null;
+  #bodyTimer: NodeJS.Timeout | null = null;
+  #over = false;
+  #status = 0;
+  #headers: Headers = {};
+  #chunks: Buffer[] = [];
+  #size = 0;
+
+  constructor(limits: ExchangeLimits) {
+    const { timeoutMs, signal } = limits;
+    this.#limits = limits;
+    this.answer = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
+    this.#timer = setTimeout(() => this.#timeUp(timeoutMs, 'the exchange'), timeoutMs);
+    this.#forget = signal ? whenAborted(signal, () => this.#fail(signal.reason)) : null;
+    if (signal?.aborted) this.#fail(signal.reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over) controller.abort(new OutboundError('timeout', 'time is up'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    // 100 Continue and 103 Early Hints announce an answer and are none.
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    const { bodyTimeoutMs } = this.#limits;
+    if (bodyTimeoutMs !== undefined) this.#bodyTimer = setTimeout(() => this.#timeUp(bodyTimeoutMs, 'the body'), bodyTimeoutMs);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size > this.#limits.maxResponseBytes) this.#succeed(true);
+  }
+
+  onResponseEnd(): void {
+    this.#succeed(false);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(asOutboundError(error));
+  }
+
+  /** A body that is late is cut off where that was asked for; anything else that is late has failed. */
+  #timeUp(ms: number, what: string): void {
+    if (this.#status !== 0 && this.#limits.bodyTimeoutMs !== undefined) this.#succeed(true);
+    else this.#fail(new OutboundError('timeout', `${what} took longer than ${ms} ms`));
+  }
+
+  #succeed(truncated: boolean): void {
+    if (!this.#end()) return;
+    const { maxResponseBytes } = this.#limits;
+    const [first = nothing] = this.#chunks;
+    const whole = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
+    const body = whole.length > maxResponseBytes ? whole.subarray(0, maxResponseBytes) : whole;
+    this.#settle.resolve({ status: this.#status, headers: this.#headers, body, truncated });
+    // What is still to come would keep the connection busy.
+    if (truncated) this.#controller?.abort(new OutboundError('too_large', 'the rest of the body is not read'));
+  }
+
+  #fail(reason: unknown): void {
+    if (!this.#end()) return;
+    this.#settle.reject(reason);
+    this.#controller?.abort(reason instanceof Error ? reason : new OutboundError('timeout', 'the exchange was ended'));
+  }
+
+  /** @returns false when it is over already */
+  #end(): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    clearTimeout(this.#timer);
+    if (this.#bodyTimer) clearTimeout(this.#bodyTimer);
+    this.#forget?.();
+    return true;
+  }
+}
