@@ -4,6 +4,7 @@ import { scenarios } from './scenarios.js';
 
 export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
                    [--grown] [--concurrency N] [--profile DIR] [--events N]
+       npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
 scenarios: ${scenarios.map(({ name }) => name).join(', ')}
            logins   signing while sixteen people sign in
@@ -14,6 +15,7 @@ scenarios: ${scenarios.map(({ name }) => name).join(', ')}
   --grown  lookup and insert at ten thousand and at a million rows, and the plans of the hot statements, instead
   --concurrency  WEB_CONCURRENCY of the product; above 1 nothing is pinned
   --events       how many deliveries the webhook scenario queues (10000)
+  --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
 BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
 
@@ -39,6 +41,8 @@ export function readArguments(argv: readonly string[]) {
       only: { type: 'string', default: `product,ceiling,oidc-provider,${jobQueues.join()}` },
       profile: { type: 'string' },
       events: { type: 'string' },
+      soak: { type: 'string' },
+      rate: { type: 'string' },
     },
   });
   const known = [...scenarios.map(({ name }) => name), ...extras];
@@ -62,6 +66,7 @@ export function readArguments(argv: readonly string[]) {
     concurrency: number(values.concurrency, 1),
     json: values.json ?? null,
     profile: values.profile ?? null,
+    soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only: values.only.split(','),
     events: number(values.events, values.quick ? 2000 : 10_000),
     scenarios: positionals.length > 0 ? scenarios.filter(({ name }) => positionals.includes(name)) : scenarios,

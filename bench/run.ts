@@ -11,6 +11,8 @@ import { measureGrowth } from './grown.js';
 import { measureLogins } from './logins.js';
 import { measureScenario, type ScenarioResult } from './measure.js';
 import { reportText } from './report.js';
+import { soak, soakText } from './soak.js';
+import { manager } from './soak-mix.js';
 import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
 import { startProduct } from './targets/product.js';
@@ -44,6 +46,12 @@ function machine(postgres: string) {
   };
 }
 
+function writeResults(file: string, found: object): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(found, null, 2)}\n`);
+  console.log(`written to ${file}`);
+}
+
 /** Undoes what was started, last first, whatever happened in between. */
 const endings: (() => Promise<void>)[] = [];
 async function endAll(): Promise<void> {
@@ -66,8 +74,23 @@ async function main(): Promise<void> {
   const processors = shared ? '' : '0';
   pin(process.pid, rest);
   if (server.pid > 0) pin(server.pid, rest);
+  if (asked.soak !== null) {
+    const env = {
+      RATE_LIMIT_LOGIN: '100000000/60',
+      RATE_LIMIT_TOKEN: '100000000/60',
+      RATE_LIMIT_API: '100000000/60',
+      MANAGEMENT_CLIENT_ID: manager.id,
+      MANAGEMENT_CLIENT_SECRET: manager.secret,
+    };
+    const product = await startProduct({ databaseUrl: await server.create('bench_soak'), processors: '', log, env });
+    endings.push(() => product.stop());
+    const result = await soak(product, asked.soak);
+    console.log(soakText(result));
+    writeResults(asked.json ?? join(results, 'soak.json'), { machine: machine(server.version), ...result });
+    return;
+  }
   const env = { WEB_CONCURRENCY: String(asked.concurrency), RATE_LIMIT_LOGIN: '100000000/60' };
-  const nodeArguments = asked.profile === null ? undefined : ['--cpu-prof', `--cpu-prof-dir=${asked.profile}`, '--enable-source-maps'];
+  const nodeArguments = asked.profile === null ? undefined : ['--cpu-prof', `--cpu-prof-dir=${asked.profile}`];
   const starts: Record<string, () => Promise<Target>> = {
     product: async () =>
       startProduct({ databaseUrl: await server.create('bench_product'), processors, log, env, ...(nodeArguments && { nodeArguments }) }),
@@ -97,10 +120,7 @@ async function main(): Promise<void> {
   const webhookPlan = { ...asked.plan, only: asked.only, events: asked.events, processors, log, ...(nodeArguments && { nodeArguments }) };
   const webhook = asked.webhook ? await measureWebhooks(server, webhookPlan, (end) => void endings.push(end)) : null;
   if (webhook) console.log(`\n${webhookText(webhook)}`);
-  const file = asked.json ?? join(results, 'latest.json');
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify({ machine: about, plan: asked.plan, scenarios: measured, logins, webhook }, null, 2)}\n`);
-  console.log(`written to ${file}`);
+  writeResults(asked.json ?? join(results, 'latest.json'), { machine: about, plan: asked.plan, scenarios: measured, logins, webhook });
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void endAll().then(() => process.exit(1)));

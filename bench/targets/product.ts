@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
@@ -15,7 +16,17 @@ import { uuidv7 } from '../../src/lib/random.js';
 import { createDeps, prepareDatabase } from '../../src/composition.js';
 import { endProcess, fixtures, freePort, startProcess, type Started, type Target } from './target.js';
 
-const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const root = new URL('../../', import.meta.url);
+
+/** What `npm start` runs, with further arguments of Node: so that what is measured is what operators run. */
+function startCommand(nodeArguments: readonly string[]): string[] {
+  const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { scripts: { start: string } };
+  return scripts.start
+    .split(' ')
+    .filter((word) => word !== 'exec')
+    .flatMap((word) => (word === 'node' ? [process.execPath, ...nodeArguments] : [word]))
+    .map((word) => (word.startsWith('dist/') ? fileURLToPath(new URL(word, root)) : word));
+}
 
 const stamp = (ctx: Context) => {
   const now = ctx.clock.now();
@@ -90,7 +101,7 @@ export async function startProduct(options: {
   const ctx = await defaultContext(deps);
   const user_id = await seed(ctx);
   const readyUrl = `http://127.0.0.1:${port}/readyz`;
-  const started = await startProcess([process.execPath, ...(options.nodeArguments ?? ['--enable-source-maps']), main], {
+  const started = await startProcess(startCommand(options.nodeArguments ?? []), {
     processors: options.processors,
     env,
     readyUrl,

@@ -5,7 +5,6 @@ import type { Knex } from 'knex';
 import type { Config, RateLimit } from '../config.js';
 import { RateLimitedError } from '../errors.js';
 import type { Clock } from '../platform/clock.js';
-import { createRedisStore } from './rate-limit-redis.js';
 import { createMemoryStore, createPostgresStore, type RateLimitStore } from './rate-limit-stores.js';
 import type { Limiter, RateLimitVerdict } from './rate-limiter.js';
 
@@ -15,8 +14,18 @@ export function openRateLimitStore(
   { knex, clock, onError }: { readonly knex: Knex; readonly clock: Clock; readonly onError: (error: Error) => void },
 ): RateLimitStore {
   if (config.store === 'memory') return createMemoryStore({ clock });
-  if (config.store === 'redis' && config.redisUrl !== null) return createRedisStore({ url: config.redisUrl, onError });
+  if (config.store === 'redis' && config.redisUrl !== null) return openRedisStore({ url: config.redisUrl, onError });
   return createPostgresStore(knex);
+}
+
+/** The Redis client is loaded only where it is used: it takes 13 MiB of every process. */
+function openRedisStore(options: { readonly url: string; readonly onError: (error: Error) => void }): RateLimitStore {
+  const opening = import('./rate-limit-redis.js').then(({ createRedisStore }) => createRedisStore(options));
+  return {
+    take: async (key, demand) => (await opening).take(key, demand),
+    now: () => performance.now(),
+    close: async () => (await opening).close(),
+  };
 }
 
 /**
