@@ -5,6 +5,7 @@ import type { Config } from './config.js';
 import { bootstrap } from './core/bootstrap.js';
 import { createCache } from './core/cache.js';
 import { startCacheSync } from './core/cache-sync.js';
+import { createClientUse, startClientUse } from './core/client-use.js';
 import type { Deps } from './core/context.js';
 import { startDailyStats } from './core/daily-stats.js';
 import { startJanitor } from './core/janitor.js';
@@ -54,6 +55,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
     passwords: createPasswordHasher(),
+    clientUse: createClientUse(),
     ...overrides,
   };
 }
@@ -95,6 +97,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     backchannel_logout: startBackchannelLogout(deps),
     signing_keys: startSigningKeyRotation(deps),
     daily_stats: startDailyStats(deps),
+    client_use: startClientUse(deps),
   };
   const notifications = listen({
     url: directUrl,

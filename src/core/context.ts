@@ -9,6 +9,7 @@ import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics.js';
 import type { TxtLookup } from '../platform/txt-lookup.js';
 import type { Cache } from './cache.js';
+import type { ClientUse } from './client-use.js';
 import type { Environment } from './environments.js';
 import type { PasswordHasher } from './passwords.js';
 
@@ -26,6 +27,7 @@ export type Deps = {
   readonly cache: Cache;
   readonly sealer: Sealer;
   readonly passwords: PasswordHasher;
+  readonly clientUse: ClientUse;
 };
 
 /** Deps plus the environment that the work belongs to; what every operation takes first. */

@@ -98,6 +98,7 @@ export async function authenticateClient(req: Request, _res: Response, next: Nex
   const client = await authenticated(req);
   if (!client) throw OAuthError.invalid_client();
   req.client = client;
+  req.ctx.clientUse.note(req.ctx.environment.id, client.id, req.ctx.clock.now());
   next();
 }
 

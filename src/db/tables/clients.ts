@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import type { Knex } from 'knex';
 import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
@@ -76,4 +77,23 @@ export async function listAllowedOrigins(scope: Scope): Promise<string[]> {
 /** Deletes a client, its grants and consents. */
 export async function deleteClient(scope: Scope, id: string): Promise<boolean> {
   return (await remove<ClientRow>(scope, 'clients', { id })) > 0;
+}
+
+/**
+ * Notes when clients of many environments were last used: never an earlier time than what is there, so that replicas may write in any
+ * order; neither version nor `updated_at` change. Rows are locked in one order in every process.
+ */
+export async function noteClientUse(knex: Knex, uses: readonly { environment_id: string; client_id: string; at: Date }[]): Promise<void> {
+  if (uses.length === 0) return;
+  await knex.raw(
+    `with used as (
+       select c.environment_id, c.id, u.at
+       from unnest(?::uuid[], ?::text[], ?::timestamptz[]) as u (environment_id, id, at)
+       join clients c on c.environment_id = u.environment_id and c.id = u.id
+       where c.last_used_at is null or c.last_used_at < u.at
+       order by c.environment_id, c.id for no key update of c
+     )
+     update clients c set last_used_at = greatest(c.last_used_at, used.at) from used where c.environment_id = used.environment_id and c.id = used.id`,
+    [uses.map((one) => one.environment_id), uses.map((one) => one.client_id), uses.map((one) => one.at.toISOString())],
+  );
 }

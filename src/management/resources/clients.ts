@@ -86,7 +86,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret.' }),
     secret_rotated_at: time.nullable(),
     previous_secret_expires_at: time.nullable(),
-    last_used_at: time.nullable(),
+    last_used_at: time.nullable().meta({ description: 'When it last authenticated, to the half minute.' }),
     ...stamps,
   }),
   relationships: {
