@@ -1,13 +1,14 @@
 import type { Request, Response } from 'express';
+import { connectionForEmail, offeredConnections } from '../core/client-connections.js';
 import { clientOf, type Client } from '../core/clients.js';
-import { connectionForEmail, enabledConnections, type Connection } from '../core/connections.js';
+import type { Connection } from '../core/connections.js';
 import { provePassword } from '../core/login.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
 import { queryOf, wantsJson } from '../http/form.js';
 import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages.js';
-import { pendingOf, safeReturnTo } from '../http/return-to.js';
+import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
 import { userDocument } from './user-document.js';
@@ -16,8 +17,8 @@ const home = '/account';
 
 /** The application that waits for this sign-in, if the return path leads to a pending authorization request. */
 export async function pendingClient(req: Request, return_to: string | null): Promise<Client | null> {
-  const client_id = pendingOf(req, return_to)?.parameters['client_id'];
-  return client_id === undefined ? null : clientOf(req.ctx, client_id);
+  const client_id = pendingClientId(req, return_to);
+  return client_id === null ? null : clientOf(req.ctx, client_id);
 }
 
 /** Chromium applies `form-action` to redirects that follow a form post, so the pending client's redirect target is named there. */
@@ -26,9 +27,9 @@ export function pendingFormAction(req: Request, return_to: string | null): strin
   return uri !== undefined && URL.canParse(uri) ? [formActionSource(uri)] : [];
 }
 
-/** The enabled connections as buttons. */
-export async function connectionButtons(req: Request): Promise<PageConnection[]> {
-  return (await enabledConnections(req.ctx)).map(({ id, display_name, strategy }) => ({
+/** The connections that are offered to whoever signs in for the client, as buttons. */
+export async function connectionButtons(req: Request, client: Client | null): Promise<PageConnection[]> {
+  return (await offeredConnections(req.ctx, client?.id ?? null)).map(({ id, display_name, strategy }) => ({
     id,
     display_name,
     strategy: strategy as PageConnection['strategy'],
@@ -54,8 +55,8 @@ async function renderLogin(
       }),
       client: client && { name: client.name, logo_uri: client.logo_uri },
       return_to: state.return_to ?? '',
-      connections: await connectionButtons(req),
-      company_login: (await enabledConnections(req.ctx)).some(({ domains }) => domains.length > 0),
+      connections: await connectionButtons(req, client),
+      company_login: (await offeredConnections(req.ctx, client?.id ?? null)).some(({ domains }) => domains.length > 0),
       registration_enabled: environment.registration_enabled,
       values: { email: state.email },
       errors: state.errors,
@@ -104,7 +105,7 @@ export function login(web: Web) {
     const body = req.body as Record<string, unknown>;
     const [email, password, return_to] = [text(body['email']), text(body['password']), safeReturnTo(body['return_to'])];
     if (password.length > 4096) throw new PageError(400, 'invalid_request', 'The password is too long.');
-    const connection = await connectionForEmail(req.ctx, email);
+    const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
     if (connection && password === '') return toConnection(req, res, connection, email, return_to);
     const verdict = await provePassword(req.ctx, email, password);
     req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });

@@ -37,7 +37,7 @@ async function renderRegister(
       ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
       client: client && { name: client.name, logo_uri: client.logo_uri },
       return_to: state.return_to ?? '',
-      connections: await connectionButtons(req),
+      connections: await connectionButtons(req, client),
       values: { email: state.email },
       errors: state.refusal && pageErrors(req, state.refusal),
     },

@@ -38,11 +38,11 @@ export function namesDomain(domains: readonly string[], domain: string): boolean
   return domains.some((one) => domainOfEmail(`x@${one.trim()}`) === domain);
 }
 
-/** Home-realm discovery: the enabled connection that the address's domain belongs to, or null. */
-export async function connectionForEmail(ctx: Context, email: string): Promise<Connection | null> {
+/** The connection that the address's domain belongs to, or null. */
+export function connectionForAddress(connections: readonly Connection[], email: string): Connection | null {
   const domain = domainOfEmail(email);
   if (domain === null) return null;
-  return (await enabledConnections(ctx)).find((connection) => namesDomain(connection.domains, domain)) ?? null;
+  return connections.find((connection) => namesDomain(connection.domains, domain)) ?? null;
 }
 
 const testPlace = 'sso-test';

@@ -52,3 +52,8 @@ export function pendingOf(req: Request, return_to: string | null): PendingAuthor
   const handle = new URLSearchParams(return_to.slice(resumePath.length + 1)).get('request');
   return handle === null ? null : openPending(req, handle);
 }
+
+/** The client of the pending request that a return path leads to, as the request claims it, or null. */
+export function pendingClientId(req: Request, return_to: string | null): string | null {
+  return pendingOf(req, return_to)?.parameters['client_id'] ?? null;
+}

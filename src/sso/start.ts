@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
+import { offeredConnections } from '../core/client-connections.js';
 import { connectionOf, enabledConnections, isTestTicket, type Connection } from '../core/connections.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/form.js';
 import { basePage } from '../http/pages.js';
-import { pendingOf, safeReturnTo } from '../http/return-to.js';
+import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
 import type { Web } from '../http/web.js';
 import { challengeOf } from '../lib/pkce.js';
 import { finishTest } from './connection-test.js';
@@ -93,7 +94,10 @@ function properHost(req: Request): string | null {
   return url.origin === own.origin ? url.href : null;
 }
 
-/** GET /auth/sso/{connection_id}: off to the provider. Unknown, disabled and foreign connections are one 404 (decisions 8). */
+/**
+ * GET /auth/sso/{connection_id}: off to the provider. Unknown, disabled and foreign connections are one 404 (decisions 8), and so are those
+ * that the client doesn't offer for which somebody signs in.
+ */
 export function start(web: Web, memory: ProviderMemory) {
   return async (req: Request<{ connection_id: string }>, res: Response): Promise<void> => {
     const query = queryOf(req);
@@ -105,6 +109,8 @@ export function start(web: Web, memory: ProviderMemory) {
     const elsewhere = properHost(req);
     if (elsewhere !== null) return res.redirect(303, elsewhere);
     const return_to = safeReturnTo(query.get('return_to'));
+    const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
+    if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
     const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null }).catch((error: unknown) => {
       if (!(error instanceof PageError)) throw error;

@@ -1,12 +1,29 @@
 import { z } from 'zod';
+import { changeClientConnections, replaceClientConnections } from '../../core/client-connections.js';
 import { changeClient, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
 import type { ClientInput } from '../../core/client-rules.js';
 import { clientAuthMethods } from '../../http/authenticate-client.js';
 import { publicKeySet } from '../../core/client-keys.js';
+import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ClientRow } from '../../db/tables/clients.js';
+import type { ConnectionRow } from '../../db/tables/connections.js';
 import { grants } from '../../oauth/grants/index.js';
-import { equalTo, flag, lifetime, search, stamps, stampSorts, text, textSort, time, timeRange, uniqueTexts, webUrl } from '../fields.js';
-import { resource } from '../resource.js';
+import {
+  equalTo,
+  flag,
+  lifetime,
+  linked,
+  search,
+  stamps,
+  stampSorts,
+  text,
+  textSort,
+  time,
+  timeRange,
+  uniqueTexts,
+  webUrl,
+} from '../fields.js';
+import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 import { scopeToken } from './permissions.js';
 
@@ -48,6 +65,9 @@ const settable = z
   .partial().shape;
 
 const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
+
+/** The connections that a document names, if it names any. */
+const offered = (related: RelatedRows) => related['connections'] as unknown as readonly ConnectionRow[] | undefined;
 
 /** Applications and services that get tokens. */
 export const clients = resource<ClientRow, ClientInput, ClientInput>({
@@ -97,12 +117,31 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       description: 'What it may do for itself.',
       include: true,
     },
+    connections: {
+      kind: 'many',
+      to: 'connection',
+      by: { table: 'client_connections', near: 'client_id', far: 'connection_id' },
+      description: 'The connections that it offers at sign-in; none = all that are enabled.',
+      include: true,
+      write: true,
+      change: {
+        add: async (tx, _actor, row, found) =>
+          void (await changeClientConnections(tx, row as ClientRow, { add: found as ConnectionRow[], remove: [] })),
+        remove: async (tx, _actor, row, found) =>
+          void (await changeClientConnections(tx, row as ClientRow, { add: [], remove: found as ConnectionRow[] })),
+        replace: async (tx, _actor, row, found) => void (await replaceClientConnections(tx, row as ClientRow, found as ConnectionRow[])),
+      },
+    },
     environment: environmentLink,
   },
   filters: {
     application_type: equalTo('application_type', applicationType, 'What kind of application.'),
     status: equalTo('status', z.enum(['enabled', 'disabled']), 'Enabled or disabled.'),
     first_party: flag('first_party', 'Whether it skips the consent page.'),
+    connection: linked(
+      { table: 'client_connections', near: 'client_id', far: 'connection_id' },
+      'Was given one of these connections (ids).',
+    ),
     search: search(['lower(found.name)', 'lower(found.id)'], 'Name or client_id begins with this.'),
     created_at: timeRange('created_at', 'When it was registered.'),
   },
@@ -110,14 +149,18 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   create: {
     schema: z.strictObject({ name: text(100), application_type: applicationType.optional(), ...settable }),
     once,
-    async run(tx, _actor, input) {
+    async run(tx, _actor, input, related) {
       const { client, client_secret } = await registerClient(tx, input);
+      await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
       return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
     },
   },
   update: {
     schema: z.strictObject({ name: text(100).optional(), ...settable }),
-    run: async (tx, _actor, row, input) => ({ row: await changeClient(tx, row, input) }),
+    async run(tx, _actor, row, input, related) {
+      const [client, connections] = [await changeClient(tx, row, input), offered(related)];
+      return { row: connections ? await replaceClientConnections(tx, client, connections) : client };
+    },
   },
   remove: { run: (tx, _actor, row) => removeClient(tx, row) },
   actions: {

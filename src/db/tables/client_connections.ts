@@ -1,0 +1,32 @@
+import { table, type Scope } from '../scope.js';
+
+/** A row of `client_connections`: a connection that a client offers at sign-in. */
+export type ClientConnectionRow = { environment_id: string; client_id: string; connection_id: string };
+
+/** Ids of the connections that the client offers; none = all. */
+export async function listConnectionIdsOfClient(scope: Scope, client_id: string): Promise<string[]> {
+  return (await table<ClientConnectionRow>(scope, 'client_connections')
+    .where({ client_id } as never)
+    .orderBy('connection_id')
+    .pluck('connection_id')) as string[];
+}
+
+/** Adds connections to those that the client offers; what is there already stays. */
+export async function addClientConnections(scope: Scope, client_id: string, connection_ids: readonly string[]): Promise<void> {
+  if (connection_ids.length === 0) return;
+  scope.touched.add('client_connections');
+  await scope
+    .knex('client_connections')
+    .insert(connection_ids.map((connection_id) => ({ environment_id: scope.environment_id, client_id, connection_id })))
+    .onConflict()
+    .ignore();
+}
+
+/** Takes connections from those that the client offers. */
+export async function removeClientConnections(scope: Scope, client_id: string, connection_ids: readonly string[]): Promise<void> {
+  scope.touched.add('client_connections');
+  await table<ClientConnectionRow>(scope, 'client_connections')
+    .where({ client_id } as never)
+    .whereIn('connection_id' as never, [...connection_ids])
+    .delete();
+}
