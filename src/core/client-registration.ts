@@ -4,7 +4,7 @@ import { digest } from '../lib/digest.js';
 import { randomToken, uuidv7 } from '../lib/random.js';
 import { refuseEscalation, type Actor } from './actor.js';
 import { previousAttributes } from './changes.js';
-import { clientProblems, withDefaults, type ClientInput } from './client-rules.js';
+import { clientProblems, withDefaults, type ClientInput, type RuledClient } from './client-rules.js';
 import type { Context } from './context.js';
 import { clientData } from './events/data.js';
 import { emit } from './events/emit.js';
@@ -39,7 +39,7 @@ const blank = {
  */
 export async function registerClient(tx: Context, input: ClientInput): Promise<{ client: ClientRow; client_secret: string | null }> {
   const wanted = withDefaults(input);
-  refuseIfAny(clientProblems({ ...blank, ...wanted } as ClientRow, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  refuseIfAny(clientProblems({ ...blank, ...wanted } as RuledClient, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : randomToken('cs_');
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);

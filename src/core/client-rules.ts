@@ -14,6 +14,13 @@ export type ClientInput = Partial<
   >
 >; // prettier-ignore
 
+/** What the rules look at. */
+export type RuledClient = Pick<
+  ClientRow,
+  | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types' | 'token_endpoint_auth_method'
+  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri'
+>; // prettier-ignore
+
 /** What a client is where the input says nothing. */
 export function withDefaults(input: ClientInput): ClientInput {
   const application_type = input.application_type ?? 'web';
@@ -52,7 +59,7 @@ function originProblems(origins: readonly string[]): Problem[] {
   });
 }
 
-function grantProblems(client: ClientRow): Problem[] {
+function grantProblems(client: RuledClient): Problem[] {
   const { application_type, grant_types, token_endpoint_auth_method } = client;
   const isPublic = token_endpoint_auth_method === 'none';
   const has = (grant: string) => grant_types.includes(grant);
@@ -97,7 +104,7 @@ function grantProblems(client: ClientRow): Problem[] {
   return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
 }
 
-function keyProblems(client: ClientRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
+function keyProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const { jwks, jwks_uri, token_endpoint_auth_method } = client;
   const address = jwks_uri === null ? null : checkUrl(jwks_uri, policy);
   const rules: [boolean, string, string, string][] = [
@@ -119,8 +126,11 @@ const urlTexts: Partial<Record<UrlProblem, string>> = {
   url_port: 'uses the port of another service',
 };
 
-/** Everything that doesn't fit together about a client, by attribute. `allowPrivateNetwork`: see the configuration. */
-export function clientProblems(client: ClientRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
+/**
+ * Everything that doesn't fit together about a client, by attribute, whether an administrator set it or it registered itself.
+ * `allowPrivateNetwork`: see the configuration.
+ */
+export function clientProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const native = client.application_type === 'native';
   const logout = client.backchannel_logout_uri === null ? null : checkUrl(client.backchannel_logout_uri, policy);
   return [

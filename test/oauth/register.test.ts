@@ -153,6 +153,7 @@ describe('refused', () => {
     ['a private key', { jwks: { keys: [{ kty: 'RSA', d: 'x' }] } }],
     ['a symmetric key', { jwks: { keys: [{ kty: 'oct', k: 'x' }] } }],
     ['a name without end', { client_name: 'x'.repeat(300) }],
+    ['a private scheme after logout, for a web application', { post_logout_redirect_uris: ['com.example.app:/bye'] }],
     ['a bad address after logout', { post_logout_redirect_uris: ['javascript:alert(1)'] }],
   ])('%s', async (_name, metadata) => {
     await expectRefused({ redirect_uris, ...metadata });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { clientSigningAlgorithms, publicKeySet } from '../../core/client-keys.js';
+import { clientProblems } from '../../core/client-rules.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/authenticate-client.js';
-import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch.js';
 import { grants } from '../grants/index.js';
@@ -11,18 +11,15 @@ import { grants } from '../grants/index.js';
 const text = (max: number) => z.string().trim().min(1, 'must not be empty').max(max, `must have at most ${max} characters`);
 const uris = z.array(z.string()).max(50, 'must have at most 50 members');
 
-/** The client metadata that is read (RFC 7591 2, OIDC Registration 2, the logout specifications); whatever else comes is ignored. */
+/**
+ * The shape of the client metadata that is read (RFC 7591 2, OIDC Registration 2, the logout specifications); whatever else comes is ignored.
+ * Strangers may not name addresses inside the network, even those that only browsers follow.
+ */
 const schema = (policy: { allowPrivateNetwork: boolean }) => {
   const webUrl = z.string().refine((url) => checkUrl(url, policy) === null, 'must be an https address on the public network').nullish();
-  const redirects = uris.superRefine((list, context) => {
-    for (const uri of list) {
-      const problem = redirectUriProblem(uri);
-      if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-    }
-  });
   return z.object({
-    redirect_uris: redirects.default([]),
-    post_logout_redirect_uris: redirects.default([]),
+    redirect_uris: uris.default([]),
+    post_logout_redirect_uris: uris.default([]),
     client_name: text(255).nullish(),
     application_type: z.enum(['web', 'native']).default('web'),
     grant_types: z.array(z.enum(Object.keys(grants) as [string, ...string[]])).default(['authorization_code']),
@@ -40,54 +37,40 @@ const schema = (policy: { allowPrivateNetwork: boolean }) => {
     tos_uri: webUrl,
     sector_identifier_uri: webUrl,
     jwks: publicKeySet.nullish(),
-    jwks_uri: webUrl,
-    backchannel_logout_uri: webUrl,
+    jwks_uri: z.string().nullish(),
+    backchannel_logout_uri: z.string().nullish(),
     backchannel_logout_session_required: z.boolean().default(false),
   });
 }; // prettier-ignore
 
-export type ClientMetadata = z.infer<ReturnType<typeof schema>>;
+type ClientMetadata = z.infer<ReturnType<typeof schema>>;
 
-const refuse = (error: string, description: string) => new OAuthError(400, error, description);
+const refuse = (name: string, description: string) =>
+  new OAuthError(400, name === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata', `${name}: ${description}`);
 
-/** What doesn't fit together; first failure wins. */
-function refuseContradictions(metadata: ClientMetadata): void {
-  const { redirect_uris, grant_types, token_endpoint_auth_method: method, jwks, jwks_uri, application_type } = metadata;
-  const has = (grant: string) => grant_types.includes(grant);
-  const list: [boolean, string, string][] = [
-    [has('authorization_code') && redirect_uris.length === 0, 'invalid_redirect_uri', 'redirect_uris must hold an address'],
-    [application_type === 'web' && redirect_uris.some((uri) => !/^https?:/i.test(uri)), 'invalid_redirect_uri', 'redirect_uris of a web application must use https'],
-    [has('refresh_token') && !has('authorization_code'), 'invalid_client_metadata', 'grant_types: refresh_token goes with authorization_code'],
-    [method === 'none' && has('client_credentials'), 'invalid_client_metadata', 'grant_types: client_credentials needs a client that can prove who it is'],
-    [Boolean(jwks && jwks_uri), 'invalid_client_metadata', 'jwks and jwks_uri must not be given together'],
-    [method === 'private_key_jwt' && !jwks && !jwks_uri, 'invalid_client_metadata', 'private_key_jwt needs jwks or jwks_uri'],
-  ]; // prettier-ignore
-  const found = list.find(([applies]) => applies);
-  if (found) throw refuse(found[1], found[2]);
-}
-
-/** Reads client metadata. @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata` (RFC 7591 3.2.2) */
-export function readClientMetadata(body: unknown, policy: { allowPrivateNetwork: boolean }): ClientMetadata {
+function readClientMetadata(body: unknown, policy: { allowPrivateNetwork: boolean }): ClientMetadata {
   const parsed = schema(policy).safeParse(body);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const name = String(issue?.path[0] ?? 'the body');
-    const error = name === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata';
-    throw refuse(error, `${name}: ${issue?.message ?? 'invalid'}`);
-  }
-  refuseContradictions(parsed.data);
-  return parsed.data;
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw refuse(String(issue?.path[0] ?? 'the body'), issue?.message ?? 'invalid');
 }
+
+/** Those that can be read; the rules refuse the others. */
+const parsedUris = (uris: readonly string[]) => uris.filter((uri) => URL.canParse(uri)).map((uri) => new URL(uri));
 
 const originsOf = (redirect_uris: readonly string[]) => [
-  ...new Set(redirect_uris.map((uri) => new URL(uri).origin).filter((origin) => origin !== 'null')),
+  ...new Set(
+    parsedUris(redirect_uris)
+      .map((url) => url.origin)
+      .filter((origin) => origin !== 'null'),
+  ),
 ];
 
 /** The metadata as columns. Whoever registers itself is never first-party: people are asked before it sees anything. */
-export function clientColumns(metadata: ClientMetadata) {
+function clientColumns(metadata: ClientMetadata) {
   const { redirect_uris, token_endpoint_auth_method, application_type } = metadata;
   const isPublic = token_endpoint_auth_method === 'none';
-  const fallbackName = redirect_uris[0] === undefined ? 'Application' : new URL(redirect_uris[0]).host || 'Application';
+  const fallbackName = parsedUris(redirect_uris)[0]?.host || 'Application';
   return {
     name: metadata.client_name ?? fallbackName,
     application_type: isPublic && application_type === 'web' ? ('spa' as const) : application_type,
@@ -109,6 +92,17 @@ export function clientColumns(metadata: ClientMetadata) {
     backchannel_logout_uri: metadata.backchannel_logout_uri ?? null,
     backchannel_logout_session_required: metadata.backchannel_logout_session_required,
   };
+}
+
+/**
+ * Reads client metadata as columns, by the rules that hold for every client; first failure wins.
+ * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata` (RFC 7591 3.2.2)
+ */
+export function readClient(body: unknown, policy: { allowPrivateNetwork: boolean }): ReturnType<typeof clientColumns> {
+  const columns = clientColumns(readClientMetadata(body, policy));
+  const [problem] = clientProblems(columns, policy);
+  if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
+  return columns;
 }
 
 /** A client as its own registration shows it (RFC 7591 3.2.1); what isn't set is left out. */

@@ -10,7 +10,7 @@ import { bearerTokenOf } from '../../http/authenticate-bearer.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { registrationPath } from '../endpoints.js';
-import { clientColumns, metadataOf, readClientMetadata } from './metadata.js';
+import { metadataOf, readClient } from './metadata.js';
 
 /** Registration is there only while the environment offers it (decisions 5). */
 export function registrationEnabled(req: Request, _res: Response, next: NextFunction): void {
@@ -53,7 +53,7 @@ const secretColumns = (secret: string | null, now: Date): Partial<ClientRow> => 
 /** POST /oauth/register (RFC 7591 3): a client registers itself. Emits `client.registered`. */
 export async function register(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
-  const columns = clientColumns(readClientMetadata(req.body, ctx.config));
+  const columns = readClient(req.body, ctx.config);
   const now = ctx.clock.now();
   const client_secret = hasSecret(columns.token_endpoint_auth_method) ? randomToken('cs_') : null;
   const registration_access_token = randomToken('');
@@ -112,7 +112,7 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   ) {
     throw invalid('client_secret is not the one of this client');
   }
-  const columns = clientColumns(readClientMetadata(body, ctx.config));
+  const columns = readClient(body, ctx.config);
   const now = ctx.clock.now();
   const needsSecret = hasSecret(columns.token_endpoint_auth_method);
   const client_secret = needsSecret && client.secret_digest === null ? randomToken('cs_') : null;
