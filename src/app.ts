@@ -4,6 +4,7 @@ import type { Deps } from './core/context.js';
 import { dashboardRouter } from './dashboard/router.js';
 import { PageError } from './errors.js';
 import { environment } from './http/environment.js';
+import { createExactRoutes } from './http/exact-routes.js';
 import { healthz, metrics, readyz, type Lifecycle } from './http/health.js';
 import { homePage } from './http/home.js';
 import { createPageRenderer } from './http/pages.js';
@@ -16,7 +17,7 @@ import type { Web } from './http/web.js';
 import { registry } from './management/resources/index.js';
 import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
-import { metadataRouter, oauthRouter } from './oauth/router.js';
+import { metadataRoutes, oauthRoutes } from './oauth/router.js';
 import { mailboxRouter } from './outbox/mailbox.js';
 import { ssoRouter } from './sso/router.js';
 
@@ -43,13 +44,15 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.set('case sensitive routing', true);
 
   app.use(requestId(deps));
-  app.get('/healthz', healthz);
-  app.get('/readyz', readyz(deps, lifecycle));
-  app.get('/metrics', metrics(deps));
+  const probes = createExactRoutes();
+  probes.add('/healthz', { get: [healthz], head: true });
+  probes.add('/readyz', { get: [readyz(deps, lifecycle)], head: true });
+  probes.add('/metrics', { get: [metrics(deps)], head: true });
+  app.use(probes.handler);
   app.use(assets.handler);
   app.use(environment(deps));
-  app.use(metadataRouter());
-  app.use(oauthRouter(web));
+  app.use(metadataRoutes());
+  app.use(oauthRoutes(web));
   app.use(accountRouter(web));
   app.use(ssoRouter(web));
   app.use(dashboardRouter(web));

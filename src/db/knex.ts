@@ -1,6 +1,7 @@
 import createPool, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { createReadLine, type ReadLine } from './read-line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 export const databaseTimeoutMs = 5000;
@@ -97,10 +98,24 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
       deprecate: (method: string) => logger?.debug({ method }, 'database.deprecated'),
     },
   });
-  const dialect = knex.client as { driver: typeof pg };
+  const dialect = knex.client as { driver: typeof pg; destroy(done?: (error?: unknown) => void): Promise<void> };
   dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
+  if (prepared && !unlimited) {
+    const line = createReadLine(() => new DeadlineClient({ ...connection, pipeline: true } as pg.ClientConfig));
+    lines.set(knex, line);
+    const destroy = dialect.destroy.bind(dialect);
+    dialect.destroy = async (done) => {
+      await line.close();
+      return destroy(done);
+    };
+  }
   return knex;
 }
+
+const lines = new WeakMap<Knex, ReadLine>();
+
+/** The connection that the reads of a pool share; none for a transaction, whose reads belong to it, nor behind a transaction pooler. */
+export const readLineOf = (knex: Knex): ReadLine | undefined => lines.get(knex);
 
 /** How much of the pool is taken, and how many wait for a part of it. */
 export function poolState(knex: Knex): { used: number; waiting: number; max: number } {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
+import { readLineOf } from './knex.js';
 
 /**
  * The one door to environment-owned tables: whose rows, and through which connection. Inside `transaction` the knex member is
@@ -62,8 +63,11 @@ export async function remove<Row extends object>(scope: Scope, name: string, key
     .delete();
 }
 
-/** A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. */
-export type Statement = { readonly name: string; readonly text: string };
+/**
+ * A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. A `look_up`
+ * reads a few rows by key and locks none: outside of a transaction it shares a connection with others of its kind.
+ */
+export type Statement = { readonly name: string; readonly text: string; readonly look_up?: true };
 
 /** What tests hook into to count statements; null in the running service. */
 export const statementObserver: { observe: ((text: string) => void) | null } = { observe: null };
@@ -74,14 +78,17 @@ export const statementObserver: { observe: ((text: string) => void) | null } = {
  */
 export async function run<Row extends QueryResultRow>(scope: Scope, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
   statementObserver.observe?.(statement.text);
+  const { name, text } = statement;
+  const all = [scope.environment_id, ...values];
+  const line = statement.look_up && readLineOf(scope.knex);
+  if (line) return line.query<Row>({ name, text, values: all });
   const client = scope.knex.client as {
     acquireConnection(): Promise<Connection>;
     releaseConnection(connection: Connection): Promise<void>;
   };
   const connection = await client.acquireConnection();
   try {
-    const result = await connection.query<Row>({ name: statement.name, text: statement.text, values: [scope.environment_id, ...values] });
-    return result.rows;
+    return (await connection.query<Row>({ name, text, values: all })).rows;
   } finally {
     await client.releaseConnection(connection);
   }

@@ -1,4 +1,4 @@
-import type { IRouter, NextFunction, Request, RequestHandler, Response } from 'express';
+import type { IRouter, RequestHandler } from 'express';
 import { BodyError } from '../errors.js';
 
 /** A method that the path doesn't have (RFC 9110 15.5.6). */
@@ -9,34 +9,30 @@ export class MethodNotAllowedError extends BodyError {
   }
 }
 
-/**
- * Mounts the handlers of one path by method and refuses all other methods with 405 and `Allow`. HEAD is answered only where it is
- * listed or `get` is marked as safe to run for it.
- */
-export function route(
-  router: IRouter,
-  path: string,
-  methods: {
-    get?: RequestHandler[];
-    head?: boolean;
-    post?: RequestHandler[];
-    put?: RequestHandler[];
-    delete?: RequestHandler[];
-    options?: RequestHandler[];
-  },
-): void {
-  const allowed = [...(methods.get ? ['GET'] : []), ...(methods.get && methods.head ? ['HEAD'] : []), ...(methods.post ? ['POST'] : [])];
-  if (methods.put) allowed.push('PUT');
-  if (methods.delete) allowed.push('DELETE');
-  if (methods.options) allowed.push('OPTIONS');
-  const allow = allowed.join(', ');
-  const refuse = (_req: Request, _res: Response, next: NextFunction) => next(new MethodNotAllowedError(allow));
+/** What a path answers, by method. `head` marks `get` as safe to run for HEAD, which is refused otherwise. */
+export type Methods = {
+  readonly get?: RequestHandler[];
+  readonly head?: boolean;
+  readonly post?: RequestHandler[];
+  readonly put?: RequestHandler[];
+  readonly delete?: RequestHandler[];
+  readonly options?: RequestHandler[];
+};
+
+/** The handlers of each method of a path, and the handler that refuses every other method with 405 and `Allow`. */
+export function handlersOf({ get, head, post, put, delete: remove, options }: Methods) {
+  const listed = { GET: get, HEAD: head ? get : undefined, POST: post, PUT: put, DELETE: remove, OPTIONS: options };
+  const handlers = new Map(Object.entries(listed).filter((entry): entry is [string, RequestHandler[]] => entry[1] !== undefined));
+  const allow = [...handlers.keys()].join(', ');
+  const refuse: RequestHandler = (_req, _res, next) => next(new MethodNotAllowedError(allow));
+  return { handlers, refuse };
+}
+
+/** Mounts the handlers of one path by method and refuses all other methods. */
+export function route(router: IRouter, path: string, methods: Methods): void {
+  const { handlers, refuse } = handlersOf(methods);
   const mounted = router.route(path);
-  if (!methods.head) mounted.head(refuse);
-  if (methods.get) mounted.get(...methods.get);
-  if (methods.post) mounted.post(...methods.post);
-  if (methods.put) mounted.put(...methods.put);
-  if (methods.delete) mounted.delete(...methods.delete);
-  if (methods.options) mounted.options(...methods.options);
+  if (!handlers.has('HEAD')) mounted.head(refuse);
+  for (const [method, list] of handlers) mounted[method.toLowerCase() as 'get'](...list);
   mounted.all(refuse);
 }

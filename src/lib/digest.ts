@@ -1,8 +1,8 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
 /** SHA-256. Enough for values that carry 256 random bits (tokens, client secrets): a slow hash buys nothing there. */
 export function digest(value: string): Buffer {
-  return createHash('sha256').update(value).digest();
+  return hash('sha256', value, 'buffer');
 }
 
 /** HMAC-SHA-256 of `value`. */

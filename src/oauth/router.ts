@@ -1,8 +1,9 @@
-import { Router } from 'express';
+import { Router, type RequestHandler } from 'express';
 import { authenticateClient, confidentialOnly } from '../http/authenticate-client.js';
 import { browserSession } from '../http/browser-session.js';
 import { cors, preflight } from '../http/cors.js';
 import { csrf } from '../http/csrf.js';
+import { createExactRoutes } from '../http/exact-routes.js';
 import { form, formOrJson } from '../http/form.js';
 import { route } from '../http/method-not-allowed.js';
 import { addressKey, limitBy } from '../http/rate-limits.js';
@@ -23,37 +24,38 @@ import { token } from './token.js';
 import { userinfo } from './userinfo.js';
 
 /** The OAuth 2.0 and OpenID Connect endpoints. */
-export function oauthRouter(web: Web): Router {
-  const router = Router({ caseSensitive: true });
-  route(router, endpoints.token_endpoint, { post: [cors, form, limitedClientAuthentication(web), token], options: [cors, preflight] });
-  route(router, endpoints.introspection_endpoint, { post: [form, authenticateClient, confidentialOnly, introspect] });
-  route(router, endpoints.revocation_endpoint, { post: [cors, form, authenticateClient, revoke], options: [cors, preflight] });
-  route(router, endpoints.userinfo_endpoint, { get: [cors, userinfo], post: [cors, form, userinfo], options: [cors, preflight] });
-  route(router, endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
-  route(router, resumePath, { get: [browserSession, resume(web)] });
-  route(router, consentPath, { post: [form, browserSession, csrf, consent(web)] });
-  route(router, endpoints.end_session_endpoint, { get: [browserSession, logout(web)], post: [form, browserSession, logout(web)] });
-  route(router, logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
+export function oauthRoutes(web: Web): RequestHandler[] {
+  const routes = createExactRoutes();
+  routes.add(endpoints.token_endpoint, { post: [cors, form, limitedClientAuthentication(web), token], options: [cors, preflight] });
+  routes.add(endpoints.introspection_endpoint, { post: [form, authenticateClient, confidentialOnly, introspect] });
+  routes.add(endpoints.revocation_endpoint, { post: [cors, form, authenticateClient, revoke], options: [cors, preflight] });
+  routes.add(endpoints.userinfo_endpoint, { get: [cors, userinfo], post: [cors, form, userinfo], options: [cors, preflight] });
+  routes.add(endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
+  routes.add(resumePath, { get: [browserSession, resume(web)] });
+  routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });
+  routes.add(endpoints.end_session_endpoint, { get: [browserSession, logout(web)], post: [form, browserSession, logout(web)] });
+  routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
   const limitRegistration = limitBy(web.limiter, {
     name: 'client_registration',
     limit: web.deps.config.rateLimits.register,
     key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,
   });
-  route(router, registrationPath, { post: [registrationEnabled, limitRegistration, formOrJson, register] });
+  routes.add(registrationPath, { post: [registrationEnabled, limitRegistration, formOrJson, register] });
+  const router = Router({ caseSensitive: true });
   route(router, `${registrationPath}/:client_id`, {
     get: [registrationEnabled, readRegistration],
     put: [registrationEnabled, limitRegistration, formOrJson, replaceRegistration],
     delete: [registrationEnabled, deleteRegistration],
   });
-  return router;
+  return [routes.handler, router];
 }
 
 /** The documents that everybody reads and caches; mounted before all that they don't need. */
-export function metadataRouter(): Router {
-  const router = Router({ caseSensitive: true });
+export function metadataRoutes(): RequestHandler {
+  const routes = createExactRoutes();
   const any = { head: true, options: [cors, preflight] };
-  route(router, '/.well-known/openid-configuration', { ...any, get: [discovery] });
-  route(router, '/.well-known/oauth-authorization-server', { ...any, get: [discovery] });
-  route(router, jwksPath, { ...any, get: [jwks] });
-  return router;
+  routes.add('/.well-known/openid-configuration', { ...any, get: [discovery] });
+  routes.add('/.well-known/oauth-authorization-server', { ...any, get: [discovery] });
+  routes.add(jwksPath, { ...any, get: [jwks] });
+  return routes.handler;
 }

@@ -109,6 +109,7 @@ export async function findAccessToken(scope: Scope, digest: Buffer): Promise<Acc
     scope,
     {
       name: 'access_tokens.find',
+      look_up: true,
       text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
                ${standing}, r.id is not null as revoked
              from access_tokens t
@@ -131,6 +132,7 @@ export async function findJwtStanding(
     scope,
     {
       name: 'access_tokens.jwt_standing',
+      look_up: true,
       text: `select ${standing},
                exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
              from (select 1) as token
@@ -171,6 +173,7 @@ export async function findAccessTokenWithUser(
     scope,
     {
       name: 'access_tokens.find_with_user',
+      look_up: true,
       // Roles cost three more tables: they are looked up only where they can be asked for.
       text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
                ${standing}, r.id is not null as revoked, ${userColumns},
@@ -196,6 +199,7 @@ export async function findJwtStandingWithUser(
     scope,
     {
       name: 'access_tokens.jwt_standing_with_user',
+      look_up: true,
       text: `select ${standing}, ${userColumns}, ${roleNames} as role_names,
                exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
              from (select 1) as token

@@ -37,6 +37,7 @@ export async function findRefreshToken(scope: Scope, digest: Buffer): Promise<Re
     scope,
     {
       name: 'refresh_tokens.find',
+      look_up: true,
       text: `
         select t.*, u.status as user_status, s.revoked_at as session_revoked_at, s.expires_at as session_expires_at, r.id is not null as revoked,
           ${permissionsHeldSql('t')} as permissions
