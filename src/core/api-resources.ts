@@ -33,5 +33,5 @@ export async function changeApiResource(tx: Context, resource: ApiResourceRow, i
 /** Deletes an API resource with its permissions, grants and opaque tokens. @throws {Refusal} 409 for the Management API itself */
 export async function removeApiResource(tx: Context, resource: ApiResourceRow): Promise<void> {
   if (resource.is_system) throw new Refusal({ status: 409, code: 'system_record', detail: 'The Management API can not be deleted.' });
-  await deleteApiResource(tx.scope, resource);
+  await deleteApiResource(tx.scope, resource.id);
 }

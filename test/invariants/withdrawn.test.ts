@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { removeApiResource } from '../../src/core/api-resources.js';
 import { withdrawConsent } from '../../src/core/consents.js';
 import { transaction, type Context } from '../../src/core/context.js';
 import { remove, update } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';
 import type { PermissionRow } from '../../src/db/tables/permissions.js';
-import type { UserRow } from '../../src/db/tables/users.js';
+import { deleteUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
@@ -73,5 +74,28 @@ describe('what is withdrawn stops working at once (decisions 13)', () => {
     expect(await introspect(own)).toMatchObject({ active: true, scope: 'openid read' });
     await transaction(ctx, (tx) => remove<ApiResourceRow>(tx.scope, 'api_resources', { id: resource.id }));
     expect([await introspect(token), await introspect(own)]).toEqual([inactive, inactive]);
+  });
+
+  test("a resource made again under the same identifier does not bring its predecessor's tokens back", async () => {
+    const old = await machineWithToken('again', 'opaque');
+    await transaction(ctx, (tx) => removeApiResource(tx, old.resource));
+    service.clock.advance(2000);
+    const resource = await addResource(ctx, { identifier: old.resource.identifier, token_format: 'opaque' });
+    await addGrant(ctx, old.machine, resource);
+    expect(await introspect(old.token)).toEqual(inactive);
+    expect(await introspect((await old.ask()).body.access_token)).toMatchObject({ active: true });
+  });
+
+  test('a deleted user leaves no code and no token behind', async () => {
+    const gone = await addUser(ctx);
+    const other = new Browser(service.url);
+    await other.login(gone.email, password);
+    const { access_token } = (await redeem(service.url, client, await authorizeCode(other, client, { scope: 'openid offline_access' })))
+      .body;
+    await transaction(ctx, (tx) => deleteUser(tx.scope, gone.id));
+    expect(await introspect(access_token)).toEqual(inactive);
+    for (const table of ['authorization_codes', 'access_tokens', 'refresh_tokens']) {
+      expect(await ctx.knex(table).where({ user_id: gone.id })).toEqual([]);
+    }
   });
 });

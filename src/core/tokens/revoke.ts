@@ -1,4 +1,4 @@
-import { revokeGrant } from '../../db/tables/revocations.js';
+import { revokeId } from '../../db/tables/revocations.js';
 import type { Context } from '../context.js';
 
 const dayMs = 86_400_000;
@@ -10,5 +10,5 @@ export function grantRevocationEnd(ctx: Pick<Context, 'clock' | 'environment'>):
 
 /** Ends everything that one authorization gave out (RFC 6749 4.1.2, RFC 7009 2.1). */
 export async function endGrant(ctx: Context, grant_id: string): Promise<void> {
-  await revokeGrant(ctx.scope, grant_id, grantRevocationEnd(ctx));
+  await revokeId(ctx.scope, grant_id, grantRevocationEnd(ctx));
 }

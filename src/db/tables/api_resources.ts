@@ -34,8 +34,7 @@ export async function updateApiResource(scope: Scope, id: string, changes: Parti
   return update<ApiResourceRow>(scope, 'api_resources', { id }, changes);
 }
 
-/** Deletes a resource with its permissions, grants and opaque tokens. */
-export async function deleteApiResource(scope: Scope, row: Pick<ApiResourceRow, 'id' | 'identifier'>): Promise<void> {
-  await remove<ApiResourceRow>(scope, 'api_resources', { id: row.id });
-  await remove<{ audience: string }>(scope, 'access_tokens', { audience: row.identifier });
+/** Deletes a resource with its permissions and grants. Its tokens are dead with it and go when they expire. */
+export async function deleteApiResource(scope: Scope, id: string): Promise<void> {
+  await remove<ApiResourceRow>(scope, 'api_resources', { id });
 }

@@ -85,10 +85,11 @@ const refreshStatement = {
   name: 'refresh_tokens.use',
   text: `
     with source as (
-      select * from refresh_tokens where environment_id = $1 and digest = $2
+      select * from refresh_tokens t where environment_id = $1 and digest = $2
+        and not exists (select 1 from revocations r where r.environment_id = $1 and r.id = t.grant_id)
     ), rotated as (
-      update refresh_tokens set rotated_at = $3
-      where environment_id = $1 and digest = $2 and rotated_at is null and $4::bytea is not null
+      update refresh_tokens t set rotated_at = $3 from source
+      where t.environment_id = $1 and t.digest = $2 and t.rotated_at is null and $4::bytea is not null
     ), successor as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr,

@@ -1,6 +1,9 @@
 import { run, type Scope } from '../scope.js';
 
-/** Lists a JWT's jti or a grant's id as revoked until `expires_at`. */
+/**
+ * Lists a JWT's jti or a grant's id as revoked until `expires_at`. Everything that the grant issued is dead from the commit on, also what
+ * a request running at the same moment is about to store, because every look-up asks for the revocation; rows go when they expire.
+ */
 export async function revokeId(scope: Scope, id: string, expires_at: Date): Promise<void> {
   await run(
     scope,
@@ -9,26 +12,6 @@ export async function revokeId(scope: Scope, id: string, expires_at: Date): Prom
       text: `insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing`,
     },
     [id, expires_at],
-  );
-}
-
-/**
- * Ends a grant: everything it issued is dead from the commit on, also what a request running at the same moment is about
- * to store, because every look-up asks for the grant's revocation.
- */
-export async function revokeGrant(scope: Scope, grant_id: string, expires_at: Date): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'revocations.revoke_grant',
-      text: `with revoked as (
-               insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing
-             ), refresh as (
-               delete from refresh_tokens where environment_id = $1 and grant_id = $2
-             )
-             delete from access_tokens where environment_id = $1 and grant_id = $2`,
-    },
-    [grant_id, expires_at],
   );
 }
 
@@ -61,9 +44,9 @@ export async function revokeGrants(scope: Scope, which: GrantSelection, expires_
              ), revoked as (
                insert into revocations (environment_id, id, expires_at) select $1, id, $3 from ended on conflict do nothing
              ), refresh as (
-               delete from refresh_tokens r using ended e where r.environment_id = $1 and r.grant_id = e.id
+               delete from refresh_tokens r using ended e where r.environment_id = $1 and r.user_id = $2 and r.grant_id = e.id
              ), access as (
-               delete from access_tokens a using ended e where a.environment_id = $1 and a.grant_id = e.id
+               delete from access_tokens a using ended e where a.environment_id = $1 and a.user_id = $2 and a.grant_id = e.id
              )
              select count(*) as count from ended`,
     },

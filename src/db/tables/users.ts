@@ -104,8 +104,10 @@ export async function holdPassword(scope: Scope, id: string, proven_hash: string
   return rows.length > 0;
 }
 
-/** Deletes a user and everything that hangs on it. */
+/** Deletes a user and everything that hangs on it; codes and tokens hold no foreign key that would do it. */
 export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
+  for (const name of ['authorization_codes', 'access_tokens', 'refresh_tokens'])
+    await remove<{ user_id: string }>(scope, name, { user_id: id });
   return (await remove<UserRow>(scope, 'users', { id })) > 0;
 }
 
