@@ -9,8 +9,9 @@ COPY src ./src
 RUN npm run build
 
 FROM node:22-slim
-# MALLOC_ARENA_MAX and the size below keep memory small and flat: docs/operations.md, "Memory".
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data MALLOC_ARENA_MAX=1
+# GLIBC_TUNABLES and the size below keep memory small and flat: docs/operations.md, "Memory".
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data \
+  GLIBC_TUNABLES=glibc.malloc.mmap_threshold=8388608:glibc.malloc.hugetlb=1:glibc.malloc.arena_max=2
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional \
