@@ -1,5 +1,6 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { bootstrap } from './core/bootstrap.js';
@@ -31,7 +32,7 @@ import { createTxtLookup } from './platform/txt-lookup.js';
 /** Where the database is and what seals its secrets; `main.ts` finds both out. */
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
 
-/** A running service. `stop` finishes requests in flight (10 s at most), lets the loops finish and closes the database. */
+/** A running service. `stop` waits `SHUTDOWN_DELAY_MS` (still answering, no longer ready), finishes requests in flight (10 s at most), lets the loops finish and closes the database. */
 export type RunningService = { readonly port: number; readonly deps: Deps; stop(): Promise<void> };
 
 const drainMs = 10_000;
@@ -69,6 +70,14 @@ export async function prepareDatabase(deps: Deps, directUrl: string): Promise<vo
     await knex.destroy();
   }
   await bootstrap(deps);
+}
+
+/** The answers from now on end their connections, so that what a balancer keeps open runs dry while it learns that we go. */
+async function runDry(server: Server, delayMs: number): Promise<void> {
+  server.prependListener('request', (_req: unknown, res: ServerResponse) => {
+    res.shouldKeepAlive = false;
+  });
+  if (delayMs > 0) await delay(delayMs);
 }
 
 /** Stops accepting and waits for the requests in flight; connections that have been answered are closed as they fall idle. */
@@ -121,6 +130,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     deps,
     async stop() {
       lifecycle.stopping = true;
+      await runDry(server, config.shutdownDelayMs);
       await close(server);
       await Promise.all([...Object.values(loops).map((loop) => loop.stop()), notifications.close(), cacheSync.close()]);
       await service.close();

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
 /** `count/seconds`: how many requests a window of that many seconds allows. */
@@ -42,11 +43,20 @@ const secretKey = z
     'must be at least 32 random bytes in base64; make one with: openssl rand -base64 32',
   );
 
-const trustProxy = z.string().transform((text): boolean | number | string => {
-  if (text === 'off' || text === 'false') return false;
-  if (text === 'on' || text === 'true') return true;
-  return /^\d+$/.test(text) ? Number(text) : text;
-});
+const isNetwork = (text: string) =>
+  ['loopback', 'linklocal', 'uniquelocal'].includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+
+const trustProxy = z
+  .string()
+  .refine(
+    (text) => /^(off|false|on|true|\d+)$/.test(text) || text.split(',').every((part) => isNetwork(part.trim())),
+    'must be off, a number of proxies, or their addresses or networks, separated by commas',
+  )
+  .transform((text): boolean | number | string => {
+    if (text === 'off' || text === 'false') return false;
+    if (text === 'on' || text === 'true') return true;
+    return /^\d+$/.test(text) ? Number(text) : text;
+  });
 
 const variables = z.object({
   PORT: integer(3000, 0, 65535),
@@ -93,6 +103,7 @@ const variables = z.object({
     .regex(/^(auto|[1-9]\d{0,2})$/, 'must be a number of processes or auto')
     .default('1')
     .transform((text) => (text === 'auto' ? availableParallelism() : Number(text))),
+  SHUTDOWN_DELAY_MS: integer(0, 0, 60_000),
   ALLOW_PRIVATE_NETWORK: onOff.optional(),
   WEBHOOK_RETRY_BASE_MS: integer(5000, 1, 3_600_000),
   WEBHOOK_RETRY_FACTOR: z.coerce.number().min(1).max(100).default(8),
@@ -167,6 +178,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       redisUrl: v.REDIS_URL ?? null,
     },
     webConcurrency: v.WEB_CONCURRENCY,
+    /** How long a process that was told to stop still takes requests, no longer ready: until its balancer has noticed. */
+    shutdownDelayMs: v.SHUTDOWN_DELAY_MS,
     allowPrivateNetwork: v.ALLOW_PRIVATE_NETWORK ?? loopback,
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
     logLevel: v.LOG_LEVEL,

@@ -81,6 +81,11 @@ export async function announce(deps: Deps, port: number): Promise<void> {
   const { config, logger } = deps;
   const ctx = await defaultContext(deps);
   if (await needsSetup(ctx)) logger.warn(`there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`);
+  if (config.trustProxy === true && !config.loopback) {
+    logger.warn(
+      'TRUST_PROXY=on believes every X-Forwarded-For: anybody can choose the address that limits count by; set the number of proxies or their addresses',
+    );
+  }
   logger.info({ base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
 }
 
