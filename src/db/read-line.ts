@@ -1,9 +1,22 @@
-import type { Client, QueryResultRow } from 'pg';
+import type { Client, QueryConfig, QueryResultRow } from 'pg';
+
+/** A statement with its values, prepared under its name once per connection. */
+export type NamedQuery = { readonly name: string; readonly text: string; readonly values: readonly unknown[] };
+
+/** Runs a named statement and answers its rows. With a callback `pg` makes two promises and a stack trace less than without. */
+export function queryOn<Row extends QueryResultRow>(connection: Client, query: NamedQuery): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    connection.query<Row>(query as QueryConfig, (error: Error | null, result) => {
+      if (error) reject(error);
+      else resolve(result.rows);
+    });
+  });
+}
 
 /** A connection that many reads share at once. */
 export type ReadLine = {
   /** Runs a named statement that only reads. Statements that are on their way at the same time don't wait for each other's answers. */
-  query<Row extends QueryResultRow>(statement: { name: string; text: string; values: readonly unknown[] }): Promise<Row[]>;
+  query<Row extends QueryResultRow>(query: NamedQuery): Promise<Row[]>;
   close(): Promise<void>;
 };
 
@@ -35,10 +48,9 @@ export function createReadLine(open: () => Client): ReadLine {
   }
 
   return {
-    async query<Row extends QueryResultRow>({ name, text, values }: { name: string; text: string; values: readonly unknown[] }) {
+    async query<Row extends QueryResultRow>(query: NamedQuery) {
       if (closed) throw new Error('the database connections are closed');
-      const client = await connected();
-      return (await client.query<Row>({ name, text, values: values as unknown[] })).rows;
+      return queryOn<Row>(await connected(), query);
     },
     async close() {
       closed = true;

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
 import { readLineOf } from './knex.js';
+import { queryOn } from './read-line.js';
 
 /**
  * The one door to environment-owned tables: whose rows, and through which connection. Inside `transaction` the knex member is
@@ -78,17 +79,16 @@ export const statementObserver: { observe: ((text: string) => void) | null } = {
  */
 export async function run<Row extends QueryResultRow>(scope: Scope, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
   statementObserver.observe?.(statement.text);
-  const { name, text } = statement;
-  const all = [scope.environment_id, ...values];
+  const query = { name: statement.name, text: statement.text, values: [scope.environment_id, ...values] };
   const line = statement.look_up && readLineOf(scope.knex);
-  if (line) return line.query<Row>({ name, text, values: all });
+  if (line) return line.query<Row>(query);
   const client = scope.knex.client as {
     acquireConnection(): Promise<Connection>;
     releaseConnection(connection: Connection): Promise<void>;
   };
   const connection = await client.acquireConnection();
   try {
-    return (await connection.query<Row>({ name, text, values: all })).rows;
+    return await queryOn<Row>(connection, query);
   } finally {
     await client.releaseConnection(connection);
   }

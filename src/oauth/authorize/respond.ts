@@ -24,5 +24,8 @@ export function respond(web: Web, req: Request, res: Response, to: Addressee, an
     );
     return;
   }
-  res.redirect(303, withParameters(to.redirect_uri, parameters));
+  // Express's redirect() parses, negotiates and writes a page that no browser shows; a registered URI is visible ASCII already.
+  res.statusCode = 303;
+  res.setHeader('Location', withParameters(to.redirect_uri, parameters));
+  res.end();
 }
