@@ -1,8 +1,11 @@
+import type { ApiErrorCode } from './lib/error-codes.js';
+import type { OAuthErrorCode } from './lib/oauth-error-codes.js';
+
 /** A refusal of an OAuth endpoint (RFC 6749 5.2, RFC 6750 3): rendered as JSON. `description` is public, `cause` is for the log. */
 export class OAuthError extends Error {
   constructor(
     readonly status: number,
-    readonly error: string,
+    readonly error: OAuthErrorCode,
     readonly description: string,
     readonly headers: Readonly<Record<string, string>> = {},
     cause?: unknown,
@@ -71,7 +74,7 @@ export class PageError extends Error {
 export type ApiErrorObject = {
   /** Rendered as a string, as JSON:API wants it. */
   readonly status: number;
-  readonly code: string;
+  readonly code: ApiErrorCode;
   readonly title: string;
   readonly detail: string;
   readonly source?: { readonly pointer: string } | { readonly parameter: string } | { readonly header: string };

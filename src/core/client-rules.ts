@@ -1,5 +1,6 @@
 import { checkUrl, type UrlProblem } from '../platform/address-guard.js';
 import type { ClientRow } from '../db/tables/clients.js';
+import type { ApiErrorCode } from '../lib/error-codes.js';
 import { redirectUriProblem } from '../lib/redirect-uri.js';
 import type { Problem } from './refusal.js';
 
@@ -34,7 +35,7 @@ export function withDefaults(input: ClientInput): ClientInput {
   return client.token_endpoint_auth_method === 'none' ? { ...client, require_pkce: true } : client;
 }
 
-const refused = (attribute: string | (string | number)[], code: string, detail: string): Problem => ({
+const refused = (attribute: string | (string | number)[], code: ApiErrorCode, detail: string): Problem => ({
   status: 422,
   code,
   detail,
@@ -63,7 +64,7 @@ function grantProblems(client: RuledClient): Problem[] {
   const { application_type, grant_types, token_endpoint_auth_method } = client;
   const isPublic = token_endpoint_auth_method === 'none';
   const has = (grant: string) => grant_types.includes(grant);
-  const rules: [boolean, string | string[], string, string][] = [
+  const rules: [boolean, string | string[], ApiErrorCode, string][] = [
     [
       isPublic && has('client_credentials'),
       'grant_types',
@@ -107,7 +108,7 @@ function grantProblems(client: RuledClient): Problem[] {
 function keyProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const { jwks, jwks_uri, token_endpoint_auth_method } = client;
   const address = jwks_uri === null ? null : checkUrl(jwks_uri, policy);
-  const rules: [boolean, string, string, string][] = [
+  const rules: [boolean, string, ApiErrorCode, string][] = [
     [jwks !== null && jwks_uri !== null, 'jwks_uri', 'jwks_twice', 'Keys are given by value or by address, not both (RFC 7591 2).'],
     [
       token_endpoint_auth_method === 'private_key_jwt' && jwks === null && jwks_uri === null,

@@ -1,6 +1,7 @@
 import { deleteConnection, insertConnection, updateConnection, type ConnectionRow } from '../db/tables/connections.js';
 import { uuidv7 } from '../lib/random.js';
 import { parseScope } from '../lib/scope-set.js';
+import type { ApiErrorCode } from '../lib/error-codes.js';
 import { checkUrl, type UrlProblem } from '../platform/address-guard.js';
 import {
   attributeAliases,
@@ -25,7 +26,7 @@ export type ConnectionInput = Partial<
 
 const duplicates = { connections_environment_id_name_key: { attribute: 'name', detail: 'There is a connection of this name already.' } };
 
-const refused = (attribute: string | (string | number)[], code: string, detail: string): Problem => ({
+const refused = (attribute: string | (string | number)[], code: ApiErrorCode, detail: string): Problem => ({
   status: 422,
   code,
   detail,

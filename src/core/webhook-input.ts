@@ -1,4 +1,5 @@
 import { checkUrl, type NetworkPolicy, type UrlProblem } from '../platform/address-guard.js';
+import type { ApiErrorCode } from '../lib/error-codes.js';
 import { eventTypes, type EventType } from './events/catalogue.js';
 
 /** What a person chooses about a webhook. `events` are names of the catalogue, or `*` for all but `token.issued`. */
@@ -14,7 +15,7 @@ export type WebhookInput = {
 export type WebhookProblem = {
   readonly attribute: 'name' | 'url' | 'events' | 'description';
   readonly path: readonly number[];
-  readonly code: string;
+  readonly code: ApiErrorCode;
   readonly detail: string;
 };
 
@@ -46,19 +47,19 @@ export function webhookUrlProblem(url: string, policy: NetworkPolicy): { code: U
 }
 
 function eventProblems(events: readonly string[]): WebhookProblem[] {
-  const at = (path: readonly number[], code: string, detail: string): WebhookProblem => ({ attribute: 'events', path, code, detail });
+  const at = (path: readonly number[], code: ApiErrorCode, detail: string): WebhookProblem => ({ attribute: 'events', path, code, detail });
   if (events.length === 0) return [at([], 'required', 'must name at least one event type')];
   const problems: WebhookProblem[] = [];
   events.forEach((name, index) => {
     if (!known.has(name))
       problems.push(at([index], 'unknown_event_type', `"${name.slice(0, 100)}" is not in the catalogue of event types`));
-    else if (events.indexOf(name) !== index) problems.push(at([index], 'duplicate', `"${name}" is listed twice`));
+    else if (events.indexOf(name) !== index) problems.push(at([index], 'duplicate_value', `"${name}" is listed twice`));
   });
   return problems;
 }
 
 function textProblem(attribute: 'name' | 'description', text: string, max: number): WebhookProblem[] {
-  const problem = (code: string, detail: string): WebhookProblem[] => [{ attribute, path: [], code, detail }];
+  const problem = (code: ApiErrorCode, detail: string): WebhookProblem[] => [{ attribute, path: [], code, detail }];
   if (attribute === 'name' && text.trim() === '') return problem('required', 'must not be empty');
   if ([...text].length > max) return problem('too_long', `must have at most ${max} characters`);
   const unwanted = attribute === 'name' ? controlCharacters.test(text) : text.includes('\0');

@@ -1,6 +1,7 @@
+import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
 
 /** The documents that follow from the code, by path. `npm run docs` writes them; a test compares them. */
 export function generatedPages(): Readonly<Record<string, string>> {
-  return { 'docs/events.md': eventsPage() };
+  return { 'docs/events.md': eventsPage(), 'docs/errors.md': errorsPage() };
 }

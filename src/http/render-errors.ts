@@ -10,6 +10,7 @@ import {
   type ApiErrorObject,
   type PageLink,
 } from '../errors.js';
+import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
 import { wantsJson } from './form.js';
 import { MethodNotAllowedError } from './method-not-allowed.js';
 import { basePage } from './pages.js';
@@ -136,11 +137,15 @@ const titles: Record<number, string> = {
   415: 'Unsupported media type', 429: 'Too many requests', 500: 'Internal server error', 503: 'Service unavailable',
 }; // prettier-ignore
 
+/** The code of a refusal that other surfaces know too. */
+const apiCodeOf = ({ code, status }: Refusal): ApiErrorCode =>
+  isApiErrorCode(code) ? code : status >= 500 ? 'server_error' : 'invalid_request';
+
 function renderApi(req: Request, res: Response, error: unknown, refusal: Refusal): void {
   const errors: readonly ApiErrorObject[] =
     error instanceof ApiError
       ? error.errors
-      : [{ status: refusal.status, code: refusal.code, title: titles[refusal.status] ?? 'Error', detail: refusal.text }];
+      : [{ status: refusal.status, code: apiCodeOf(refusal), title: titles[refusal.status] ?? 'Error', detail: refusal.text }];
   const statuses = new Set(errors.map((one) => one.status));
   const status = statuses.size === 1 ? (errors[0]?.status ?? 500) : 400;
   if (error instanceof ApiError) res.set({ ...error.headers });

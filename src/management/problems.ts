@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
 import type { Problem } from '../core/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
+import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
 
 type Source = { readonly pointer: string } | { readonly parameter: string } | { readonly header: string };
 
@@ -11,7 +12,7 @@ const titleOf = (code: string) => (code.charAt(0).toUpperCase() + code.slice(1))
 /** One error object. */
 export function problem(
   status: number,
-  code: string,
+  code: ApiErrorCode,
   detail: string,
   source?: Source,
   meta?: Readonly<Record<string, unknown>>,
@@ -20,12 +21,18 @@ export function problem(
 }
 
 /** A refusal with one error object. */
-export function refuse(status: number, code: string, detail: string, source?: Source, meta?: Readonly<Record<string, unknown>>): ApiError {
+export function refuse(
+  status: number,
+  code: ApiErrorCode,
+  detail: string,
+  source?: Source,
+  meta?: Readonly<Record<string, unknown>>,
+): ApiError {
   return new ApiError(problem(status, code, detail, source, meta));
 }
 
 /** 400 for a query parameter. */
-export const badParameter = (parameter: string, code: string, detail: string, meta?: Readonly<Record<string, unknown>>) =>
+export const badParameter = (parameter: string, code: ApiErrorCode, detail: string, meta?: Readonly<Record<string, unknown>>) =>
   refuse(400, code, detail, { parameter }, meta);
 
 /** 404 in the one wording for "isn't there" and "isn't yours". */
@@ -68,7 +75,7 @@ function resolvable(value: unknown, path: readonly (string | number)[]): { path:
   return { path: found, missing: null };
 }
 
-const zodCodes: Record<string, string> = {
+const zodCodes: Record<string, ApiErrorCode> = {
   invalid_type: 'invalid_type',
   too_big: 'too_long',
   too_small: 'too_short',
@@ -79,7 +86,7 @@ const zodCodes: Record<string, string> = {
 };
 
 /** Where values are in a document, and what an unknown one is called there. */
-type Place = { readonly path: readonly string[]; readonly unknownCode: string; readonly unknownText: string };
+type Place = { readonly path: readonly string[]; readonly unknownCode: ApiErrorCode; readonly unknownText: string };
 
 const inAttributes: Place = {
   path: ['data', 'attributes'],
@@ -102,7 +109,7 @@ function fromIssue(issue: z.core.$ZodIssue, value: unknown, { path: root, unknow
     ];
   }
   const custom = issue.code === 'custom' ? (issue.params as { code?: unknown } | undefined)?.code : undefined;
-  const code = typeof custom === 'string' ? custom : (zodCodes[issue.code] ?? 'invalid_value');
+  const code = isApiErrorCode(custom) ? custom : (zodCodes[issue.code] ?? 'invalid_value');
   return [problem(422, code, issue.message, pointerTo(...root, ...place.path))];
 }
 

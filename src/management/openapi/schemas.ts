@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { apiErrorCodes, type ApiErrorCode } from '../../lib/error-codes.js';
 import type { Registry, Relationship, Resource } from '../resource.js';
 import { targetOf } from '../resource.js';
 
@@ -28,7 +29,9 @@ export const errorDocument = z
         z.looseObject({
           id: z.string().meta({ description: 'The request id.' }),
           status: z.string(),
-          code: z.string().meta({ description: 'Stable; what programs look at.' }),
+          code: z
+            .enum(Object.keys(apiErrorCodes) as [ApiErrorCode, ...ApiErrorCode[]])
+            .meta({ description: 'Stable; what programs look at. `/docs/errors` says what to do.' }),
           title: z.string(),
           detail: z.string(),
           source: z

@@ -1,3 +1,4 @@
+import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Addressee } from './request.js';
 
 /**
@@ -7,7 +8,7 @@ import type { Addressee } from './request.js';
 export class AuthorizationError extends Error {
   constructor(
     readonly addressee: Addressee,
-    readonly error: string,
+    readonly error: OAuthErrorCode,
     readonly description: string,
   ) {
     super(`${error}: ${description}`);

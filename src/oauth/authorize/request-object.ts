@@ -1,6 +1,7 @@
 import { clientClockSkewSeconds, verifyClientJwt } from '../../core/client-keys.js';
 import { enabledClient, type Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
+import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
 import { findAddressee } from './validate.js';
@@ -58,7 +59,8 @@ export async function unwrapRequestObject(ctx: Context, sent: Parameters): Promi
   if (jwt === undefined || client_id === undefined || sent.repeated.size > 0 || sent.get('request_uri') !== undefined) return sent;
   const client = await enabledClient(ctx, client_id);
   if (!client) return sent;
-  const fail = async (error: string, description: string) => new AuthorizationError(await findAddressee(ctx, sent), error, description);
+  const fail = async (error: OAuthErrorCode, description: string) =>
+    new AuthorizationError(await findAddressee(ctx, sent), error, description);
   if (isUnsigned(jwt)) throw await fail('request_not_supported', 'unsigned request objects are not supported');
   const verified = await verifyClientJwt(ctx, client, jwt);
   if ('reason' in verified) throw await fail('invalid_request_object', verified.reason);

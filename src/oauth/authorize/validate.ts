@@ -2,6 +2,7 @@ import { apiResourceOf, enabledClient, type Client } from '../../core/clients.js
 import type { Context } from '../../core/context.js';
 import { isOpenidScope } from '../../core/tokens/scopes.js';
 import { PageError } from '../../errors.js';
+import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
@@ -89,7 +90,7 @@ const unsupported = {
 export async function validate(ctx: Context, addressee: Addressee, parameters: Parameters): Promise<AuthorizationRequest> {
   const { client } = addressee;
   const get = (name: string) => parameters.get(name);
-  const fail = (error: string, description: string) => new AuthorizationError(addressee, error, description);
+  const fail = (error: OAuthErrorCode, description: string) => new AuthorizationError(addressee, error, description);
 
   const [twice] = parameters.repeated;
   if (twice !== undefined) throw fail('invalid_request', `${/^[\w.-]{1,64}$/.test(twice) ? twice : 'a parameter'} was sent twice`);
