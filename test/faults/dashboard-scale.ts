@@ -1,5 +1,5 @@
 // Fills an environment with many users, sessions and deliveries, and times every list and record page of the dashboard:
-// `npx tsx test/faults/dashboard-scale.ts [users] [sessions] [deliveries]`
+// `npx tsx test/faults/dashboard-scale.ts [users] [sessions] [deliveries] [--explain]`; with `--explain` the plans of statements over 30 ms follow.
 import pg from 'pg';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
@@ -8,7 +8,10 @@ import { Browser } from '../support/browser.js';
 import { freePort } from '../support/service.js';
 import { openStandalone } from '../support/standalone.js';
 
-const [users = 100_000, sessions = 10_000, deliveries = 1_000_000] = process.argv.slice(2).map(Number);
+const [users = 100_000, sessions = 10_000, deliveries = 1_000_000] = process.argv
+  .slice(2)
+  .filter((argument) => !argument.startsWith('-'))
+  .map(Number);
 const port = await freePort();
 const admin = { PORT: String(port), ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: 'nanoseconds of wire' };
 const storage = await openStandalone(admin);
@@ -51,7 +54,7 @@ await fill(
   [env, deliveries, env],
 );
 await fill('analyze', []);
-await filler.end();
+await fill('vacuum', []);
 
 const config = readConfig({ RATE_LIMITS: 'off', LOG_LEVEL: 'warn', LOG_FORMAT: 'json', ...admin });
 const deps = createDeps(config, pino({ level: 'warn' }), { url: storage.url, directUrl: storage.url, secretKey: storage.secretKey });
@@ -59,14 +62,23 @@ const service = await startService(deps, storage.url);
 const browser = new Browser(config.baseUrl);
 await browser.login(admin.ADMIN_EMAIL, admin.ADMIN_PASSWORD);
 
+const slow = new Map<string, { ms: number; sql: string; bindings: unknown[] }>();
+const begun = new Map<string, number>();
+deps.knex.on('query', ({ __knexQueryUid: id }: { __knexQueryUid: string }) => void begun.set(id, performance.now()));
+deps.knex.on('query-response', (_answer: unknown, query: { __knexQueryUid: string; sql: string; bindings: unknown[] }) => {
+  const ms = performance.now() - (begun.get(query.__knexQueryUid) ?? performance.now());
+  begun.delete(query.__knexQueryUid);
+  if (ms > 30 && ms > (slow.get(query.sql)?.ms ?? 0)) slow.set(query.sql, { ms, sql: query.sql, bindings: query.bindings });
+});
+
 const first = async (path: string) => /<a class="row-link" href="([^"]+)"/.exec(await (await browser.get(path)).text())?.[1] ?? path;
 const webhook = await first('/dashboard/webhooks');
 const user = await first('/dashboard/users');
 const paths = [
   '/dashboard', '/dashboard?days=90', '/dashboard/users', '/dashboard/users?search=user5', '/dashboard/users?search=zzz', '/dashboard/users?sort=-last_login_at', '/dashboard/users?sort=email',
   '/dashboard/users?status=blocked', user, `${user}/sessions`, `${user}/activity`, '/dashboard/sessions', '/dashboard/sessions?status=active', '/dashboard/sessions?status=revoked', '/dashboard/sessions?ip_address=203.0.113.9',
-  '/dashboard/roles', '/dashboard/clients', '/dashboard/webhooks', webhook, `${webhook}/deliveries`, `${webhook}/deliveries?since=30d`, `${webhook}/deliveries?since=30d&status=failed`, `${webhook}/deliveries?since=30d&response_status=5xx`,
-  '/dashboard/webhook_deliveries?since=30d', '/dashboard/webhook_deliveries?since=30d&status=failed', '/dashboard/webhook_deliveries?since=30d&event_type=token.issued', await first('/dashboard/webhook_deliveries'), '/dashboard/audit_logs', '/dashboard/event_types', '/dashboard/settings',
+  '/dashboard/roles', '/dashboard/clients', '/dashboard/webhooks', webhook, `${webhook}/deliveries`, `${webhook}/deliveries?since=30d`, `${webhook}/deliveries?since=30d&status=failed`, `${webhook}/deliveries?since=30d&status=pending`, `${webhook}/deliveries?since=30d&status=retrying`, `${webhook}/deliveries?since=30d&response_status=5xx`, `${webhook}/deliveries?since=30d&response_status=2xx`, `${webhook}/deliveries?since=30d&event_type=user.updated`, `${webhook}/deliveries?since=30d&event_type=token.issued`,
+  '/dashboard/webhook_deliveries?since=30d', '/dashboard/webhook_deliveries?since=30d&status=failed', '/dashboard/webhook_deliveries?since=30d&status=retrying', '/dashboard/webhook_deliveries?since=30d&response_status=5xx', '/dashboard/webhook_deliveries?since=30d&event_type=token.issued', '/dashboard/webhook_deliveries?since=30d&event_type=user.updated', await first('/dashboard/webhook_deliveries'), '/dashboard/audit_logs', '/dashboard/event_types', '/dashboard/settings',
 ]; // prettier-ignore
 const timed: { path: string; ms: number; status: number }[] = [];
 for (const path of paths) {
@@ -83,5 +95,12 @@ for (const path of paths) {
 }
 for (const { path, ms, status } of timed.sort((one, other) => other.ms - one.ms))
   console.log(`${ms.toFixed(0).padStart(6)} ms  ${status}  ${path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, '{id}')}`);
+if (process.argv.includes('--explain')) {
+  for (const { ms, sql, bindings } of [...slow.values()].sort((one, other) => other.ms - one.ms).slice(0, 12)) {
+    const { rows } = await filler.query<{ 'QUERY PLAN': string }>(`explain (analyze, buffers) ${sql}`, bindings);
+    console.log(`\n${ms.toFixed(0)} ms  ${sql}\n${rows.map((row) => row['QUERY PLAN']).join('\n')}`);
+  }
+}
+await filler.end();
 await service.stop();
 await storage.close();
