@@ -2,7 +2,7 @@ import { listDailyStats, type DailyStat } from '../db/tables/daily_stats.js';
 import type { Bar, ChartPart, Drawing, Part } from './page-parts.js';
 import type { Look } from './presentation.js';
 import { may } from './records.js';
-import { figure, inWords } from './values.js';
+import { figure, inWords, percentage } from './values.js';
 
 const [width, height, left, bottom, top] = [560, 180, 36, 20, 8];
 const dayMs = 86_400_000;
@@ -125,9 +125,7 @@ const deliveries: Plot = {
   tones: [0, 1],
   title: ([succeeded = 0, failed = 0], days) => {
     const sum = succeeded + failed;
-    return sum === 0
-      ? `No webhook delivery in ${days} days`
-      : `${Math.floor((succeeded / sum) * 1000) / 10} % of ${figure(sum)} webhook deliveries arrived`;
+    return sum === 0 ? `No webhook delivery in ${days} days` : `${percentage(succeeded, sum)} of ${figure(sum)} webhook deliveries arrived`;
   },
   text: `Deliveries that arrived or failed for good. ${perDay}`,
 };

@@ -19,6 +19,7 @@ async function choicesFrom(look: Look, path: string, label: string, sort: string
 
 export const roleChoices = (look: Look) => choicesFrom(look, 'roles', 'name', 'name', 'description');
 export const apiResourceChoices = (look: Look) => choicesFrom(look, 'api_resources', 'name', 'name');
+export const connectionChoices = (look: Look) => choicesFrom(look, 'connections', 'display_name', 'name');
 export const clientChoices = (look: Look) => choicesFrom(look, 'clients', 'name', 'name');
 
 /** Permissions, grouped by their API resource. */

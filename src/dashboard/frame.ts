@@ -53,7 +53,10 @@ const groups: readonly { readonly label: string | null; readonly items: readonly
 
 /** What the actor may see, by permission: what isn't allowed isn't shown. */
 function navigationFor(req: Request): Navigation {
-  const here = req.path.replace(/\/$/, '').replace('/webhook_deliveries', '/webhooks');
+  const here = req.path
+    .replace(/\/$/, '')
+    .replace('/webhook_deliveries', '/webhooks')
+    .replace(/\/(identities|consents)\b/, '/users');
   const current = (path: string) => (path === '/dashboard' ? here === path : here === path || here.startsWith(`${path}/`));
   return groups
     .map(({ label, items }) => ({

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { Call } from '../management/call.js';
 import type { Listing, Shown } from './records.js';
 import type { Choice, Empty, FieldKind, LinkButton, Part, PostButton, Row, Value } from './page-parts.js';
 
@@ -10,7 +11,7 @@ export type ColumnSpec = {
   readonly label: string;
   readonly sort?: string;
   readonly numeric?: boolean;
-  value(record: Shown, look: Look, listing: Pick<Listing, 'included'>): Value;
+  value(record: Shown, look: Look, listing: Pick<Listing, 'included' | 'beside'>): Value;
 };
 
 /** A filter of a list as a field of its GET form; the choices follow from the resource's own filter unless given. */
@@ -87,6 +88,8 @@ export type Presentation = {
   readonly columns: readonly ColumnSpec[];
   readonly filters: readonly FilterSpec[];
   readonly include?: string;
+  /** What rows show beside their records, by id: one look for the whole page. */
+  readonly beside?: (look: Look, records: readonly Shown[]) => Promise<ReadonlyMap<string, Value>>;
   /** The name of a record for people. */
   name(record: Shown, included?: readonly Shown[]): string;
   readonly state?: (record: Shown) => Value;
@@ -94,6 +97,8 @@ export type Presentation = {
   /** Parts below the summary. */
   readonly more?: (look: Look, record: Shown, included: readonly Shown[]) => Promise<readonly Part[]>;
   readonly recordInclude?: string;
+  /** Files of the list under its filters: addresses that take the same query. */
+  readonly downloads?: readonly { readonly label: string; readonly path: string; readonly query: Readonly<Record<string, string>> }[];
   readonly sections?: readonly SectionSpec[];
   readonly fields?: readonly FieldSpec[];
   /** The fields of a new record where they depend on what the request names. */
@@ -104,6 +109,14 @@ export type Presentation = {
     readonly lead?: string;
     readonly guarded?: boolean;
     readonly button?: string;
+    /** Another way to begin, beside the button of the list. */
+    readonly other?: LinkButton;
+    /** The last part of the form's address, where it isn't `new`; the form is then posted to it. */
+    readonly path?: string;
+    /** The notice afterwards. */
+    readonly done?: string;
+    /** What belongs to the creation: in its transaction, after it. */
+    readonly finish?: (call: Call, id: string) => Promise<void>;
   };
   readonly edit?: { readonly lead?: string; readonly when?: (record: Shown) => boolean };
   readonly remove?: {
@@ -111,6 +124,8 @@ export type Presentation = {
     readonly text: string;
     readonly when?: (record: Shown) => boolean;
     readonly typed?: (record: Shown) => string;
+    /** Where its pages lead when it is gone or stays; the list and the record unless given. */
+    readonly place?: (record: Shown) => string | null;
   };
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   readonly secrets?: Readonly<Record<string, SecretText>>;

@@ -1,3 +1,4 @@
+import type { Value } from './page-parts.js';
 import { apiRoot, type Call } from '../management/call.js';
 import { requirePermissions } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
@@ -22,6 +23,8 @@ export type Listing = {
   readonly included: readonly Shown[];
   readonly previous: string | null;
   readonly next: string | null;
+  /** What the rows show beside their records, by id. */
+  readonly beside?: ReadonlyMap<string, Value>;
 };
 
 /** What a page asks of a list, in the words of the API: `filter[status]` is `filters.status`, `filter[created_at][gte]` `filters['created_at][gte']`. */

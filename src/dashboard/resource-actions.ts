@@ -14,7 +14,7 @@ import { secretPage } from './secrets.js';
 import { sentenceOf } from './texts.js';
 
 /** A question before something is done. */
-type Question = {
+export type Question = {
   readonly title: string;
   readonly text: readonly string[];
   readonly action: string;
@@ -22,6 +22,8 @@ type Question = {
   readonly danger: boolean;
   readonly guarded: boolean;
   readonly typed: string | null;
+  /** Where whoever changes their mind goes; the record unless given. */
+  readonly back?: string | null;
 };
 
 const typedName = 'confirmation';
@@ -42,7 +44,8 @@ function typedField(typed: string, errors: Readonly<Record<string, string>>): Fi
   };
 }
 
-function ask(
+/** Renders the question; with errors after it was not answered. */
+export function ask(
   tools: Tools,
   presentation: Presentation,
   req: Request,
@@ -65,7 +68,7 @@ function ask(
     hidden: onceField(),
     sections: fields.length > 0 ? [{ title: null, text: null, fields }] : [],
     button: { label: question.button, variant: question.danger ? 'danger' : 'primary' },
-    cancel: place,
+    cancel: question.back ?? place,
   };
   const crumbs = [
     { label: presentation.title, path: `/dashboard/${presentation.path}` },
@@ -186,6 +189,7 @@ async function removal(req: Request, presentation: Presentation) {
     danger: true,
     guarded: true,
     typed: remove.typed?.(record) ?? null,
+    back: remove.place?.(record) ?? null,
   };
   return { resource, record, question };
 }
@@ -209,6 +213,6 @@ export function destroy(tools: Tools, presentation: Presentation) {
     } catch (error) {
       return ask(tools, presentation, req, res, record, question, refusalOf(error), 409);
     }
-    res.redirect(303, `/dashboard/${presentation.path}?done=deleted`);
+    res.redirect(303, `${question.back ?? `/dashboard/${presentation.path}`}?done=deleted`);
   };
 }

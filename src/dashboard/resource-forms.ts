@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { createRecord, requirePermissions, updateRecord } from '../management/operations.js';
+import type { Call } from '../management/call.js';
+import { createRecord, requirePermissions, type WriteOptions } from '../management/operations.js';
 import { idOf as idOfRow, permissionFor, type Resource } from '../management/resource.js';
 import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
@@ -10,20 +11,20 @@ import { passwordFields, passwordLabels, type Prove } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { FieldSection, Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
-import { linkedIds, recordOf, resourceOf, versionOf, type Shown } from './records.js';
+import { resourceOf } from './records.js';
 import { secretPage } from './secrets.js';
-import { idOf, readableIncludes } from './resource-record.js';
 
 /** What the pages of forms are made with. */
 export type Tools = { readonly render: Render; readonly prove: Prove };
 
-const labelsOf = (fields: readonly BoundField[]): Record<string, string> => ({
+/** Labels for the error summary. */
+export const labelsOf = (fields: readonly BoundField[]): Record<string, string> => ({
   ...Object.fromEntries(fields.map(({ spec }) => [spec.name, spec.label])),
   ...passwordLabels,
 });
 
 /** The sections of a form with, at the end, the password field when one is due. */
-async function sectionsOf(
+export async function sectionsOf(
   look: Look,
   presentation: Presentation,
   fields: readonly BoundField[],
@@ -72,7 +73,7 @@ async function renderCreate(
   const form: Part = {
     kind: 'form',
     id: 'create',
-    action: path,
+    action: create.path === undefined ? path : `${path}/${create.path}`,
     hidden: onceField(),
     sections: await sectionsOf(look, presentation, fields, entries, errors, create.guarded ?? false),
     button: { label: create.button ?? create.label, variant: 'primary' },
@@ -102,6 +103,22 @@ export function newPage(tools: Tools, presentation: Presentation) {
   };
 }
 
+/** The same, with what belongs to the creation before the end of its transaction. */
+function finishing(
+  resource: Resource,
+  options: WriteOptions,
+  finish: ((call: Call, id: string) => Promise<void>) | undefined,
+): WriteOptions {
+  if (!finish) return options;
+  return {
+    ...options,
+    async finish(inner, outcome) {
+      if (outcome) await finish(inner, idOfRow(resource, outcome.row));
+      await options.finish?.(inner, outcome);
+    },
+  };
+}
+
 /** POST /dashboard/{collection} */
 export function create(tools: Tools, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -119,134 +136,13 @@ export function create(tools: Tools, presentation: Presentation) {
     if (Object.keys(meant.errors).length > 0) return refuse({ ...meant.errors });
     const place = (outcome: { row: Record<string, unknown> } | null) =>
       outcome ? placeOf(presentation.path, idOfRow(resource, outcome.row)) : `/dashboard/${presentation.path}`;
-    const result = await attempt(fields, entries, () => once(req, place, (options) => createRecord(call, resource, meant.input, options)));
+    const result = await attempt(fields, entries, () =>
+      once(req, place, (options) => createRecord(call, resource, meant.input, finishing(resource, options, spec.finish))),
+    );
     if ('errors' in result) return refuse(result.errors, result.status);
     if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);
     const outcome = result.done.first;
     if (outcome.once || outcome.meta) return secretPage(tools.render, req, res, presentation, 'create', outcome, place(outcome));
-    res.redirect(303, `${place(outcome)}?done=created`);
-  };
-}
-
-type Editing = { readonly record: Shown; readonly fields: readonly BoundField[]; readonly resource: Resource };
-
-async function editing(req: Request, presentation: Presentation): Promise<Editing> {
-  const resource = resourceOf(req.call, presentation.path);
-  if (!presentation.fields || !resource.update) throw notFound();
-  requirePermissions(req.call, permissionFor(resource, 'write'));
-  const many = presentation.fields.filter((field) => field.relationship === 'many' && field.on !== 'create').map((field) => field.name);
-  const include = many.length > 0 ? readableIncludes(req, { ...presentation, recordInclude: many.join(',') }) : undefined;
-  const { record } = await recordOf(req.call, presentation.path, idOf(req), include);
-  if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
-  // A relationship that the actor may not read is left alone.
-  const fields = boundFields(resource, presentation.fields, 'update').filter(
-    ({ spec }) => spec.relationship !== 'many' || include?.split(',').includes(spec.name),
-  );
-  return { record, fields, resource };
-}
-
-async function renderEdit(
-  tools: Tools,
-  presentation: Presentation,
-  req: Request,
-  res: Response,
-  at: Editing,
-  entries: Entries,
-  errors: Record<string, string>,
-  status: number,
-  before: readonly Part[] = [],
-): Promise<void> {
-  const { record, fields } = at;
-  const look: Look = { req, now: req.call.ctx.clock.now() };
-  const path = placeOf(presentation.path, record.id);
-  const name = presentation.name(record);
-  const form: Part = {
-    kind: 'form',
-    id: 'edit',
-    action: path,
-    hidden: { _version: String(versionOf(record)) },
-    sections: await sectionsOf(look, presentation, fields, entries, errors, false),
-    button: { label: 'Save', variant: 'primary' },
-    cancel: path,
-  };
-  const crumbs = [
-    { label: presentation.title, path: `/dashboard/${presentation.path}` },
-    { label: name, path },
-  ];
-  const lead = presentation.edit?.lead ?? null;
-  tools.render(
-    req,
-    res,
-    {
-      title: `Edit ${presentation.one}`,
-      document_title: `Edit · ${name}`,
-      crumbs,
-      lead,
-      errors,
-      labels: labelsOf(fields),
-      parts: [...before, form],
-    },
-    status,
-  );
-}
-
-/** GET /dashboard/{collection}/{id}/edit */
-export function editPage(tools: Tools, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const at = await editing(req, presentation);
-    await renderEdit(
-      tools,
-      presentation,
-      req,
-      res,
-      at,
-      initialEntries(at.fields, at.record, (name) => linkedIds(at.record, name)),
-      {},
-      200,
-    );
-  };
-}
-
-/** What somebody else changed since the form was opened, beside what this form has. */
-function changedMeanwhile(at: Editing, entries: Entries): Part[] {
-  const now = initialEntries(at.fields, at.record, (name) => linkedIds(at.record, name));
-  const inForm = (from: Entries, name: string) => from.texts[name] ?? (from.chosen[name] ?? []).join(', ');
-  const different = at.fields.filter(({ spec, kind }) => kind !== 'password' && inForm(now, spec.name) !== inForm(entries, spec.name));
-  const rows = different.map(({ spec }) => ({
-    path: null,
-    cells: [
-      { kind: 'text' as const, text: spec.label },
-      { kind: 'text' as const, text: inForm(now, spec.name) },
-      { kind: 'text' as const, text: inForm(entries, spec.name) },
-    ],
-  }));
-  const empty = { title: 'Nothing differs', text: 'What is stored now is what this form has.', button: null };
-  const columns = [{ label: 'Field' }, { label: 'Stored now' }, { label: 'In your form' }];
-  return [{ kind: 'table', id: 'changed', caption: 'What differs', heading: true, columns, rows, empty, pager: null }];
-}
-
-/** POST /dashboard/{collection}/{id} */
-export function update(tools: Tools, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const at = await editing(req, presentation);
-    const entries = sentEntries(at.fields, req.form.all);
-    const meant = meantBy(at.resource, at.fields, entries, at.record);
-    if (Object.keys(meant.errors).length > 0) return renderEdit(tools, presentation, req, res, at, entries, { ...meant.errors }, 422);
-    const expected = [Number(req.form.get('_version') ?? 0)];
-    const result = await attempt(at.fields, entries, () => updateRecord(req.call, at.resource, at.record.id, meant.input, { expected }));
-    if (!('errors' in result)) return res.redirect(303, `${placeOf(presentation.path, at.record.id)}?done=updated`);
-    if (result.status !== 412) return renderEdit(tools, presentation, req, res, at, entries, result.errors, result.status);
-    const form = 'Somebody changed this meanwhile. Compare, then save again to put your version in its place.';
-    return renderEdit(
-      tools,
-      presentation,
-      req,
-      res,
-      await editing(req, presentation),
-      entries,
-      { form },
-      409,
-      changedMeanwhile(at, entries),
-    );
+    res.redirect(303, `${place(outcome)}?done=${spec.done ?? 'created'}`);
   };
 }

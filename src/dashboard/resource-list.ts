@@ -162,6 +162,23 @@ export function emptyOf(presentation: Presentation, filtered: boolean, path: str
   };
 }
 
+/** What stands at the top right of a list: how to begin, and its files. */
+function listLinks(
+  presentation: Presentation,
+  listing: Listing,
+  state: ListState,
+  defaultSort: string,
+  button: LinkButton | null,
+): LinkButton[] {
+  const some = listing.records.length > 0;
+  const files = some ? (presentation.downloads ?? []) : [];
+  return [
+    ...(button && presentation.create?.other ? [presentation.create.other] : []),
+    ...(button && some ? [button] : []),
+    ...files.map(({ label, path, query }): LinkButton => ({ label, path: address(path, state, query, defaultSort) })),
+  ];
+}
+
 /** GET /dashboard/{collection} */
 export function listPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -185,6 +202,8 @@ export function listPage(render: Render, presentation: Presentation) {
       errors['form'] = error.errors[0].detail;
       return { records: [], included: [], previous: null, next: null };
     });
+    const beside = await presentation.beside?.(look, listing.records);
+    const shown: Listing = beside ? { ...listing, beside } : listing;
     const creatable = presentation.create !== undefined && resource.create !== undefined && may(call, presentation.path, 'write');
     const button: LinkButton | null =
       creatable && presentation.create ? { label: presentation.create.label, path: `${path}/new`, variant: 'primary' } : null;
@@ -200,7 +219,7 @@ export function listPage(render: Render, presentation: Presentation) {
       defaultSort,
       columns: presentation.columns,
     };
-    const table = tableOf(look, presentation, listing, {
+    const table = tableOf(look, presentation, shown, {
       ...spec,
       empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button),
     });
@@ -209,7 +228,7 @@ export function listPage(render: Render, presentation: Presentation) {
     const page = {
       title: presentation.title,
       lead: presentation.lead,
-      links: button && listing.records.length > 0 ? [button] : [],
+      links: listLinks(presentation, listing, state, defaultSort, button),
       errors,
       parts: [...filters, table],
     };

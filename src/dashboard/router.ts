@@ -5,6 +5,7 @@ import { csrf } from '../http/csrf.js';
 import { formOrJson } from '../http/form.js';
 import { route } from '../http/method-not-allowed.js';
 import type { Web } from '../http/web.js';
+import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
 import { clientChooser, connectionChooser } from './chooser.js';
 import { createProve } from './fresh-sign-in.js';
@@ -12,16 +13,17 @@ import { createRender } from './frame.js';
 import { reading, writing } from './gate.js';
 import { overviewPage } from './overview.js';
 import { presentations } from './pages/index.js';
-import { users } from './pages/users.js';
+import { invitation, users } from './pages/users.js';
 import { redeliverFailedPage, resendFailed } from './redeliver-failed.js';
 import { refusals } from './refusals.js';
 import { act, actionPage, deletePage, destroy } from './resource-actions.js';
-import { create, editPage, newPage, update, type Tools } from './resource-forms.js';
+import { editPage, update } from './resource-edit.js';
+import { create, newPage, type Tools } from './resource-forms.js';
 import { listPage } from './resource-list.js';
 import { recordPage, tabPage } from './resource-record.js';
 import { saveSettings, settingsPage } from './settings.js';
 import { setup, setupPage } from './setup.js';
-import { endUserSessions, saveRoles } from './user-pages.js';
+import { endUserSessions, endUserSessionsPage, markEmailVerified, saveRoles, verifyEmailPage } from './user-pages.js';
 
 const pass = (_req: Request, _res: Response, next: NextFunction) => next();
 
@@ -68,8 +70,17 @@ export function dashboardRouter(web: Web): Router {
     get: [...reading, redeliverFailedPage(tools)],
     post: [...writing, resendFailed(tools)],
   });
+  route(router, '/dashboard/users/invite', {
+    get: [...reading, newPage(tools, invitation)],
+    post: [...writing, create(tools, invitation)],
+  });
   route(router, '/dashboard/users/:id/roles', { get: [...reading, tabPage(render, users, 'roles')], post: [...writing, saveRoles(tools)] });
-  route(router, '/dashboard/users/:id/end_sessions', { post: [...writing, endUserSessions] });
+  route(router, '/dashboard/users/:id/end_sessions', {
+    get: [...reading, endUserSessionsPage(tools)],
+    post: [...writing, endUserSessions],
+  });
+  route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(tools)], post: [...writing, markEmailVerified] });
+  route(router, '/dashboard/audit_logs/export', { get: [...reading, exportAuditLogs] });
   resourceRoutes(router, tools);
   router.use('/dashboard', ...reading, (_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   router.use('/dashboard', refusals(render));

@@ -14,6 +14,8 @@ export const doneTexts: Readonly<Record<string, string>> = {
   redelivered: 'On its way again. Reload this page to see what came of it.',
   nothing_to_redeliver: 'Nothing had failed for good in this period.',
   mail_sent: 'A mail with a link and a code is on its way.',
+  email_verified: 'The address counts as proven.',
+  invited: 'Created. A mail with a link to choose a password is on its way.',
   activated: 'This key signs from now on.',
   deactivated: 'The key no longer verifies anything.',
   checked: 'Checked again.',

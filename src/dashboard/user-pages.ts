@@ -1,13 +1,16 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { actOnRecord, changeRelationship, requirePermissions } from '../management/operations.js';
+import { readInput } from '../management/input.js';
+import { actOnRecord, changeRelationship, requirePermissions, updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { placeOf } from './presentation.js';
-import { recordOf, relatedOf, resourceOf } from './records.js';
+import { recordOf, relatedOf, resourceOf, type Shown } from './records.js';
+import { ask, type Question } from './resource-actions.js';
 import type { Tools } from './resource-forms.js';
 import { idOf, recordFrame } from './resource-record.js';
 import { users } from './pages/users.js';
 import { sentenceOf } from './texts.js';
+import { words } from './values.js';
 
 /** POST /dashboard/users/{id}/roles: the user then holds exactly the roles that were ticked. */
 export function saveRoles(tools: Tools) {
@@ -43,6 +46,26 @@ export function saveRoles(tools: Tools) {
   };
 }
 
+const endSessions = (id: string): Question => ({
+  title: 'End all sessions',
+  text: ['This person is signed out everywhere at once, and so are the clients that it signed in to. Tokens with offline access go on.'],
+  action: `${placeOf('users', id)}/end_sessions`,
+  button: 'End all sessions',
+  danger: true,
+  guarded: false,
+  typed: null,
+  back: `${placeOf('users', id)}/sessions`,
+});
+
+/** GET /dashboard/users/{id}/end_sessions: asks. */
+export function endUserSessionsPage(tools: Tools) {
+  return async (req: Request, res: Response): Promise<void> => {
+    requirePermissions(req.call, 'sessions:write');
+    const { record } = await recordOf(req.call, 'users', idOf(req));
+    ask(tools, users, req, res, record, endSessions(record.id));
+  };
+}
+
 /** POST /dashboard/users/{id}/end_sessions: revokes the active sessions, each as the API's action does. */
 export async function endUserSessions(req: Request, res: Response): Promise<void> {
   const { call } = req;
@@ -56,4 +79,36 @@ export async function endUserSessions(req: Request, res: Response): Promise<void
   }
   // Whoever ends all of their own sessions is no longer signed in.
   res.redirect(303, `${placeOf('users', record.id)}/sessions?done=revoked`);
+}
+
+const verifyEmail = (record: Shown): Question => ({
+  title: 'Mark the address as proven',
+  text: [
+    `From then on ${words(record.attributes['email'])} counts as this person’s own: applications are told so, and accounts at providers with the same address can be connected to this one.`,
+    'Do it only if you know that the address belongs to this person. A password reset by mail proves it, too.',
+  ],
+  action: `${placeOf('users', record.id)}/verify_email`,
+  button: 'Mark as proven',
+  danger: false,
+  guarded: false,
+  typed: null,
+});
+
+/** GET /dashboard/users/{id}/verify_email: asks. */
+export function verifyEmailPage(tools: Tools) {
+  return async (req: Request, res: Response): Promise<void> => {
+    requirePermissions(req.call, 'users:write');
+    const { record } = await recordOf(req.call, 'users', idOf(req));
+    ask(tools, users, req, res, record, verifyEmail(record));
+  };
+}
+
+/** POST /dashboard/users/{id}/verify_email: what PATCH of `email_verified` does. */
+export async function markEmailVerified(req: Request, res: Response): Promise<void> {
+  const { call } = req;
+  const resource = resourceOf(call, 'users');
+  const id = idOf(req);
+  const document = { data: { type: resource.type, id, attributes: { email_verified: true } } };
+  await updateRecord(call, resource, id, readInput(document, resource, id));
+  res.redirect(303, `${placeOf('users', id)}?done=email_verified`);
 }

@@ -40,6 +40,9 @@ export const json = (value: unknown): Value => ({ kind: 'pre', text: JSON.string
 /** `12,345` */
 export const figure = (value: number): string => value.toLocaleString('en-GB');
 
+/** `99.9 %`: rounded down, so that only all of it is 100 %. */
+export const percentage = (part: number, whole: number): string => `${Math.floor((part / whole) * 1000) / 10} %`;
+
 const units = [
   ['year', 31_536_000],
   ['month', 2_592_000],

@@ -47,11 +47,16 @@ await fill(
   [env],
 );
 await fill(
-  `insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, status, attempt_count, completed_at, created_at, updated_at)
+  `insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, status, attempt_count, last_response_status, completed_at, created_at, updated_at)
    select ?::uuid, gen_random_uuid(), w.id, gen_random_uuid(), case when i % 3 = 0 then 'user.updated' else 'user.created' end, '{"event":"user.created","data":{}}',
-     case when i % 50 = 0 then 'failed' else 'succeeded' end, 1, now() - i * interval '2.5 seconds', now() - i * interval '2.5 seconds', now()
+     case when i % 49 = 0 then 'failed' else 'succeeded' end, 1, case when i % 49 = 0 then 500 else 200 end, now() - i * interval '2.5 seconds', now() - i * interval '2.5 seconds', now()
    from generate_series(1, ?::int) i join (select id, row_number() over () as n from webhooks where environment_id = ?) w on w.n = i % 10 + 1`,
   [env, deliveries, env],
+);
+await fill(
+  `insert into webhook_delivery_attempts (environment_id, id, delivery_id, attempt_number, started_at, duration_ms, response_status, response_body)
+   select environment_id, gen_random_uuid(), id, 1, created_at, 20 + (random() * 200)::int, last_response_status, 'ok' from webhook_deliveries where environment_id = ?`,
+  [env],
 );
 await fill('analyze', []);
 await fill('vacuum', []);
@@ -77,8 +82,8 @@ const user = await first('/dashboard/users');
 const paths = [
   '/dashboard', '/dashboard?days=90', '/dashboard/users', '/dashboard/users?search=user5', '/dashboard/users?search=zzz', '/dashboard/users?sort=-last_login_at', '/dashboard/users?sort=email',
   '/dashboard/users?status=blocked', user, `${user}/sessions`, `${user}/activity`, '/dashboard/sessions', '/dashboard/sessions?status=active', '/dashboard/sessions?status=revoked', '/dashboard/sessions?ip_address=203.0.113.9',
-  '/dashboard/roles', '/dashboard/clients', '/dashboard/webhooks', webhook, `${webhook}/deliveries`, `${webhook}/deliveries?since=30d`, `${webhook}/deliveries?since=30d&status=failed`, `${webhook}/deliveries?since=30d&status=pending`, `${webhook}/deliveries?since=30d&status=retrying`, `${webhook}/deliveries?since=30d&response_status=5xx`, `${webhook}/deliveries?since=30d&response_status=2xx`, `${webhook}/deliveries?since=30d&event_type=user.updated`, `${webhook}/deliveries?since=30d&event_type=token.issued`,
-  '/dashboard/webhook_deliveries?since=30d', '/dashboard/webhook_deliveries?since=30d&status=failed', '/dashboard/webhook_deliveries?since=30d&status=retrying', '/dashboard/webhook_deliveries?since=30d&response_status=5xx', '/dashboard/webhook_deliveries?since=30d&event_type=token.issued', '/dashboard/webhook_deliveries?since=30d&event_type=user.updated', await first('/dashboard/webhook_deliveries'), '/dashboard/audit_logs', '/dashboard/event_types', '/dashboard/settings',
+  '/dashboard/roles', '/dashboard/clients', '/dashboard/webhooks', webhook, `${webhook}/deliveries`, `${webhook}/deliveries?since=30d`, `${webhook}/deliveries?since=30d&status=failed`, `${webhook}/deliveries?since=30d&status=pending`, `${webhook}/deliveries?since=30d&status=retrying`, `${webhook}/deliveries?since=30d&response_status=5xx`, `${webhook}/deliveries?since=30d&response_status=2xx`, `${webhook}/deliveries?since=30d&response_status=3xx`, `${webhook}/deliveries?since=30d&event_type=user.updated`, `${webhook}/deliveries?since=30d&event_type=token.issued`,
+  '/dashboard/webhook_deliveries?since=30d', '/dashboard/webhook_deliveries?since=30d&status=failed', '/dashboard/webhook_deliveries?since=30d&status=retrying', '/dashboard/webhook_deliveries?since=30d&response_status=5xx', '/dashboard/webhook_deliveries?since=30d&response_status=3xx', '/dashboard/identities', `${user}/consents`, '/docs', '/docs/search?q=webhook+signature', '/dashboard/webhook_deliveries?since=30d&event_type=token.issued', '/dashboard/webhook_deliveries?since=30d&event_type=user.updated', await first('/dashboard/webhook_deliveries'), '/dashboard/audit_logs', '/dashboard/event_types', await first('/dashboard/event_types'), '/dashboard/settings',
 ]; // prettier-ignore
 const timed: { path: string; ms: number; status: number }[] = [];
 for (const path of paths) {

@@ -65,6 +65,11 @@ export const audit_logs: Presentation = {
     { name: 'outcome', label: 'Outcome' },
     { name: 'since', label: 'Period', kind: 'period', filter: 'occurred_at' },
   ],
+  downloads: ['csv', 'ndjson'].map((format) => ({
+    label: `Export ${format.toUpperCase()}`,
+    path: '/dashboard/audit_logs/export',
+    query: { format },
+  })),
   name: (record) => words(record.attributes['action']),
   state: outcome,
   summary: (record, { now, req }) => {

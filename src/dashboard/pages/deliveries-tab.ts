@@ -1,26 +1,39 @@
-import { countDeliveries } from '../../db/tables/webhook_deliveries.js';
+import { findDeliveryFigures, mostCounted } from '../../db/tables/delivery_figures.js';
 import { filterPart, filtersOf, listState, tableOf } from '../resource-list.js';
 import type { Part, TablePart } from '../page-parts.js';
 import { placeOf, type Look } from '../presentation.js';
 import { relatedOf, resourceOf, type Shown } from '../records.js';
-import { figure } from '../values.js';
+import { figure, percentage } from '../values.js';
 import { deliveryColumns, deliveryFilters } from './delivery-columns.js';
 import { webhook_deliveries } from './webhook-deliveries.js';
 
 /** What happened in the last 24 hours, in figures. */
 export async function lastDay({ req, now }: Look, record: Shown): Promise<readonly Part[]> {
-  const counts = await countDeliveries(req.call.ctx.scope, { webhook_id: record.id, since: new Date(now.getTime() - 86_400_000) });
+  const counts = await findDeliveryFigures(req.call.ctx.scope, record.id, new Date(now.getTime() - 86_400_000));
   const settled = counts.succeeded + counts.failed;
-  const rate = settled === 0 ? '–' : `${((counts.succeeded / settled) * 100).toFixed(counts.failed === 0 ? 0 : 1)} %`;
+  const rate = settled === 0 ? '–' : percentage(counts.succeeded, settled);
   const at = `${placeOf('webhooks', record.id)}/deliveries`;
+  const all = settled + counts.pending + counts.retrying;
   return [
     {
       kind: 'stats',
       title: 'The last 24 hours',
       items: [
-        { label: 'Success, 24 hours', figure: rate, note: settled === 0 ? 'Nothing was delivered' : `of ${figure(settled)}`, path: null },
+        {
+          label: 'Success, 24 hours',
+          figure: rate,
+          note:
+            settled === 0 ? 'Nothing was delivered' : all >= mostCounted ? `of the latest ${figure(mostCounted)}` : `of ${figure(settled)}`,
+          path: null,
+        },
         { label: 'Succeeded', figure: figure(counts.succeeded), note: null, path: `${at}?status=succeeded` },
         { label: 'Failed for good', figure: figure(counts.failed), note: null, path: `${at}?status=failed` },
+        {
+          label: 'p95 duration',
+          figure: counts.p95_ms === null ? '–' : `${figure(counts.p95_ms)} ms`,
+          note: counts.p95_ms === null ? 'Nothing was tried' : '95 % of attempts took no longer',
+          path: null,
+        },
         {
           label: 'Waiting',
           figure: figure(counts.pending + counts.retrying),

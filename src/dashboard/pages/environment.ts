@@ -1,7 +1,8 @@
 import type { Presentation } from '../presentation.js';
 import type { Part, Tone, Value } from '../page-parts.js';
 import type { Shown } from '../records.js';
-import { code, duration, json, quiet, stack, state, text, time, yesNo, words } from '../values.js';
+import { subscriptionCounts, subscribers } from './subscriptions.js';
+import { code, duration, json, nothing, quiet, stack, state, text, time, yesNo, words } from '../values.js';
 
 const keyStates: Record<string, [Tone, string]> = {
   next: ['info', 'Next'],
@@ -226,7 +227,10 @@ export const event_types: Presentation = {
     { label: 'Event', value: (record) => code(record.attributes['name']) },
     { label: 'When', value: (record) => text(record.attributes['description']) },
     { label: 'About', value: (record) => quiet(words(record.attributes['group']).replaceAll('_', ' ')) },
+    { label: 'Subscribed', numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
   ],
+  beside: subscriptionCounts,
+  more: async (look, record) => subscribers(look, words(record.attributes['name'])),
   filters: [],
   name: (record) => words(record.attributes['name']),
   summary: ({ attributes: a }) => [

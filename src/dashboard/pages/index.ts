@@ -6,6 +6,7 @@ import { connections } from './connections.js';
 import { custom_domains, environments, event_types, signing_keys } from './environment.js';
 import { permissions, roles } from './roles.js';
 import { sessions } from './sessions.js';
+import { consents, identities } from './user-links.js';
 import { users } from './users.js';
 import { webhook_deliveries } from './webhook-deliveries.js';
 import { webhooks } from './webhooks.js';
@@ -13,6 +14,8 @@ import { webhooks } from './webhooks.js';
 /** How the resources of the Management API look in the browser. */
 export const presentations: readonly Presentation[] = [
   users,
+  identities,
+  consents,
   sessions,
   roles,
   permissions,

@@ -1,12 +1,12 @@
-import { listConsentsOfUser } from '../../db/tables/consents.js';
-import { listIdentitiesOfUser } from '../../db/tables/identities.js';
 import { roleChoices } from '../choices.js';
 import type { Part, TablePart } from '../page-parts.js';
-import { placeOf, type Look, type TabSpec } from '../presentation.js';
+import { placeOf, type Look, type Presentation, type TabSpec } from '../presentation.js';
 import { listOf, may, recordOf, relatedOf, versionOf, type Shown } from '../records.js';
 import { auditColumns, audit_logs } from './audit-logs.js';
+import { readableIncludes } from '../resource-record.js';
 import { sessions } from './sessions.js';
-import { json, link, tags, text, time, words } from '../values.js';
+import { consents, identities } from './user-links.js';
+import { json, text, words } from '../values.js';
 
 const most = 50;
 
@@ -83,57 +83,25 @@ async function sessionsTab(look: Look, record: Shown): Promise<readonly Part[]> 
     nothing: ['No sessions', 'This user has not signed in within the last weeks.'],
   });
   const active = listing.records.some((one) => one.attributes['status'] === 'active');
-  const end = { label: 'End all sessions', action: `${placeOf('users', record.id)}/end_sessions`, variant: 'danger' as const };
-  return [table, ...(writable && active ? [{ kind: 'buttons' as const, links: [], posts: [end] }] : [])];
+  const path = `${placeOf('users', record.id)}/end_sessions`;
+  const end = { label: 'End all sessions', path, variant: 'danger' as const, dialog: true };
+  return [table, ...(writable && active ? [{ kind: 'buttons' as const, links: [end], posts: [] }] : [])];
 }
 
-async function identitiesTab(look: Look, record: Shown): Promise<readonly Part[]> {
-  const found = await listIdentitiesOfUser(look.req.call.ctx.scope, record.id);
-  const readable = may(look.req.call, 'connections', 'read');
-  const rows = found.map((one) => ({
-    path: null,
-    cells: [
-      readable ? link(one.connection_display_name, placeOf('connections', one.connection_id)) : text(one.connection_display_name),
-      text(one.email),
-      text(one.subject),
-      time(one.last_login_at?.toISOString(), look.now),
-      time(one.created_at.toISOString(), look.now),
-    ],
-  }));
-  const columns = ['Connection', 'Email there', 'Subject', 'Last used', 'Connected'].map((label) => ({ label }));
-  return [
-    plain({
-      id: 'identities',
-      caption: 'Connected accounts',
-      columns,
-      rows,
-      nothing: ['No connected accounts', 'The user signs in with a password only.'],
-    }),
-  ];
-}
-
-async function consentsTab(look: Look, record: Shown): Promise<readonly Part[]> {
-  const found = await listConsentsOfUser(look.req.call.ctx.scope, record.id);
-  const readable = may(look.req.call, 'clients', 'read');
-  const rows = found.map((one) => ({
-    path: null,
-    cells: [
-      readable ? link(one.client_name, placeOf('clients', one.client_id)) : text(one.client_name),
-      tags(one.scopes),
-      time(one.granted_at.toISOString(), look.now),
-    ],
-  }));
-  const columns = ['Client', 'Scopes', 'Allowed'].map((label) => ({ label }));
-  return [
-    plain({
-      id: 'consents',
-      caption: 'Consents',
-      columns,
-      rows,
-      nothing: ['No consents', 'The user has let no application in that asks first.'],
-    }),
-  ];
-}
+/** What belongs to the user, as its own list shows it. */
+const linkedTab =
+  (presentation: Presentation, nothing: [title: string, text: string]) =>
+  async ({ req, now }: Look, record: Shown): Promise<readonly Part[]> => {
+    const include = readableIncludes(req, { path: presentation.path, recordInclude: presentation.include });
+    const listing = await relatedOf(req.call, 'users', record.id, presentation.path, { size: most, include });
+    const columns = presentation.columns.filter(({ label }) => label !== 'User');
+    const rows = listing.records.map((one) => ({
+      path: placeOf(presentation.path, one.id),
+      cells: columns.map((column) => column.value(one, { req, now }, listing)),
+    }));
+    const shown = columns.map(({ label }) => ({ label }));
+    return [plain({ id: presentation.path, caption: presentation.title, columns: shown, rows, nothing })];
+  };
 
 async function activityTab(look: Look, record: Shown): Promise<readonly Part[]> {
   const { call } = look.req;
@@ -165,8 +133,16 @@ const rawTab = async (_look: Look, record: Shown): Promise<readonly Part[]> => [
 export const userTabs: readonly TabSpec[] = [
   { name: 'roles', label: 'Roles', needs: 'roles', parts: rolesTab },
   { name: 'sessions', label: 'Sessions', needs: 'sessions', parts: sessionsTab },
-  { name: 'identities', label: 'Connected accounts', parts: identitiesTab },
-  { name: 'consents', label: 'Consents', parts: consentsTab },
+  {
+    name: 'identities',
+    label: 'Connected accounts',
+    parts: linkedTab(identities, ['No connected accounts', 'The user signs in with a password only.']),
+  },
+  {
+    name: 'consents',
+    label: 'Consents',
+    parts: linkedTab(consents, ['No consents', 'The user has let no application in that asks first.']),
+  },
   { name: 'activity', label: 'Activity', needs: 'audit_logs', parts: activityTab },
   { name: 'json', label: 'JSON', parts: rawTab },
 ];

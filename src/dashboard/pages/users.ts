@@ -1,7 +1,9 @@
 import { roleChoices } from '../choices.js';
-import type { Tone, Value } from '../page-parts.js';
+import type { Call } from '../../management/call.js';
+import { actOnRecord } from '../../management/operations.js';
+import type { LinkButton, Tone, Value } from '../page-parts.js';
 import { placeOf, type Presentation } from '../presentation.js';
-import { may, type Shown } from '../records.js';
+import { may, resourceOf, type Shown } from '../records.js';
 import { code, json, number, quiet, stack, state, tags, text, time, web, words } from '../values.js';
 import { userTabs } from './user-tabs.js';
 
@@ -10,8 +12,21 @@ const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], bloc
 const userState = (record: Shown): Value =>
   state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
+const invited: ReadonlySet<string> = new Set(['email', 'first_name', 'last_name', 'roles']);
 const details = 'Further claims';
 const address = 'Postal address';
+
+/** What can be done with a user beside the actions of the resource, as far as the reader may. */
+function linksOf(record: Shown, call: Call): LinkButton[] {
+  const place = placeOf('users', record.id);
+  const change = may(call, 'users', 'write');
+  const unproven = record.attributes['email_verified'] !== true;
+  return [
+    ...(change && may(call, 'roles', 'write') ? [{ label: 'Change roles', path: `${place}/roles` }] : []),
+    ...(change && unproven ? [{ label: 'Mark address as proven', path: `${place}/verify_email`, dialog: true }] : []),
+    ...(may(call, 'sessions', 'write') ? [{ label: 'End all sessions', path: `${place}/end_sessions`, dialog: true }] : []),
+  ];
+}
 
 /** People who can sign in. */
 export const users: Presentation = {
@@ -113,7 +128,7 @@ export const users: Presentation = {
     { name: 'external_id', label: 'External id', hint: 'The id of this person in another system.', section: 'For your systems' },
     { name: 'metadata', label: 'Metadata', kind: 'json', hint: 'Any JSON object of at most 16 KiB.', section: 'For your systems' },
   ],
-  create: { label: 'Create user', title: 'Create a user' },
+  create: { label: 'Create user', title: 'Create a user', other: { label: 'Invite user', path: '/dashboard/users/invite' } },
   remove: {
     label: 'Delete user',
     text: 'The account goes with its sessions, tokens, connected accounts and consents. This can not be undone.',
@@ -131,11 +146,19 @@ export const users: Presentation = {
     unblock: { label: 'Unblock', when: (record) => record.attributes['status'] === 'blocked', done: 'unblocked' },
   },
   tabs: userTabs,
-  links: (record, { req }) => ({
-    links:
-      may(req.call, 'users', 'write') && may(req.call, 'roles', 'write')
-        ? [{ label: 'Change roles', path: `${placeOf('users', record.id)}/roles` }]
-        : [],
-    posts: [],
-  }),
+  links: (record, { req }) => ({ links: linksOf(record, req.call), posts: [] }),
+};
+
+/** A user who chooses the password by mail: created and told in one. */
+export const invitation: Presentation = {
+  ...users,
+  fields: users.fields?.filter(({ name }) => invited.has(name)) ?? [],
+  create: {
+    label: 'Send invitation',
+    title: 'Invite a user',
+    lead: 'The account is made now, without a password. A mail with a link, good for a day, lets the person choose one, which proves the address as well. Send a password reset from the account’s page to send it again.',
+    path: 'invite',
+    done: 'invited',
+    finish: async (call, id) => void (await actOnRecord(call, resourceOf(call, 'users'), id, 'send_password_reset')),
+  },
 };

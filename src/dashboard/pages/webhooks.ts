@@ -1,8 +1,9 @@
+import { listSuccessRates } from '../../db/tables/delivery_figures.js';
 import { eventChoices } from '../choices.js';
-import { placeOf, type Presentation } from '../presentation.js';
+import { placeOf, type Look, type Presentation } from '../presentation.js';
 import type { Value } from '../page-parts.js';
 import { may, type Shown } from '../records.js';
-import { code, quiet, stack, state, tags, text, time, words } from '../values.js';
+import { code, nothing, percentage, quiet, stack, state, tags, text, time, words } from '../values.js';
 import { deliveriesTab, lastDay } from './deliveries-tab.js';
 
 const reasons: Record<string, string> = {
@@ -16,6 +17,14 @@ const webhookState = ({ attributes: a }: Shown): Value =>
     : a['disabled_reason'] === null
       ? state('quiet', 'Disabled')
       : state('bad', 'Disabled by the service');
+
+/** What of the latest deliveries of each webhook arrived in the last 24 hours. */
+async function successRates({ req, now }: Look, records: readonly Shown[]): Promise<ReadonlyMap<string, Value>> {
+  const ids = records.map(({ id }) => id);
+  const rates = await listSuccessRates(req.call.ctx.scope, ids, new Date(now.getTime() - 86_400_000));
+  const settled = rates.filter(({ succeeded, failed }) => succeeded + failed > 0);
+  return new Map(settled.map(({ webhook_id, succeeded, failed }) => [webhook_id, text(percentage(succeeded, succeeded + failed))]));
+}
 
 /** Receivers of events. */
 export const webhooks: Presentation = {
@@ -32,9 +41,10 @@ export const webhooks: Presentation = {
     { label: 'Webhook', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['url']))) },
     { label: 'Events', value: (record) => tags(record.attributes['events'], 2) },
     { label: 'Status', value: webhookState },
+    { label: 'Success, 24 hours', numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
     { label: 'Last delivery', value: (record, { now }) => time(record.attributes['last_delivery_at'], now) },
-    { label: 'Last success', value: (record, { now }) => time(record.attributes['last_success_at'], now) },
   ],
+  beside: successRates,
   filters: [
     { name: 'search', label: 'Name or URL begins with', kind: 'search' },
     { name: 'status', label: 'Status' },

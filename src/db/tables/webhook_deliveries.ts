@@ -121,17 +121,6 @@ export async function listDeliveries(
   return page.before ? rows.reverse() : rows;
 }
 
-/** How many deliveries the filter leaves, by status. */
-export async function countDeliveries(scope: Scope, filter: DeliveryFilter): Promise<Record<DeliveryStatus, number>> {
-  const rows = (await filtered(scope, filter).select('status').count('* as count').groupBy('status')) as unknown as {
-    status: DeliveryStatus;
-    count: number;
-  }[];
-  const counts: Record<DeliveryStatus, number> = { pending: 0, retrying: 0, succeeded: 0, failed: 0 };
-  for (const row of rows) counts[row.status] = row.count;
-  return counts;
-}
-
 /** The delivery of the id, or null. */
 export async function findDelivery(scope: Scope, id: string): Promise<WebhookDeliveryRow | null> {
   return (await table<WebhookDeliveryRow>(scope, 'webhook_deliveries').where({ id }).first()) ?? null;

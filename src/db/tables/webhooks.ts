@@ -1,4 +1,4 @@
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
 
 /** Why the service disabled a webhook by itself: the receiver answered 410, or 100 events in a row failed for good. */
 export const disabledReasons = ['receiver_gone', 'consecutive_failures'] as const;
@@ -41,6 +41,20 @@ export async function findWebhook(scope: Scope, id: string): Promise<WebhookRow 
 export async function countWebhooks(scope: Scope): Promise<number> {
   const [row] = (await table<WebhookRow>(scope, 'webhooks').count('* as count')) as unknown as { count: number }[];
   return row?.count ?? 0;
+}
+
+/** How many enabled webhooks name the event type, or `*`, among theirs. */
+export async function countSubscriptions(scope: Scope): Promise<{ event_type: string; count: number }[]> {
+  return run<{ event_type: string; count: number }>(
+    scope,
+    {
+      name: 'webhooks.count_subscriptions',
+      text: `select event_type, count(*)::int as count
+             from webhooks w cross join lateral unnest(w.events) as event_type
+             where w.environment_id = $1 and w.status = 'enabled' group by event_type`,
+    },
+    [],
+  );
 }
 
 /** Stores a webhook. */

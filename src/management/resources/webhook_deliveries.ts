@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { Refusal } from '../../core/refusal.js';
 import { eventTypes } from '../../core/events/catalogue.js';
 import { redeliver } from '../../core/webhooks.js';
-import { matches } from '../../db/conditions.js';
+import { isOneOf, matches } from '../../db/conditions.js';
+import type { Condition } from '../../db/list.js';
 import {
   deliveryStatuses,
   deliveryTriggers,
@@ -22,6 +23,16 @@ function respondedWith(values: readonly string[]) {
     value.endsWith('xx') ? [Number(value[0]) * 100, Number(value[0]) * 100 + 99] : [Number(value), Number(value)],
   );
   return matches(`(${ranges.map(() => 'webhook_deliveries.last_response_status between ? and ?').join(' or ')})`, ranges.flat());
+}
+
+/** What is under way has a next attempt, and is found by it: there is little of that among all that is over. */
+function havingStatus(values: readonly string[]): Condition {
+  const [status, waiting] = [isOneOf('status', values), matches('webhook_deliveries.next_attempt_at is not null', [])];
+  if (values.some((value) => value === 'succeeded' || value === 'failed')) return status;
+  return (query, source) => {
+    status(query, source);
+    waiting(query, source);
+  };
 }
 
 /** One POST of a delivery and what came of it. */
@@ -86,7 +97,11 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
   },
   filters: {
     webhook: equalTo('webhook_id', uuid, 'To one of these webhooks (ids).'),
-    status: equalTo('status', z.enum(deliveryStatuses), 'What became of it.'),
+    status: {
+      description: 'What became of it.',
+      schema: z.enum(deliveryStatuses),
+      condition: (_ctx, values) => havingStatus(values as string[]),
+    },
     event_type: equalTo('event_type', z.enum(eventTypes as [string, ...string[]]), 'Of one of these event types.'),
     event_id: equalTo('event_id', uuid, 'Of one of these events.'),
     trigger: equalTo('trigger', z.enum(deliveryTriggers), 'What caused it.'),

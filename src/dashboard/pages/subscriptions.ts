@@ -1,0 +1,33 @@
+import { countSubscriptions } from '../../db/tables/webhooks.js';
+import type { Part, Value } from '../page-parts.js';
+import { placeOf, type Look } from '../presentation.js';
+import { listOf, may, type Shown } from '../records.js';
+import { code, number, stack, state, text, words } from '../values.js';
+
+/** What `*` stands for leaves this out (decisions 7). */
+const byNameOnly = 'token.issued';
+
+/** How many enabled webhooks get each event type; nothing for those who may not see webhooks. */
+export async function subscriptionCounts({ req }: Look, records: readonly Shown[]): Promise<ReadonlyMap<string, Value>> {
+  if (!may(req.call, 'webhooks', 'read')) return new Map();
+  const counts = new Map((await countSubscriptions(req.call.ctx.scope)).map(({ event_type, count }) => [event_type, count]));
+  const of = (name: string) => (counts.get(name) ?? 0) + (name === byNameOnly ? 0 : (counts.get('*') ?? 0));
+  return new Map(records.map((record) => [record.id, number(of(words(record.attributes['name'])))]));
+}
+
+/** Which webhooks name the event type or get everything, the first hundred by name. */
+export async function subscribers({ req }: Look, name: string): Promise<readonly Part[]> {
+  if (!may(req.call, 'webhooks', 'read')) return [];
+  const events = name === byNameOnly ? name : `${name},*`;
+  const { records } = await listOf(req.call, 'webhooks', { filters: { events }, sort: 'name', size: 100 });
+  const rows = records.map(({ id, attributes: a }) => ({
+    path: placeOf('webhooks', id),
+    cells: [text(a['name']), stack(code(a['url'])), a['status'] === 'enabled' ? state('good', 'Enabled') : state('quiet', 'Disabled')],
+  }));
+  const button = may(req.call, 'webhooks', 'write')
+    ? { label: 'Create webhook', path: '/dashboard/webhooks/new', variant: 'quiet' as const }
+    : null;
+  const empty = { title: 'Nobody subscribes', text: 'No webhook gets this event; where it happens, it goes unheard.', button };
+  const columns = ['Webhook', 'URL', 'Status'].map((label) => ({ label }));
+  return [{ kind: 'table', id: 'subscribers', caption: 'Who subscribes', heading: true, columns, rows, empty, pager: null }];
+}

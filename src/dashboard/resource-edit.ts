@@ -1,0 +1,134 @@
+import type { Request, Response } from 'express';
+import { notFound } from '../management/problems.js';
+import { requirePermissions, updateRecord } from '../management/operations.js';
+import { permissionFor, type Resource } from '../management/resource.js';
+import { boundFields, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
+import { meantBy } from './form-input.js';
+import type { Part } from './page-parts.js';
+import { placeOf, type Look, type Presentation } from './presentation.js';
+import { linkedIds, recordOf, resourceOf, versionOf, type Shown } from './records.js';
+import { attempt, labelsOf, sectionsOf, type Tools } from './resource-forms.js';
+import { idOf, readableIncludes } from './resource-record.js';
+
+type Editing = { readonly record: Shown; readonly fields: readonly BoundField[]; readonly resource: Resource };
+
+async function editing(req: Request, presentation: Presentation): Promise<Editing> {
+  const resource = resourceOf(req.call, presentation.path);
+  if (!presentation.fields || !resource.update) throw notFound();
+  requirePermissions(req.call, permissionFor(resource, 'write'));
+  const many = presentation.fields.filter((field) => field.relationship === 'many' && field.on !== 'create').map((field) => field.name);
+  const include = many.length > 0 ? readableIncludes(req, { ...presentation, recordInclude: many.join(',') }) : undefined;
+  const { record } = await recordOf(req.call, presentation.path, idOf(req), include);
+  if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
+  // A relationship that the actor may not read is left alone.
+  const fields = boundFields(resource, presentation.fields, 'update').filter(
+    ({ spec }) => spec.relationship !== 'many' || include?.split(',').includes(spec.name),
+  );
+  return { record, fields, resource };
+}
+
+async function renderEdit(
+  tools: Tools,
+  presentation: Presentation,
+  req: Request,
+  res: Response,
+  at: Editing,
+  entries: Entries,
+  errors: Record<string, string>,
+  status: number,
+  before: readonly Part[] = [],
+): Promise<void> {
+  const { record, fields } = at;
+  const look: Look = { req, now: req.call.ctx.clock.now() };
+  const path = placeOf(presentation.path, record.id);
+  const name = presentation.name(record);
+  const form: Part = {
+    kind: 'form',
+    id: 'edit',
+    action: path,
+    hidden: { _version: String(versionOf(record)) },
+    sections: await sectionsOf(look, presentation, fields, entries, errors, false),
+    button: { label: 'Save', variant: 'primary' },
+    cancel: path,
+  };
+  const crumbs = [
+    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: name, path },
+  ];
+  const lead = presentation.edit?.lead ?? null;
+  tools.render(
+    req,
+    res,
+    {
+      title: `Edit ${presentation.one}`,
+      document_title: `Edit · ${name}`,
+      crumbs,
+      lead,
+      errors,
+      labels: labelsOf(fields),
+      parts: [...before, form],
+    },
+    status,
+  );
+}
+
+/** GET /dashboard/{collection}/{id}/edit */
+export function editPage(tools: Tools, presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const at = await editing(req, presentation);
+    await renderEdit(
+      tools,
+      presentation,
+      req,
+      res,
+      at,
+      initialEntries(at.fields, at.record, (name) => linkedIds(at.record, name)),
+      {},
+      200,
+    );
+  };
+}
+
+/** What somebody else changed since the form was opened, beside what this form has. */
+function changedMeanwhile(at: Editing, entries: Entries): Part[] {
+  const now = initialEntries(at.fields, at.record, (name) => linkedIds(at.record, name));
+  const inForm = (from: Entries, name: string) => from.texts[name] ?? (from.chosen[name] ?? []).join(', ');
+  const different = at.fields.filter(({ spec, kind }) => kind !== 'password' && inForm(now, spec.name) !== inForm(entries, spec.name));
+  const rows = different.map(({ spec }) => ({
+    path: null,
+    cells: [
+      { kind: 'text' as const, text: spec.label },
+      { kind: 'text' as const, text: inForm(now, spec.name) },
+      { kind: 'text' as const, text: inForm(entries, spec.name) },
+    ],
+  }));
+  const empty = { title: 'Nothing differs', text: 'What is stored now is what this form has.', button: null };
+  const columns = [{ label: 'Field' }, { label: 'Stored now' }, { label: 'In your form' }];
+  return [{ kind: 'table', id: 'changed', caption: 'What differs', heading: true, columns, rows, empty, pager: null }];
+}
+
+/** POST /dashboard/{collection}/{id} */
+export function update(tools: Tools, presentation: Presentation) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const at = await editing(req, presentation);
+    const entries = sentEntries(at.fields, req.form.all);
+    const meant = meantBy(at.resource, at.fields, entries, at.record);
+    if (Object.keys(meant.errors).length > 0) return renderEdit(tools, presentation, req, res, at, entries, { ...meant.errors }, 422);
+    const expected = [Number(req.form.get('_version') ?? 0)];
+    const result = await attempt(at.fields, entries, () => updateRecord(req.call, at.resource, at.record.id, meant.input, { expected }));
+    if (!('errors' in result)) return res.redirect(303, `${placeOf(presentation.path, at.record.id)}?done=updated`);
+    if (result.status !== 412) return renderEdit(tools, presentation, req, res, at, entries, result.errors, result.status);
+    const form = 'Somebody changed this meanwhile. Compare, then save again to put your version in its place.';
+    return renderEdit(
+      tools,
+      presentation,
+      req,
+      res,
+      await editing(req, presentation),
+      entries,
+      { form },
+      409,
+      changedMeanwhile(at, entries),
+    );
+  };
+}

@@ -1,0 +1,57 @@
+import { run, type Scope } from '../scope.js';
+
+/** How many of a webhook's deliveries are counted, and of how many the attempts are looked at: the latest, so that no page reads a day of a busy one. */
+export const [mostCounted, mostTimed] = [10_000, 1_000];
+
+/** What became of the latest deliveries of a webhook. `p95_ms`: 95 % of their attempts took at most this; null without attempts. */
+export type DeliveryFigures = {
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly pending: number;
+  readonly retrying: number;
+  readonly p95_ms: number | null;
+};
+
+/** The figures of one webhook since a time, over its latest {@link mostCounted} deliveries. */
+export async function findDeliveryFigures(scope: Scope, webhook_id: string, since: Date): Promise<DeliveryFigures> {
+  const [row] = await run<DeliveryFigures>(
+    scope,
+    {
+      name: 'delivery_figures.find',
+      text: `with latest as materialized (
+               select id, status from webhook_deliveries
+               where environment_id = $1 and webhook_id = $2 and created_at >= $3
+               order by created_at desc, id desc limit ${mostCounted})
+             select count(*) filter (where status = 'succeeded')::int as succeeded, count(*) filter (where status = 'failed')::int as failed,
+               count(*) filter (where status = 'pending')::int as pending, count(*) filter (where status = 'retrying')::int as retrying,
+               (select percentile_disc(0.95) within group (order by a.duration_ms)
+                from (select id from latest limit ${mostTimed}) timed
+                cross join lateral (select duration_ms from webhook_delivery_attempts a
+                                    where a.environment_id = $1 and a.delivery_id = timed.id) a) as p95_ms
+             from latest`,
+    },
+    [webhook_id, since],
+  );
+  return row ?? { succeeded: 0, failed: 0, pending: 0, retrying: 0, p95_ms: null };
+}
+
+/** What of a webhook's latest deliveries arrived. */
+export type SuccessRate = { readonly webhook_id: string; readonly succeeded: number; readonly failed: number };
+
+/** How the latest 200 deliveries of each webhook ended since a time; those without any are left out. */
+export async function listSuccessRates(scope: Scope, webhook_ids: readonly string[], since: Date): Promise<SuccessRate[]> {
+  return run<SuccessRate>(
+    scope,
+    {
+      name: 'delivery_figures.success_rates',
+      text: `select w.id as webhook_id, count(*) filter (where d.status = 'succeeded')::int as succeeded,
+               count(*) filter (where d.status = 'failed')::int as failed
+             from unnest($2::uuid[]) as w (id)
+             cross join lateral (select status from webhook_deliveries
+                                 where environment_id = $1 and webhook_id = w.id and created_at >= $3
+                                 order by created_at desc, id desc limit 200) d
+             group by w.id`,
+    },
+    [[...webhook_ids], since],
+  );
+}
