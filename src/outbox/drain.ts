@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startLoop, type Loop } from '../platform/loop.js';
 import { divide } from './fair-share.js';
-import { createLane, isOpen, maxInFlightPerLane, mayHold, mayStart, noteExchange, type Lane } from './lane.js';
+import { createLane, isHungry, isOpen, mayStart, noteExchange, surplus, type Lane } from './lane.js';
 import type { Due, Exchange, Job, Queue } from './queue.js';
 import { createRecorder } from './recorder.js';
 
@@ -14,6 +14,8 @@ const pollMs = 1000;
 const thoroughEveryMs = 5000;
 const thoroughAtMostEveryMs = 100;
 const restMs = 20;
+/** How often to look unasked while something is known to be due: notifications and timers say what else there is. */
+const lookEveryMs = 200;
 
 /** A loop that works a queue off. */
 export type QueueLoop = Loop & {
@@ -33,6 +35,8 @@ export function startQueueLoop<J extends Job, Result extends Exchange>(queue: Qu
   // Every exchange in flight listens.
   setMaxListeners(0, aborting.signal);
   const inFlight = new Set<Promise<void>>();
+  const released: J[] = [];
+  let releasing: Promise<void> | null = null;
   let held = 0;
   let stopping = false;
   let notified = true;
@@ -69,7 +73,7 @@ export function startQueueLoop<J extends Job, Result extends Exchange>(queue: Qu
   /** Looks for due destinations unless it did so just now and knows of enough. */
   async function look(): Promise<void> {
     const since = now() - lastLook;
-    if (!notified && since < restMs && [...lanes.values()].some((lane) => lane.due_at !== null)) return;
+    if (!notified && since < lookEveryMs && [...lanes.values()].some((lane) => lane.due_at !== null)) return;
     notified = false;
     lastLook = now();
     const thoroughAge = lastLook - lastThorough;
@@ -91,7 +95,9 @@ export function startQueueLoop<J extends Job, Result extends Exchange>(queue: Qu
 
   async function claim(): Promise<boolean> {
     const budget = Math.min(maxClaim, maxHeld - held - recorder.pending());
-    const shares = divide(lanes.values(), budget, now(), offset++);
+    // A lane is filled up when it has half run out, not for each single job: claims stay large.
+    const hungry = [...lanes.values()].filter(isHungry);
+    const shares = divide(hungry, budget, now(), offset++);
     if (shares.length === 0) return false;
     const wanted = shares.map(({ lane, room }) => ({
       environment_id: lane.environment_id,
@@ -139,7 +145,8 @@ export function startQueueLoop<J extends Job, Result extends Exchange>(queue: Qu
         lane.inFlight -= 1;
         inFlight.delete(working);
         // What a lane that turned out slow or broken can't start soon goes back to the queue.
-        giveBack(lane.waiting.splice(Math.max(0, mayHold(lane) - lane.inFlight)));
+        const excess = surplus(lane);
+        if (excess > 0) giveBack(lane.waiting.splice(-excess));
         if (inFlight.size >= maxInFlight - 1) start(lanes.values());
         else start([lane]);
         wakeIfHungry(lane);
@@ -154,16 +161,22 @@ export function startQueueLoop<J extends Job, Result extends Exchange>(queue: Qu
       const lane = laneOf(job.destination);
       if (lane.due_at === null || job.due_at < lane.due_at) lane.due_at = job.due_at;
     }
-    const releasing: Promise<void> = queue
-      .release(jobs)
-      .catch((error: unknown) => logger.warn({ err: error, queue: queue.name }, 'outbox.not_released'))
-      .finally(() => inFlight.delete(releasing));
-    inFlight.add(releasing);
+    released.push(...jobs);
+    releasing ??= release();
+  }
+
+  /** Gives back what has piled up, one statement at a time. */
+  async function release(): Promise<void> {
+    while (released.length > 0) {
+      await queue
+        .release(released.splice(0))
+        .catch((error: unknown) => logger.warn({ err: error, queue: queue.name }, 'outbox.not_released'));
+    }
+    releasing = null;
   }
 
   function wakeIfHungry(lane?: Lane<J>): void {
-    const hungry = (one: Lane<J>) => one.due_at !== null && one.waiting.length < maxInFlightPerLane;
-    if (!stopping && (lane ? hungry(lane) : [...lanes.values()].some(hungry))) loop.wake();
+    if (!stopping && (lane ? isHungry(lane) : [...lanes.values()].some(isHungry))) loop.wake();
   }
 
   /** Wakes the loop then, unless it polls or wakes before anyway. */
@@ -206,7 +219,7 @@ export function startQueueLoop<J extends Job, Result extends Exchange>(queue: Qu
     clearTimeout(timer);
     for (const lane of lanes.values()) giveBack(lane.waiting.splice(0));
     const timeUp = setTimeout(() => aborting.abort(), queue.timeoutMs / 2);
-    while (inFlight.size > 0) await Promise.all(inFlight);
+    while (inFlight.size > 0 || releasing) await Promise.all([...inFlight, releasing]);
     clearTimeout(timeUp);
     await recorder.flushed();
   }

@@ -53,6 +53,18 @@ export function mayHold(lane: Lane<unknown>): number {
   return Math.min(maxHeldPerLane, Math.max(lane.slots, Math.floor((lane.slots * holdMs) / lane.averageMs)));
 }
 
+/** How many waiting jobs go back to the queue: none while what is held gets done in twice the time that {@link mayHold} looks ahead. */
+export function surplus(lane: Lane<unknown>): number {
+  const most = mayHold(lane);
+  const held = lane.waiting.length + lane.inFlight;
+  return held <= 2 * most ? 0 : Math.min(lane.waiting.length, held - most);
+}
+
+/** Whether the lane has something due and holds so little that a claim is worth its while. */
+export function isHungry(lane: Lane<unknown>): boolean {
+  return lane.due_at !== null && lane.waiting.length < Math.max(maxInFlightPerLane, mayHold(lane) / 2);
+}
+
 /** How many more jobs may be claimed for the lane now; none while the breaker waits. */
 export function room(lane: Lane<unknown>, now: number): number {
   if (isOpen(lane) && now < lane.probeAt) return 0;

@@ -13,6 +13,9 @@ export type Recorder<J, Result> = {
 
 const batch = 200;
 const retryMs = 250;
+/** So many results aren't kept waiting for more; fewer are, so long, when others have just been written. */
+const worthWriting = 50;
+const lingerMs = 5;
 
 /**
  * @param onWritten called after each batch with its results
@@ -28,6 +31,8 @@ export function createRecorder<J extends Job, Result extends Exchange>(
   let entries: Entry[] = [];
   let writing = 0;
   let running: Promise<void> | null = null;
+  let enough: (() => void) | null = null;
+  let closing = false;
 
   const leased = ({ job }: Entry) => performance.now() - job.claimedAt < queue.leaseMs;
 
@@ -47,6 +52,19 @@ export function createRecorder<J extends Job, Result extends Exchange>(
     }
   }
 
+  /** While results keep coming in, each statement takes a good number of them. */
+  async function linger(): Promise<void> {
+    if (entries.length === 0 || entries.length >= worthWriting || closing) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, lingerMs);
+      enough = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    enough = null;
+  }
+
   async function run(): Promise<void> {
     while (entries.length > 0) {
       const next = entries.slice(0, batch);
@@ -55,6 +73,7 @@ export function createRecorder<J extends Job, Result extends Exchange>(
       await write(next);
       writing = 0;
       onWritten(next.map((entry) => entry.result));
+      await linger();
     }
     running = null;
   }
@@ -62,10 +81,13 @@ export function createRecorder<J extends Job, Result extends Exchange>(
   return {
     add(job, result) {
       entries.push({ job, result });
+      if (entries.length >= worthWriting) enough?.();
       running ??= run();
     },
     pending: () => entries.length + writing,
     async flushed() {
+      closing = true;
+      enough?.();
       while (running) await running;
     },
   };

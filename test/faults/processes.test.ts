@@ -5,6 +5,7 @@ import { killReplicas } from '../support/replica.js';
 import { openContext } from '../support/standalone.js';
 import { killInFlight } from './kill-in-flight.js';
 import type { Scenario } from './scenario.js';
+import { stoppedInFlight } from './stopped-in-flight.js';
 import { suspended } from './suspended.js';
 import { twoReplicas } from './two-replicas.js';
 
@@ -29,6 +30,10 @@ test('F01: one of two replicas is killed with deliveries in flight: all arrive, 
 
 test('F22: a process suspended past its lease: another delivers, the late result is fenced off', async () => {
   expect(await play(suspended)).toMatchObject({ attempts_recorded: 1 });
+}, 120_000);
+
+test('F29: SIGTERM with twenty deliveries in flight: finished or released, none lost, exit 0', async () => {
+  expect(await play(stoppedInFlight({ inFlight: 20 }))).toMatchObject({ deliveries: 60, finished: 10, released: 10, exit_code: 0 });
 }, 120_000);
 
 test('1,000 queued deliveries, two replicas: each sent once, none lost', async () => {
