@@ -1,7 +1,6 @@
 // Faults that the service survives: `npx tsx test/faults/run.ts [F05 F07 ...]` after `npm run build`. Everything runs on this machine,
 // on a PostgreSQL of its own, and is ended again. What each must show: docs/operations.md, "What was broken on purpose".
 import { setTimeout as delay } from 'node:timers/promises';
-import { balancer, pgbouncer } from './beside.js';
 import { asks, endAll, isReady, must, post, signs, startLoad, startPostgres, startProxy, startReplica } from './harness.js';
 
 const opaqueActive = async (url: string, token: string) => (await post(url, '/oauth/introspect', { token })).text.includes('"active":true');
@@ -166,7 +165,7 @@ async function F29(): Promise<void> {
   must((rows[0] as { n: number }).n === 0, 'no connection to the database is left');
 }
 
-const faults: Record<string, () => Promise<void>> = { F05, F07, F08, F10, F16, F29, balancer, pgbouncer };
+const faults: Record<string, () => Promise<void>> = { F05, F07, F08, F10, F16, F29 };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void endAll().then(() => process.exit(1)));
 const asked = process.argv.slice(2);
