@@ -9,7 +9,7 @@ import { startCacheSync } from './core/cache-sync.js';
 import { createClientUse, startClientUse } from './core/client-use.js';
 import type { Deps } from './core/context.js';
 import { startDailyStats } from './core/daily-stats.js';
-import { startJanitor } from './core/janitor.js';
+import { startJanitor, startStatistics } from './core/janitor.js';
 import { createPasswordHasher } from './core/passwords.js';
 import { startSigningKeyRotation } from './core/signing-key-rotation.js';
 import { createKnex, poolState } from './db/knex.js';
@@ -101,6 +101,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const cacheSync = startCacheSync(deps);
   const loops: Record<string, Loop> = {
     janitor: startJanitor(deps),
+    statistics: startStatistics(deps),
     mail: startMailLoop(deps),
     webhook: startWebhookLoop(deps),
     backchannel_logout: startBackchannelLogout(deps),

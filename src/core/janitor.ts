@@ -1,4 +1,5 @@
 import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { analyzeGrownTables } from '../db/statistics.js';
 import { deleteExpired, expiringTables } from '../db/tables/expiring.js';
 import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
 import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
@@ -39,6 +40,24 @@ export function startJanitor(deps: Deps): Loop {
     logger: deps.logger,
     async pass() {
       await janitorPass(deps);
+      return false;
+    },
+  });
+}
+
+const statisticsPauseMs = 3_000;
+
+/** Keeps the statistics of growing tables fit to plan by, one replica at a time. */
+export function startStatistics(deps: Deps): Loop {
+  return startLoop({
+    name: 'statistics',
+    pauseMs: statisticsPauseMs,
+    logger: deps.logger,
+    async pass() {
+      await tryAdvisoryLock(deps.knex, 'statistics', async () => {
+        const analyzed = await analyzeGrownTables(deps.knex);
+        if (analyzed.length > 0) deps.logger.debug({ tables: analyzed }, 'statistics.renewed');
+      });
       return false;
     },
   });

@@ -23,6 +23,9 @@ const types = {
   },
 };
 
+/** A plan made while a table was small would read it whole, and be kept when it has grown; look-ups have an index in any case. */
+const forLookUps = { pipeline: true, options: '-c enable_seqscan=off -c jit=off' };
+
 type Callback = (error: Error | null, result?: unknown) => void;
 
 /**
@@ -101,7 +104,7 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   const dialect = knex.client as { driver: typeof pg; destroy(done?: (error?: unknown) => void): Promise<void> };
   dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
   if (prepared && !unlimited) {
-    const line = createReadLine(() => new DeadlineClient({ ...connection, pipeline: true } as pg.ClientConfig));
+    const line = createReadLine(() => new DeadlineClient({ ...connection, ...forLookUps } as pg.ClientConfig));
     lines.set(knex, line);
     const destroy = dialect.destroy.bind(dialect);
     dialect.destroy = async (done) => {

@@ -175,7 +175,11 @@ function stands(ctx: Context, { claims, standing }: Found): boolean {
  * What is left of a token's scope at its API resource, from memory: a permission, a client's grant and the resource itself may have been
  * withdrawn since (decisions 13); another resource of the same identifier, made later, is not the token's. Null when that leaves nothing.
  */
-async function scopeInForce(ctx: Context, client: Client, { audience, scope, user_id, issued_at }: Found['claims']): Promise<string | null> {
+async function scopeInForce(
+  ctx: Context,
+  client: Client,
+  { audience, scope, user_id, issued_at }: Found['claims'],
+): Promise<string | null> {
   if (ctx.environment.issuers.includes(audience)) return scope;
   const resource = await apiResourceOf(ctx, audience);
   if (resource && seconds(resource.created_at) > seconds(issued_at)) return null;
