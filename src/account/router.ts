@@ -1,8 +1,9 @@
 import { Router } from 'express';
 import { browserSession } from '../http/browser-session.js';
+import { ownUiCors, preflight } from '../http/cors.js';
 import { csrf } from '../http/csrf.js';
 import { formOrJson } from '../http/form.js';
-import { route } from '../http/method-not-allowed.js';
+import { route, type Methods } from '../http/method-not-allowed.js';
 import type { Web } from '../http/web.js';
 import { password, profile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { accountPage } from './account-page.js';
@@ -15,30 +16,35 @@ import { verify, verifyPage } from './register-verify.js';
 import { register, registerPage, registrationOpen, resend } from './register.js';
 import { signedIn } from './signed-in.js';
 
+/** A path whose steps a first-party client's own UI may take from its own origin (CORS); the pages are for our origin alone. */
+function step(router: Router, path: string, { post = [], ...rest }: Methods): void {
+  route(router, path, { ...rest, post: [ownUiCors, ...post], options: [ownUiCors, preflight] });
+}
+
 /** The steps of a registration; all of them count against one limit per address. */
 function registrationRoutes(router: Router, web: Web): void {
   const limits = (field: string) => limitAttempts(web, 'register', web.deps.config.rateLimits.register, field);
-  const step = (field: string) => [formOrJson, ...limits(field), registrationOpen, browserSession, csrf];
+  const checks = (field: string) => [formOrJson, ...limits(field), registrationOpen, browserSession, csrf];
   const page = [registrationOpen, browserSession];
-  route(router, '/register', {
+  step(router, '/register', {
     get: [...page, registerPage(web)],
     head: true,
     post: [formOrJson, ...limits('email'), limitMails(web, 'register'), registrationOpen, browserSession, csrf, register(web)],
   });
-  route(router, '/register/verify', { get: [...page, verifyPage(web)], post: [...step('registration_id'), verify(web)] });
-  route(router, '/register/resend', { post: [...step('registration_id'), resend(web)] });
-  route(router, '/register/complete', { post: [...step('registration_token'), complete(web)] });
+  step(router, '/register/verify', { get: [...page, verifyPage(web)], post: [...checks('registration_id'), verify(web)] });
+  step(router, '/register/resend', { post: [...checks('registration_id'), resend(web)] });
+  step(router, '/register/complete', { post: [...checks('registration_token'), complete(web)] });
 }
 
 /** Recovery: counted by address, by submitted email and by the reset whose code is tried. */
 function passwordRoutes(router: Router, web: Web): void {
   const limits = (field: string) => limitAttempts(web, 'password', web.deps.config.rateLimits.login, field);
-  route(router, '/password/forgot', {
+  step(router, '/password/forgot', {
     get: [browserSession, forgotPage(web)],
     head: true,
     post: [formOrJson, ...limits('email'), browserSession, csrf, forgot(web)],
   });
-  route(router, '/password/reset', {
+  step(router, '/password/reset', {
     get: [browserSession, resetPage(web)],
     head: true,
     post: [formOrJson, ...limits('reset_id'), browserSession, csrf, reset(web)],
@@ -48,21 +54,21 @@ function passwordRoutes(router: Router, web: Web): void {
 /** What a person does with the own account. */
 function ownAccountRoutes(router: Router, web: Web): void {
   const action = [formOrJson, browserSession, signedIn, csrf];
-  route(router, '/account', { get: [browserSession, signedIn, accountPage(web)], head: true });
-  route(router, '/account/profile', { post: [...action, profile(web)] });
+  route(router, '/account', { get: [ownUiCors, browserSession, signedIn, accountPage(web)], head: true, options: [ownUiCors, preflight] });
+  step(router, '/account/profile', { post: [...action, profile(web)] });
   const limit = limitSignedIn(web, 'account_password', web.deps.config.rateLimits.login);
-  route(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, password(web)] });
-  route(router, '/account/sessions/revoke_others', { post: [...action, revokeOtherSessions] });
-  route(router, '/account/sessions/:id/revoke', { post: [...action, revokeSession] });
-  route(router, '/account/identities/:id/unlink', { post: [...action, unlink(web)] });
-  route(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
+  step(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, password(web)] });
+  step(router, '/account/sessions/revoke_others', { post: [...action, revokeOtherSessions] });
+  step(router, '/account/sessions/:id/revoke', { post: [...action, revokeSession] });
+  step(router, '/account/identities/:id/unlink', { post: [...action, unlink(web)] });
+  step(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
 }
 
 /** Login and what belongs to an account. */
 export function accountRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   const { rateLimits } = web.deps.config;
-  route(router, '/login', {
+  step(router, '/login', {
     get: [browserSession, loginPage(web)],
     head: true,
     post: [formOrJson, ...limitAttempts(web, 'login', rateLimits.login, 'email'), browserSession, csrf, login(web)],
@@ -70,6 +76,6 @@ export function accountRouter(web: Web): Router {
   registrationRoutes(router, web);
   passwordRoutes(router, web);
   ownAccountRoutes(router, web);
-  route(router, '/logout', { get: [browserSession, logoutPage(web)], post: [formOrJson, browserSession, csrf, logout] });
+  step(router, '/logout', { get: [browserSession, logoutPage(web)], post: [formOrJson, browserSession, csrf, logout] });
   return router;
 }

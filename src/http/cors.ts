@@ -1,5 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
-import { listAllowedOrigins } from '../db/tables/clients.js';
+import { listAllowedOrigins, listOwnOrigins } from '../db/tables/clients.js';
+import { wantsJson } from './form.js';
 
 /**
  * Lets browser applications of registered origins call an endpoint (clients' `allowed_origins`; Fetch Standard, CORS protocol). No
@@ -17,6 +18,30 @@ async function answerOrigin(origin: string, req: Request, res: Response, next: N
   if (origins?.includes(origin)) {
     res.setHeader('Access-Control-Allow-Origin', origin);
     res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After');
+  }
+  next();
+}
+
+/** Lets browser applications of every origin read public documents. */
+export function corsForAll(_req: Request, res: Response, next: NextFunction): void {
+  res.setHeader('Access-Control-Allow-Origin', '*');
+  next();
+}
+
+/**
+ * Lets a first-party client's own UI call the account endpoints with the session cookie, which browsers send along from the same site
+ * only (SameSite=Lax). Other clients' origins are left out: whoever reads these answers acts as the person. Pages are never shown to
+ * another origin, because they hold CSRF tokens.
+ */
+export async function ownUiCors(req: Request, res: Response, next: NextFunction): Promise<void> {
+  const { ctx, headers } = req;
+  res.vary('Origin');
+  if (headers.origin === undefined || !(req.method === 'OPTIONS' || wantsJson(req))) return next();
+  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' own origins', () => listOwnOrigins(ctx.scope));
+  if (origins?.includes(headers.origin)) {
+    res.setHeader('Access-Control-Allow-Origin', headers.origin);
+    res.setHeader('Access-Control-Allow-Credentials', 'true');
+    res.setHeader('Access-Control-Expose-Headers', 'Retry-After, X-Request-Id');
   }
   next();
 }

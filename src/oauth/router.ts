@@ -1,7 +1,7 @@
 import { Router, type RequestHandler } from 'express';
 import { authenticateClient, confidentialOnly } from '../http/authenticate-client.js';
 import { browserSession } from '../http/browser-session.js';
-import { cors, preflight } from '../http/cors.js';
+import { cors, corsForAll, preflight } from '../http/cors.js';
 import { csrf } from '../http/csrf.js';
 import { createExactRoutes } from '../http/exact-routes.js';
 import { form, formOrJson } from '../http/form.js';
@@ -53,7 +53,7 @@ export function oauthRoutes(web: Web): RequestHandler[] {
 /** The documents that everybody reads and caches; mounted before all that they don't need. */
 export function metadataRoutes(): RequestHandler {
   const routes = createExactRoutes();
-  const any = { head: true, options: [cors, preflight] };
+  const any = { head: true, options: [corsForAll, preflight] };
   routes.add('/.well-known/openid-configuration', { ...any, get: [discovery] });
   routes.add('/.well-known/oauth-authorization-server', { ...any, get: [discovery] });
   routes.add(jwksPath, { ...any, get: [jwks] });

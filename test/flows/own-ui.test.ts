@@ -86,3 +86,38 @@ test('a return path that leads elsewhere is ignored', async () => {
   const fields = { registration_token, first_name: 'A', last_name: 'B', password: 'seven brown foxes at dawn' };
   expect((await step(browser, '/register/complete', { ...fields, return_to: '//evil.example/' }))['redirect_to']).toBe('/account');
 });
+
+test("a first-party client's own UI may call from its own origin with the session cookie; no other origin may, and no page is shown to it", async () => {
+  const ctx = await service.context();
+  await addClient(ctx, { allowed_origins: ['https://ui.example'], first_party: true });
+  await addClient(ctx, { allowed_origins: ['https://guest.example'], first_party: false });
+  const preflight = (path: string, origin: string) =>
+    fetch(service.url + path, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
+    });
+  const cors = ({ headers }: Response) =>
+    ['origin', 'credentials'].map((name) => headers.get(`access-control-allow-${name}`)).concat(headers.get('vary'));
+  for (const path of ['/login', '/logout', '/register', '/register/verify', '/password/reset', '/account', '/account/password']) {
+    const own = await preflight(path, 'https://ui.example');
+    expect([path, own.status, ...cors(own)]).toEqual([path, 204, 'https://ui.example', 'true', 'Origin']);
+    expect(own.headers.get('access-control-allow-headers')).toContain('Content-Type');
+    for (const origin of ['https://guest.example', 'https://evil.example', 'null', 'https://ui.example.evil'])
+      expect([path, ...cors(await preflight(path, origin))]).toEqual([path, null, null, 'Origin']);
+  }
+
+  const json = { 'content-type': 'application/json', accept: 'application/json' };
+  const attempt = (origin: string) =>
+    fetch(`${service.url}/login`, { method: 'POST', headers: { ...json, origin }, body: '{"email":"no@example.com","password":"no"}' });
+  const refused = await attempt('https://ui.example');
+  expect([refused.status, ...cors(refused)]).toEqual([401, 'https://ui.example', 'true', 'Origin']);
+  expect(cors(await attempt('https://guest.example'))).toEqual([null, null, 'Origin']);
+  const account = await fetch(`${service.url}/account`, { headers: { origin: 'https://ui.example', accept: 'application/json' } });
+  expect([account.status, ...cors(account).slice(0, 2)]).toEqual([401, 'https://ui.example', 'true']);
+
+  for (const path of ['/login', '/register', '/password/forgot', '/account'])
+    for (const accept of ['text/html', ...(path === '/account' ? [] : ['application/json'])]) {
+      const page = await fetch(service.url + path, { headers: { origin: 'https://ui.example', accept }, redirect: 'manual' });
+      expect([path, page.headers.get('access-control-allow-origin')]).toEqual([path, null]);
+    }
+});

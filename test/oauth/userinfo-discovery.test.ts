@@ -146,6 +146,13 @@ test('security 1.7.96: both documents name the same, every URL answers, nothing 
   for (const key of keys) expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
 });
 
+test('every origin may ask before it reads the public documents with headers of its own', async () => {
+  for (const path of ['openid-configuration', 'oauth-authorization-server', 'jwks.json']) {
+    const answer = await fetch(`${service.url}/.well-known/${path}`, { method: 'OPTIONS', headers: { origin: 'https://any.example' } });
+    expect([path, answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([path, 204, '*']);
+  }
+});
+
 test('browser applications of registered origins may call the token endpoint and userinfo, others not', async () => {
   await addClient(ctx, { token_endpoint_auth_method: 'none', application_type: 'spa', allowed_origins: ['https://spa.example'] });
   for (const path of ['/oauth/token', '/oauth/userinfo', '/oauth/revoke']) {

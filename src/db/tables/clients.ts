@@ -74,6 +74,16 @@ export async function listAllowedOrigins(scope: Scope): Promise<string[]> {
   return rows.map((row) => row.origin);
 }
 
+/** The distinct origins of first-party clients, which may bring their own UI for accounts (CORS with the session cookie). */
+export async function listOwnOrigins(scope: Scope): Promise<string[]> {
+  const rows = (await scope
+    .knex('clients')
+    .where({ environment_id: scope.environment_id, status: 'enabled', first_party: true })
+    .whereRaw('cardinality(allowed_origins) > 0')
+    .select(scope.knex.raw('distinct unnest(allowed_origins) as origin'))) as { origin: string }[];
+  return rows.map((row) => row.origin);
+}
+
 /** Deletes a client, its grants and consents. */
 export async function deleteClient(scope: Scope, id: string): Promise<boolean> {
   return (await remove<ClientRow>(scope, 'clients', { id })) > 0;
