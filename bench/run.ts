@@ -6,13 +6,14 @@ import { cpus, release } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jobQueues, readArguments, usage } from './arguments.js';
-import { openServer } from './database.js';
+import { openServer, type BenchServer } from './database.js';
 import { measureGrowth } from './grown.js';
 import { measureLogins } from './logins.js';
 import { measureScenario, type ScenarioResult } from './measure.js';
 import { reportText } from './report.js';
 import { soak, soakText } from './soak.js';
 import { manager } from './soak-mix.js';
+import { measureWorkers, workersText } from './workers.js';
 import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
 import { startProduct } from './targets/product.js';
@@ -58,6 +59,34 @@ async function endAll(): Promise<void> {
   for (let end = endings.pop(); end; end = endings.pop()) await end().catch((error: unknown) => console.error(error));
 }
 
+/** What is measured instead of the scenarios, if anything. Nothing is pinned here but what it pins itself. */
+async function runInstead(asked: ReturnType<typeof readArguments>, server: BenchServer, log: number): Promise<boolean> {
+  if (asked.grown) {
+    console.log(await measureGrowth(server, asked.plan));
+    return true;
+  }
+  if (asked.workers) {
+    const workers = await measureWorkers(server, asked.plan, log, (end) => void endings.push(end));
+    console.log(workersText(workers));
+    writeResults(asked.json ?? join(results, 'workers.json'), { machine: machine(server.version), plan: asked.plan, workers });
+    return true;
+  }
+  if (asked.soak === null) return false;
+  const env = {
+    RATE_LIMIT_LOGIN: '100000000/60',
+    RATE_LIMIT_TOKEN: '100000000/60',
+    RATE_LIMIT_API: '100000000/60',
+    MANAGEMENT_CLIENT_ID: manager.id,
+    MANAGEMENT_CLIENT_SECRET: manager.secret,
+  };
+  const product = await startProduct({ databaseUrl: await server.create('bench_soak'), processors: '', log, env });
+  endings.push(() => product.stop());
+  const result = await soak(product, asked.soak);
+  console.log(soakText(result));
+  writeResults(asked.json ?? join(results, 'soak.json'), { machine: machine(server.version), ...result });
+  return true;
+}
+
 async function main(): Promise<void> {
   const asked = readArguments(process.argv.slice(2));
   if (asked.help) return console.log(usage);
@@ -66,7 +95,7 @@ async function main(): Promise<void> {
   endings.push(async () => closeSync(log));
   const server = await openServer(process.env['BENCH_DATABASE_URL'] ?? null);
   endings.push(() => server.stop());
-  if (asked.grown) return console.log(await measureGrowth(server, asked.plan));
+  if (await runInstead(asked, server, log)) return;
 
   // The server under test has a processor of its own; the load and PostgreSQL share the others.
   const shared = asked.concurrency > 1 || cpus().length < 2;
@@ -74,21 +103,6 @@ async function main(): Promise<void> {
   const processors = shared ? '' : '0';
   pin(process.pid, rest);
   if (server.pid > 0) pin(server.pid, rest);
-  if (asked.soak !== null) {
-    const env = {
-      RATE_LIMIT_LOGIN: '100000000/60',
-      RATE_LIMIT_TOKEN: '100000000/60',
-      RATE_LIMIT_API: '100000000/60',
-      MANAGEMENT_CLIENT_ID: manager.id,
-      MANAGEMENT_CLIENT_SECRET: manager.secret,
-    };
-    const product = await startProduct({ databaseUrl: await server.create('bench_soak'), processors: '', log, env });
-    endings.push(() => product.stop());
-    const result = await soak(product, asked.soak);
-    console.log(soakText(result));
-    writeResults(asked.json ?? join(results, 'soak.json'), { machine: machine(server.version), ...result });
-    return;
-  }
   const env = { WEB_CONCURRENCY: String(asked.concurrency), RATE_LIMIT_LOGIN: '100000000/60' };
   const nodeArguments = asked.profile === null ? undefined : ['--cpu-prof', `--cpu-prof-dir=${asked.profile}`];
   const starts: Record<string, () => Promise<Target>> = {
