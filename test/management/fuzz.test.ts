@@ -80,10 +80,13 @@ const tables = [
   'idempotency_keys',
 ];
 
-/** A digest of every row that a request could change; entries of the audit log are what a refusal may leave. */
+/** A digest of every row that a request could change; entries of the audit log are what a refusal may leave, and clients are noted as used. */
 async function state(): Promise<string> {
   const ctx = await service.context();
-  const parts = tables.map((name) => `(select coalesce(md5(string_agg(t::text, '|' order by t::text)), '') from ${name} t)`);
+  const parts = tables.map(
+    (name) =>
+      `(select coalesce(md5(string_agg(row, '|' order by row)), '') from (select (to_jsonb(t) - 'last_used_at')::text as row from ${name} t) rows)`,
+  );
   const result = await ctx.knex.raw<{ rows: { state: string }[] }>(`select concat(${parts.join(', ')}) as state`);
   return result.rows[0]?.state ?? '';
 }
@@ -131,7 +134,16 @@ function bodiesFor(operation: Document, id: string): unknown[] {
     { errors: [] },
     { data: [{ type: 'role', id: 7 }] },
   ];
-  const data = resolve(content)['properties'].data as Document;
+  const members = resolve(content)['properties'] as Document;
+  if (members['meta'] && !members['data']) {
+    const inputs = Object.keys(resolve(members['meta'] as Document)['properties'] ?? {});
+    return [
+      ...wholly,
+      ...strange.map((meta) => ({ meta })),
+      ...inputs.flatMap((name) => strange.map((value) => ({ meta: { [name]: value } }))),
+    ];
+  }
+  const data = members['data'] as Document;
   const shape = (data['properties'] ?? {}) as Document;
   const type = shape['type']?.const as string | undefined;
   if (type === undefined) return wholly;

@@ -1,7 +1,7 @@
 // Who may do what: tokens, roles, grants, escalation, withdrawal, the last administrator, the audit log.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Browser, locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, password } from '../support/data.js';
+import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, addResource, password } from '../support/data.js';
 import { Api, link, links, manage, managementToken, startManagedService, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import { tokenRequest } from '../support/oauth.js';
@@ -62,6 +62,50 @@ async function person(...names: string[]): Promise<{ caller: Api; user: Document
   if (token.status !== 200) throw new Error(JSON.stringify(token.body));
   return { caller: new Api(service.url, token.body.access_token), user, role };
 }
+
+test('a token of a person names no permission that the person does not hold; scopes of other resources stay as asked', async () => {
+  const ctx = await service.context();
+  const { user } = await person('users:read');
+  const client = await addClient(ctx, { first_party: false });
+  const other = await addResource(ctx, { identifier: 'https://api.example/other' }, ['read', 'write']);
+  const browser = new Browser(service.url);
+  await browser.login(user['attributes'].email as string, password);
+  const ask = async (resource: string, scope: string) => {
+    const { verifier, challenge } = pkcePair();
+    const redirect_uri = client.redirect_uris[0] as string;
+    const query = {
+      response_type: 'code',
+      client_id: client.id,
+      redirect_uri,
+      resource,
+      scope,
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+    };
+    const page = await browser.get(`/oauth/authorize?${new URLSearchParams(query)}`);
+    const html = await page.text();
+    const request = /name="request" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const answer = await browser.post('/oauth/consent', { _csrf: csrfOf(html), request, decision: 'allow' });
+    const code = locationParameters(answer).get('code') as string;
+    const token = await tokenRequest(service.url, client, {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri,
+      code_verifier: verifier,
+    });
+    return { html, scope: token.body['scope'], caller: new Api(service.url, token.body.access_token) };
+  };
+  const own = await ask(`${service.url}/api`, 'openid users:read users:write signing_keys:write');
+  expect(own.scope).toBe('openid users:read');
+  expect([
+    own.html.includes('signing keys'),
+    (await own.caller.get('/users')).status,
+    (await own.caller.delete(`/users/${unknownId}`)).status,
+  ]).toEqual([false, 200, 403]);
+  const consent = (await api.get(`/users/${user['id']}/consents`)).body['data'][0] as Document;
+  expect(consent['attributes'].scopes.sort()).toEqual(['openid', 'users:read']);
+  expect((await ask(other.identifier, 'openid read write')).scope).toBe('openid read write');
+});
 
 test('security 168: without the permission every verb on every collection is 403 and changes nothing', async () => {
   const { caller } = await machine('event_types:read');

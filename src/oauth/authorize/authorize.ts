@@ -4,6 +4,7 @@ import { isForeignPost, queryOf } from '../../http/form.js';
 import type { Web } from '../../http/web.js';
 import { AuthorizationError } from './authorization-error.js';
 import { renderConsent } from './consent-page.js';
+import { withinRights } from './held-permissions.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
 import { sendRound, sendToLogin, waitingOf, type Waiting } from './pending.js';
@@ -18,7 +19,7 @@ export async function proceed(web: Web, req: Request, res: Response, waiting: Wa
   const addressee = await findAddressee(ctx, parameters);
   if (isForeignPost(req)) return sendRound(req, res, waiting);
   try {
-    const request = await validate(ctx, addressee, parameters);
+    const request = await withinRights(ctx, await validate(ctx, addressee, parameters), session);
     const interaction = await interactionFor(ctx, request, session, waiting.since, allowed);
     switch (interaction.kind) {
       case 'login':

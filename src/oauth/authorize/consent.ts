@@ -5,6 +5,7 @@ import { PageError } from '../../errors.js';
 import type { Web } from '../../http/web.js';
 import { proceed, requireWaiting } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';
+import { withinRights } from './held-permissions.js';
 import { consentQuestion } from './interaction.js';
 import { respond } from './respond.js';
 import { findAddressee, validate } from './validate.js';
@@ -20,7 +21,7 @@ export function consent(web: Web) {
       return respond(web, req, res, addressee, { error: 'access_denied', error_description: 'the person did not allow it' });
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
     try {
-      const request = await validate(ctx, addressee, waiting.parameters);
+      const request = await withinRights(ctx, await validate(ctx, addressee, waiting.parameters), session);
       if (session !== null) await transaction(ctx, (tx) => giveConsent(tx, consentQuestion(request, session.user_id)));
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
