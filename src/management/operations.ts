@@ -182,7 +182,7 @@ export async function actOnRecord(
   if (!action) throw new Error(`${resource.path} have no action ${verb}`);
   const entry = { action: operationNames.act(resource, verb), resource, target_id: id };
   return recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'));
+    requirePermissions(call, permissionFor(resource, 'write'), ...(action.needs ?? []));
     const seen = await requireRecord(call.ctx, resource, id, options);
     const answers = action.answers === undefined ? resource : (call.registry.byType.get(action.answers) ?? resource);
     return translated(undefined, async () => {

@@ -71,6 +71,8 @@ export type Action<R> = {
   readonly description: string;
   /** What the audit log calls it: `webhook.secret_rotated`. */
   readonly audit: string;
+  /** Permissions that it takes beside that of writing the resource. */
+  readonly needs?: readonly string[];
   /** What the request says in the top-level `meta` of its document: a strict object. Left out: the action takes no body and ignores one. */
   readonly input?: z.ZodObject;
   /** Work that must not happen inside the transaction (hashing, key generation, DNS). */

@@ -67,6 +67,7 @@ function permissionsOf(registry: Registry, route: Route, method: string): string
   if (route.kind === 'related') needed.push(permissionFor(targetOf(registry, route.relationship), 'read'));
   if (route.kind === 'linkage' && verbOf(method) === 'write' && route.relationship.kind === 'many')
     needed.push(...(route.relationship.change?.needs ?? []));
+  if (route.kind === 'action') needed.push(...(route.resource.actions?.[route.verb]?.needs ?? []));
   return [...new Set(needed)];
 }
 

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
+import { Api, manage, managementClient, managementToken, startManagedService } from '../support/management.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';
+import { publishedDocument } from '../support/openapi.js';
 import { startRelyingParty, type RelyingParty } from '../support/relying-party.js';
 import type { TestService } from '../support/service.js';
 
@@ -65,6 +66,30 @@ test('a user who is deleted: the same, though neither user nor session is there 
   expect((await refresh(person)).status).toBe(400);
 });
 
+test('revoke_sessions: signed out everywhere, relying parties are told, offline grants go on; it takes sessions:write too', async () => {
+  const person = await signedIn('/sessions');
+  const only = new Api(service.url, await managementToken(service.url, managementClient, { scope: 'users:write' }));
+  const denied = await only.patch(`/users/${person.user.id}/revoke_sessions`);
+  expect([denied.status, denied.body['errors'][0].meta]).toEqual([403, { required: ['users:write', 'sessions:write'] }]);
+  expect((await person.browser.get('/login')).status).toBe(303);
+  const revoked = await api.patch(`/users/${person.user.id}/revoke_sessions`);
+  expect([revoked.status, revoked.body['data'].attributes.full_name]).toEqual([200, 'Ada Lovelace']);
+  await party.next((request) => request.path === '/sessions');
+  expect([(await person.browser.get('/login')).status, (await refresh(person)).status]).toEqual([200, 200]);
+  const log = (await api.get(`/audit_logs?filter[target]=${person.user.id}&filter[outcome]=success`)).body['data'];
+  expect(log[0].attributes).toMatchObject({ action: 'user.sessions_revoked', changes: { sessions: [null, 1] } });
+  expect((await api.patch(`/users/${person.user.id}/revoke_sessions`)).status).toBe(200);
+});
+
+test('revoke_tokens: clients hold nothing any more, the session goes on', async () => {
+  const person = await signedIn('/tokens');
+  expect((await api.patch(`/users/${person.user.id}/revoke_tokens`)).status).toBe(200);
+  expect([(await refresh(person)).status, (await person.browser.get('/login')).status]).toEqual([400, 303]);
+  const reader = new Api(service.url, await managementToken(service.url, managementClient, { scope: 'users:read' }));
+  expect((await reader.patch(`/users/${person.user.id}/revoke_tokens`)).status).toBe(403);
+  expect((await api.patch('/users/00000000-0000-7000-8000-000000000000/revoke_tokens')).status).toBe(404);
+});
+
 test('a refused deletion ends no session', async () => {
   const ctx = await service.context();
   const person = await signedIn('/refused');
@@ -74,4 +99,8 @@ test('a refused deletion ends no session', async () => {
     expect([refused.status, refused.body['errors'][0].code]).toEqual([409, 'last_administrator']);
   expect((await person.browser.get('/login')).status).toBe(303);
   expect(await ctx.knex('backchannel_logouts').where({ user_id: person.user.id })).toEqual([]);
+});
+
+test('every exchange of this file is as the OpenAPI document says', async () => {
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
 });

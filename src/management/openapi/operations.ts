@@ -82,7 +82,7 @@ function actionItem(registry: Registry, all: Schemas, resource: Resource, verb: 
     operationId: `${verb}_${resource.type}`,
     tags: [resource.path],
     summary: action.description,
-    ...secured(permissionFor(resource, 'write')),
+    ...secured(permissionFor(resource, 'write'), ...(action.needs ?? [])),
     requestParams: { ...pathId(resource), ...queryOf(recordParameters(answers)), header: z.object(headerParameters.change) },
     ...(action.input ? { requestBody: body(actionRequest(`${resource.type}_${verb}_request`, action.input)) } : {}),
     responses: {

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { startPasswordReset } from '../../core/password-reset.js';
+import { endSessions } from '../../core/sessions.js';
+import { grantRevocationEnd } from '../../core/tokens/revoke.js';
 import { invalidTransition } from '../../core/refusal.js';
 import { blockUser, changeUser, changeUserRoles, createUser, hashOf, removeUser, unblockUser, type UserInput } from '../../core/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
 import { findRows } from '../../db/list.js';
+import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { Context } from '../../core/context.js';
 import { equalTo, flag, linked, search, stamps, stampSorts, text, textSort, time, timeRange, webUrl } from '../fields.js';
@@ -106,6 +109,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
   attributes: z.object({
     email: z.string(),
     email_verified: z.boolean(),
+    full_name: z.string().nullable().meta({ description: 'First and last name.' }),
     ...z.object(profile).shape,
     external_id: z.string().nullable(),
     status: z.enum(['active', 'blocked']),
@@ -116,7 +120,10 @@ export const users = resource<UserRow, UserInput, UserInput>({
     login_count: z.int(),
     ...stamps,
   }),
-  computed: { has_password: (user) => user.password_hash !== null },
+  computed: {
+    full_name: (user) => [user.first_name, user.last_name].filter(Boolean).join(' ') || null,
+    has_password: (user) => user.password_hash !== null,
+  },
   relationships: {
     roles: {
       kind: 'many',
@@ -195,6 +202,25 @@ export const users = resource<UserRow, UserInput, UserInput>({
       description: 'Lets a blocked user sign in again.',
       audit: 'unblocked',
       run: async (tx, _actor, row) => ({ row: await unblockUser(tx, row) }),
+    },
+    revoke_sessions: {
+      method: 'PATCH',
+      description: 'Ends all sessions of the user, and what was issued in them unless `offline_access` was granted.',
+      audit: 'sessions_revoked',
+      needs: ['sessions:write'],
+      async run(tx, _actor, row) {
+        const ended = await endSessions(tx, { user_id: row.id }, 'revoked');
+        return { row, noted: { sessions: ended.length } };
+      },
+    },
+    revoke_tokens: {
+      method: 'PATCH',
+      description: 'Ends everything that clients hold of the user, `offline_access` or not; sessions and consents stay.',
+      audit: 'tokens_revoked',
+      async run(tx, _actor, row) {
+        const grants = await revokeGrants(tx.scope, { user_id: row.id }, grantRevocationEnd(tx));
+        return { row, noted: { grants } };
+      },
     },
     send_password_reset: {
       method: 'POST',

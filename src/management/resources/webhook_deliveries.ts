@@ -11,6 +11,7 @@ import {
   type WebhookDeliveryAttemptRow,
   type WebhookDeliveryRow,
 } from '../../db/tables/webhook_deliveries.js';
+import { maxAttempts } from '../../outbox/deliver-webhook.js';
 import { equalTo, stamps, time, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
@@ -76,6 +77,7 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
     event_type: z.string(),
     payload: z.record(z.string(), z.unknown()).meta({ description: 'The body as sent.' }),
     attempt_count: z.int(),
+    max_attempts: z.int(),
     next_attempt_at: time.nullable(),
     trigger: z.enum(deliveryTriggers),
     failure_reason: z.enum(failureReasons).nullable(),
@@ -83,7 +85,7 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
     completed_at: time.nullable(),
     ...stamps,
   }),
-  computed: { payload: (row) => JSON.parse(row.payload) as unknown },
+  computed: { payload: (row) => JSON.parse(row.payload) as unknown, max_attempts: () => maxAttempts },
   relationships: {
     webhook: { kind: 'one', to: 'webhook', column: 'webhook_id', description: 'Where it goes.', include: true },
     attempts: {
