@@ -3,7 +3,7 @@ import { ApiError } from '../errors.js';
 import { actOnRecord, deleteRecord, requirePermissions, type Outcome } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { idOf as idOfRow, permissionFor } from '../management/resource.js';
-import { passwordFields, passwordLabels } from './fresh-sign-in.js';
+import { passwordLabels, proofOf } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Field, Part } from './page-parts.js';
 import { placeOf, type Presentation } from './presentation.js';
@@ -45,7 +45,7 @@ function typedField(typed: string, errors: Readonly<Record<string, string>>): Fi
 }
 
 /** Renders the question; with errors after it was not answered. */
-export function ask(
+export async function ask(
   tools: Tools,
   presentation: Presentation,
   req: Request,
@@ -54,12 +54,10 @@ export function ask(
   question: Question,
   errors: Record<string, string> = {},
   status = 200,
-): void {
+): Promise<void> {
   const place = placeOf(presentation.path, record.id);
-  const fields = [
-    ...(question.typed === null ? [] : [typedField(question.typed, errors)]),
-    ...(question.guarded ? passwordFields(req, errors) : []),
-  ];
+  const proof = question.guarded ? await proofOf(req, question.action, errors) : null;
+  const fields = [...(question.typed === null ? [] : [typedField(question.typed, errors)]), ...(proof?.fields ?? [])];
   const form: Part = {
     kind: 'form',
     id: 'confirm',
@@ -77,7 +75,7 @@ export function ask(
   tools.render(
     req,
     res,
-    { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: [form] },
+    { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: proof?.instead ?? [form] },
     status,
   );
 }
@@ -121,7 +119,7 @@ async function findAction(req: Request, presentation: Presentation) {
 export function actionPage(tools: Tools, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record, question } = await findAction(req, presentation);
-    ask(tools, presentation, req, res, record, question);
+    await ask(tools, presentation, req, res, record, question);
   };
 }
 
@@ -170,7 +168,7 @@ export function act(tools: Tools, presentation: Presentation) {
         return testPage(tools, presentation, req, res, record, outcome.meta['login_url']);
       res.redirect(303, `${place(outcome)}?done=${spec.done}`);
     } catch (error) {
-      ask(tools, presentation, req, res, record, question, refusalOf(error), 409);
+      await ask(tools, presentation, req, res, record, question, refusalOf(error), 409);
     }
   };
 }
@@ -198,7 +196,7 @@ async function removal(req: Request, presentation: Presentation) {
 export function deletePage(tools: Tools, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record, question } = await removal(req, presentation);
-    ask(tools, presentation, req, res, record, question);
+    await ask(tools, presentation, req, res, record, question);
   };
 }
 

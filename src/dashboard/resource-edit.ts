@@ -2,12 +2,12 @@ import type { Request, Response } from 'express';
 import { notFound } from '../management/problems.js';
 import { requirePermissions, updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
-import { boundFields, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
+import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { meantBy } from './form-input.js';
 import type { Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
 import { linkedIds, recordOf, resourceOf, versionOf, type Shown } from './records.js';
-import { attempt, labelsOf, sectionsOf, type Tools } from './resource-forms.js';
+import { attempt, labelsOf, type Tools } from './resource-forms.js';
 import { idOf, readableIncludes } from './resource-record.js';
 
 type Editing = { readonly record: Shown; readonly fields: readonly BoundField[]; readonly resource: Resource };
@@ -47,7 +47,7 @@ async function renderEdit(
     id: 'edit',
     action: path,
     hidden: { _version: String(versionOf(record)) },
-    sections: await sectionsOf(look, presentation, fields, entries, errors, false),
+    sections: await fieldSections(look, presentation, fields, entries, errors),
     button: { label: 'Save', variant: 'primary' },
     cancel: path,
   };

@@ -7,9 +7,9 @@ import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { errorsByField, meantBy } from './form-input.js';
 import type { Render } from './frame.js';
-import { passwordFields, passwordLabels, type Prove } from './fresh-sign-in.js';
+import { passwordLabels, proofOf, type Prove } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
-import type { FieldSection, Part } from './page-parts.js';
+import type { Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
 import { resourceOf } from './records.js';
 import { secretPage } from './secrets.js';
@@ -22,20 +22,6 @@ export const labelsOf = (fields: readonly BoundField[]): Record<string, string> 
   ...Object.fromEntries(fields.map(({ spec }) => [spec.name, spec.label])),
   ...passwordLabels,
 });
-
-/** The sections of a form with, at the end, the password field when one is due. */
-export async function sectionsOf(
-  look: Look,
-  presentation: Presentation,
-  fields: readonly BoundField[],
-  entries: Entries,
-  errors: Record<string, string>,
-  guarded: boolean,
-): Promise<FieldSection[]> {
-  const sections = await fieldSections(look, presentation, fields, entries, errors);
-  const password = guarded ? passwordFields(look.req, errors) : [];
-  return password.length > 0 ? [...sections, { title: null, text: null, fields: password }] : sections;
-}
 
 /** Runs the operation; a refusal becomes errors on the form, unless the record or the permission isn't there. */
 export async function attempt<T>(
@@ -70,12 +56,15 @@ async function renderCreate(
   const { create, fields } = creation(req, presentation, resourceOf(req.call, presentation.path));
   const look: Look = { req, now: req.call.ctx.clock.now() };
   const path = `/dashboard/${presentation.path}`;
+  const back = req.method === 'GET' ? req.originalUrl : `${path}/new`;
+  const proof = create.guarded ? await proofOf(req, back, errors) : null;
+  const sections = await fieldSections(look, presentation, fields, entries, errors);
   const form: Part = {
     kind: 'form',
     id: 'create',
     action: create.path === undefined ? path : `${path}/${create.path}`,
     hidden: onceField(),
-    sections: await sectionsOf(look, presentation, fields, entries, errors, create.guarded ?? false),
+    sections: proof && proof.fields.length > 0 ? [...sections, { title: null, text: null, fields: proof.fields }] : sections,
     button: { label: create.button ?? create.label, variant: 'primary' },
     cancel: path,
   };
@@ -83,7 +72,7 @@ async function renderCreate(
   tools.render(
     req,
     res,
-    { title: create.title, crumbs, lead: create.lead ?? null, errors, labels: labelsOf(fields), parts: [form] },
+    { title: create.title, crumbs, lead: create.lead ?? null, errors, labels: labelsOf(fields), parts: proof?.instead ?? [form] },
     status,
   );
 }

@@ -62,7 +62,7 @@ export function endUserSessionsPage(tools: Tools) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'sessions:write');
     const { record } = await recordOf(req.call, 'users', idOf(req));
-    ask(tools, users, req, res, record, endSessions(record.id));
+    await ask(tools, users, req, res, record, endSessions(record.id));
   };
 }
 
@@ -99,7 +99,7 @@ export function verifyEmailPage(tools: Tools) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'users:write');
     const { record } = await recordOf(req.call, 'users', idOf(req));
-    ask(tools, users, req, res, record, verifyEmail(record));
+    await ask(tools, users, req, res, record, verifyEmail(record));
   };
 }
 

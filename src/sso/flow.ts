@@ -16,6 +16,8 @@ export type Flow = {
   readonly return_to: string | null;
   /** Whose session began it; set for `connect`. */
   readonly session_id: string | null;
+  /** When a fresh sign-in was asked for, in milliseconds; null where the provider may go by an older one. */
+  readonly fresh_from: number | null;
 };
 
 const lifetimeSeconds = 600;
@@ -40,7 +42,7 @@ export function browserMark(req: Request): string | null {
 export async function beginFlow(
   req: Request,
   res: Response,
-  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id'>,
+  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id' | 'fresh_from'>,
 ): Promise<Flow & { state: string }> {
   const { ctx } = req;
   const secret = browserSecret(req) ?? randomToken('');

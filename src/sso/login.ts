@@ -6,6 +6,7 @@ import type { Answer } from './callback.js';
 import { askForProof } from './link-account.js';
 import { decide } from './linking.js';
 import { authenticationOf } from './profile.js';
+import { ssoRefusal } from './refusal.js';
 import { isTaken, settle } from './settle.js';
 
 const home = '/account';
@@ -13,9 +14,24 @@ const home = '/account';
 /** The application on whose behalf the person signs in. */
 const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, return_to)?.parameters['client_id'] ?? null;
 
+const skewMs = 60_000;
+
+/**
+ * Refuses an older sign-in where a fresh one was asked for (OIDC Core 3.1.2.1 `max_age`, 3.1.3.7 rule 13). Providers that don't say when
+ * the person signed in are taken at their word: many know neither `max_age` nor `auth_time`.
+ */
+function refuseStale({ flow, connection, claims }: Answer): void {
+  const at = claims['auth_time'];
+  if (typeof flow.fresh_from !== 'number' || typeof at !== 'number' || at * 1000 >= flow.fresh_from - skewMs) return;
+  throw ssoRefusal('sso_access_denied', {
+    text: `A fresh sign-in was needed, but ${connection.display_name} went by an older one. Sign out there, then try again.`,
+  });
+}
+
 /** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (decisions 8). */
 export async function finishLogin(web: Web, req: Request, res: Response, answer: Answer): Promise<void> {
   const { flow, connection, profile, claims } = answer;
+  refuseStale(answer);
   for (let attempt = 1; ; attempt++) {
     const decision = await decide(req.ctx, connection, profile);
     if (decision.kind === 'refuse') throw decision.refusal;

@@ -35,7 +35,7 @@ async function destination(
   res: Response,
   memory: ProviderMemory,
   connection: Connection,
-  begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id'>,
+  begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id' | 'fresh_from'>,
 ): Promise<string> {
   const others = (await enabledConnections(req.ctx)).filter(({ id }) => id !== connection.id);
   const opened = await asked(async () => {
@@ -49,7 +49,8 @@ async function destination(
     state: flow.state,
     nonce: flow.nonce,
     code_challenge: challengeOf(flow.verifier),
-    wishes: wishesOf(req, begin.return_to),
+    // OIDC Core 3.1.2.1: the provider asks the person again, and says when it did.
+    wishes: { ...wishesOf(req, begin.return_to), ...(begin.fresh_from !== null && { prompt: 'login', max_age: '0' }) },
   };
   return asked(async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
 }
@@ -112,11 +113,14 @@ export function start(web: Web, memory: ProviderMemory) {
     const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
     if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
-    const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null }).catch((error: unknown) => {
-      if (!(error instanceof PageError)) throw error;
-      if (!isTest) throw withNext(error, backToSignIn(return_to));
-      finishTest.refused(web, req, res, connection, error);
-    });
+    const fresh_from = query.get('prompt') === 'login' ? req.ctx.clock.now().getTime() : null;
+    const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null, fresh_from }).catch(
+      (error: unknown) => {
+        if (!(error instanceof PageError)) throw error;
+        if (!isTest) throw withNext(error, backToSignIn(return_to));
+        finishTest.refused(web, req, res, connection, error);
+      },
+    );
     if (href === undefined) return;
     // The sign-in form sends addresses of a connection's domain here.
     if (query.get('from') === 'form' && isBrowser(req)) return leave(web, req, res, connection, href);
@@ -134,6 +138,7 @@ export function connect(web: Web, memory: ProviderMemory) {
       purpose: 'connect',
       return_to: '/account?done=connected',
       session_id: req.session.id,
+      fresh_from: null,
     });
     leave(web, req, res, connection, href);
   };
