@@ -4,7 +4,7 @@ import type { Look } from './presentation.js';
 import { may } from './records.js';
 import { figure, inWords, percentage } from './values.js';
 
-const [width, height, left, bottom, top] = [560, 180, 36, 20, 8];
+const [width, height, left, bottom, top] = [400, 190, 44, 24, 12];
 const dayMs = 86_400_000;
 const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
@@ -44,6 +44,7 @@ function draw(bars: readonly Bar[], tones: readonly number[]): Drawing {
   const label = (index: number, anchor: string) => ({ x: round(left + (index + 0.5) * step), text: bars[index]?.words ?? '', anchor });
   return {
     width,
+    left,
     height,
     rects,
     lines,

@@ -127,6 +127,8 @@ export type ChartPart = {
 /** An SVG as data: what the view turns into elements. */
 export type Drawing = {
   readonly width: number;
+  /** Where the bars begin; the figures of the axis stand before it. */
+  readonly left: number;
   readonly height: number;
   readonly rects: readonly {
     readonly x: number;
