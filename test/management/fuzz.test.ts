@@ -83,10 +83,8 @@ const tables = [
 /** A digest of every row that a request could change; entries of the audit log are what a refusal may leave, and clients are noted as used. */
 async function state(): Promise<string> {
   const ctx = await service.context();
-  const parts = tables.map(
-    (name) =>
-      `(select coalesce(md5(string_agg(row, '|' order by row)), '') from (select (to_jsonb(t) - 'last_used_at')::text as row from ${name} t) rows)`,
-  );
+  const text = (name: string) => (name === 'clients' ? `(to_jsonb(t) - 'last_used_at')::text` : 't::text');
+  const parts = tables.map((name) => `(select coalesce(md5(string_agg(${text(name)}, '|' order by ${text(name)})), '') from ${name} t)`);
   const result = await ctx.knex.raw<{ rows: { state: string }[] }>(`select concat(${parts.join(', ')}) as state`);
   return result.rows[0]?.state ?? '';
 }

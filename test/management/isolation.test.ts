@@ -75,6 +75,8 @@ test('by id: every verb on every record answers as an unknown id does', async ()
 test('by action: 404', async () => {
   const actions = [
     'users/block',
+    'users/revoke_sessions',
+    'users/revoke_tokens',
     'users/send_password_reset',
     'clients/rotate_secret',
     'sessions/touch',
