@@ -10,6 +10,17 @@ const batch = 1_000;
 const maxBatchesPerPass = 50;
 const pauseMs = 30_000;
 
+/** Repeats while there is a whole batch to delete, up to the bound of a pass. @returns how many rows went */
+async function inBatches(deleteBatch: () => Promise<number>): Promise<number> {
+  let total = 0;
+  for (let i = 0; i < maxBatchesPerPass; i++) {
+    const deleted = await deleteBatch();
+    total += deleted;
+    if (deleted < batch) break;
+  }
+  return total;
+}
+
 /**
  * One pass over what has expired: batches of a thousand rows by the index on their expiry, a bounded number of batches, one replica at
  * a time. @returns how many rows went, by table.
@@ -18,15 +29,9 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock'>): Promise<R
   const gone: Record<string, number> = {};
   await tryAdvisoryLock(deps.knex, 'janitor', async () => {
     gone['cache_changes'] = await deleteOldCacheChanges(deps.knex);
-    gone['rate_limits'] = await deleteExpiredRateLimits(deps.knex, batch);
+    gone['rate_limits'] = await inBatches(() => deleteExpiredRateLimits(deps.knex, batch));
     for (const table of expiringTables) {
-      let total = 0;
-      for (let i = 0; i < maxBatchesPerPass; i++) {
-        const deleted = await deleteExpired(deps.knex, table, deps.clock.now(), batch);
-        total += deleted;
-        if (deleted < batch) break;
-      }
-      gone[table.name] = total;
+      gone[table.name] = await inBatches(() => deleteExpired(deps.knex, table, deps.clock.now(), batch));
     }
   });
   return gone;
