@@ -212,7 +212,9 @@ describe('every page', () => {
     await page.goto(`${service.url}/dashboard`);
     const lists = (await hrefs('#navigation ul a')).filter((path) => path.startsWith('/dashboard'));
     const found = new Set(lists);
-    for (const list of [...lists, '/dashboard/webhook_deliveries']) {
+    const beside = ['webhook_deliveries', 'identities', 'consents'].map((name) => `/dashboard/${name}`);
+    for (const path of beside) found.add(path);
+    for (const list of [...lists, ...beside]) {
       await page.goto(service.url + list);
       for (const path of await hrefs('.head-actions a, .empty a')) found.add(path);
       const [record] = await hrefs('a.row-link');
@@ -221,6 +223,8 @@ describe('every page', () => {
       await page.goto(service.url + record);
       for (const path of await hrefs('.tabs a, .head-actions a, .dangers a')) found.add(path);
     }
+    // A file is not a page.
+    found.delete('/dashboard/audit_logs/export');
     return [...found, '/dashboard/clients/new?application_type=spa', '/dashboard/connections/new?strategy=google', '/dashboard/nowhere'];
   }
 
