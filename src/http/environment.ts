@@ -1,6 +1,19 @@
 import type { NextFunction, Request, Response } from 'express';
 import { createContext, type Context, type Deps } from '../core/context.js';
 import { findEnvironmentForHost, recallEnvironmentForHost, type Environment } from '../core/environments.js';
+import { BodyError } from '../errors.js';
+
+/** Node keeps the first of several Host fields; a proxy in front may have chosen another (RFC 9112 3.2: refused). */
+function namesOneHost({ rawHeaders }: Request): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts < 2;
+}
+
+const twoHosts = () => new BodyError(400, 'the request must name one host');
 
 /** Finds the environment by the request's host and puts its context on the request. The host chooses data, never a URL. */
 export function environment(deps: Deps) {
@@ -17,11 +30,11 @@ export function environment(deps: Deps) {
     const known = recallEnvironmentForHost(deps, host);
     if (known) {
       req.ctx = contextOf(known);
-      return next();
+      return namesOneHost(req) ? next() : next(twoHosts());
     }
     return findEnvironmentForHost(deps, host).then((found) => {
       req.ctx = contextOf(found);
-      next();
+      next(namesOneHost(req) ? undefined : twoHosts());
     });
   };
 }

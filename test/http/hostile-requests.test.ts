@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { request as send } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/core/context.js';
@@ -126,6 +127,24 @@ describe('who asks, and by which name', () => {
       expect([path, [401, 404].includes(statusCode)]).toEqual([path, true]);
       expect([path, path.toLowerCase().startsWith('/api') || statusCode === 404]).toEqual([path, true]);
     }
+  });
+
+  test.each([
+    ['/login', 'text/html'],
+    ['/.well-known/openid-configuration', 'application/json'],
+    ['/oauth/userinfo', 'application/json'],
+    ['/api/users', 'application/vnd.api+json'],
+  ])('two Host fields on %s are refused (RFC 9112 3.2)', async (path, type) => {
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+      let text = '';
+      socket.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+      socket.on('end', () => resolve(text)).on('error', reject);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\nhOST: evil.example\r\nConnection: close\r\n\r\n`);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer.toLowerCase()).toContain(`content-type: ${type}`);
+    expect(answer).not.toContain('evil.example');
   });
 
   test('another method named in a header is not tried', async () => {
