@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import type { MailOrigin } from '../core/mail.js';
 import { safeReturnTo } from '../http/return-to.js';
 
 /** A text of the form or JSON body; anything else counts as empty. */
@@ -11,11 +10,6 @@ export function bodyText(req: Request, name: string): string {
 /** The path to go back to, if the body names one of ours. */
 export function bodyReturnTo(req: Request): string | null {
   return safeReturnTo((req.body as Record<string, unknown> | undefined)?.['return_to']);
-}
-
-/** Where the request comes from, for the mail that it causes. */
-export function originOf(req: Request): MailOrigin {
-  return { ip_address: req.ip ?? null, user_agent: req.headers['user-agent'] ?? null };
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

@@ -3,16 +3,19 @@ import { requestPasswordReset, resetPassword } from '../core/password-reset.js';
 import { clearSessionCookie } from '../http/browser-session.js';
 import { csrfToken } from '../http/csrf.js';
 import { queryOf, wantsJson } from '../http/form.js';
+import { originOf } from '../http/mail-origin.js';
 import { basePage } from '../http/pages.js';
 import { safeReturnTo } from '../http/return-to.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
-import { bodyReturnTo, bodyText, originOf } from './fields.js';
+import { bodyReturnTo, bodyText } from './fields.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { codeRefusal } from './register-verify.js';
 
-const withReturnTo = (path: string, query: Record<string, string>, return_to: string | null) =>
-  `${path}?${new URLSearchParams({ ...query, ...(return_to !== null && { return_to }) })}`;
+function withReturnTo(path: string, fields: Record<string, string>, return_to: string | null): string {
+  const query = new URLSearchParams({ ...fields, ...(return_to !== null && { return_to }) }).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
 
 function renderForgot(
   web: Web,

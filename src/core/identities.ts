@@ -8,6 +8,7 @@ import {
 import { lockUser, type UserRow } from '../db/tables/users.js';
 import { uuidv7 } from '../lib/random.js';
 import { transaction, type Context } from './context.js';
+import { queueMail, type MailOrigin } from './mail.js';
 
 /** The accounts at providers that sign this user in, oldest first. */
 export async function listIdentities(ctx: Context, user_id: string): Promise<IdentityWithConnection[]> {
@@ -53,4 +54,17 @@ export type ProviderAccount = {
 export async function linkIdentity(tx: Context, user_id: string, account: ProviderAccount): Promise<IdentityRow> {
   const now = tx.clock.now();
   return insertIdentity(tx.scope, { id: uuidv7(now.getTime()), user_id, ...account, last_login_at: now, created_at: now, updated_at: now });
+}
+
+/** Ties an account at a provider to a person who has an account here already, and tells that person by mail. Fails as {@link linkIdentity}. */
+export async function linkToAccount(
+  tx: Context,
+  user: Pick<UserRow, 'id' | 'email'>,
+  account: ProviderAccount,
+  { provider, origin }: { readonly provider: string; readonly origin: MailOrigin },
+): Promise<IdentityRow> {
+  const identity = await linkIdentity(tx, user.id, account);
+  const model = { provider, provider_email: account.email, account_url: `${tx.environment.issuer}/account` };
+  await queueMail(tx, { template: 'account-linked', to: user.email, model, origin });
+  return identity;
 }

@@ -1,12 +1,13 @@
 import type { Request, Response } from 'express';
 import { transaction } from '../core/context.js';
 import { connectionOf, type Connection } from '../core/connections.js';
-import { linkIdentity, type ProviderAccount } from '../core/identities.js';
+import { linkToAccount, type ProviderAccount } from '../core/identities.js';
 import { provePassword } from '../core/login.js';
 import { findIdentity } from '../db/tables/identities.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
+import { originOf } from '../http/mail-origin.js';
 import { basePage, formActionSource } from '../http/pages.js';
 import { pendingOf } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
@@ -110,7 +111,7 @@ export function linkAccount(web: Web) {
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'invalid' });
       return render(web, req, res, { link: req.form.get('link') ?? '', user, connection, return_to: waiting.return_to, failed: true });
     }
-    await link(req, user, waiting.account);
+    await link(req, user, waiting.account, connection.display_name);
     await signIn(req, res, user.id, [...new Set([...waiting.amr, 'pwd'])], waiting.acr, verdict.user.password_hash);
     req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
     res.redirect(303, waiting.return_to ?? '/account');
@@ -118,9 +119,9 @@ export function linkAccount(web: Web) {
 }
 
 /** Ties the two; a form sent twice finds it done, and an account that has become somebody else's stays theirs. */
-async function link(req: Request, user: UserRow, account: ProviderAccount): Promise<void> {
+async function link(req: Request, user: UserRow, account: ProviderAccount, provider: string): Promise<void> {
   try {
-    await transaction(req.ctx, (tx) => linkIdentity(tx, user.id, account));
+    await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, { provider, origin: originOf(req) }));
   } catch (error) {
     if (!isTaken(error)) throw error;
     const existing = await findIdentity(req.ctx.scope, account.connection_id, account.subject);

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { originOf } from '../http/mail-origin.js';
 import { pendingOf } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
@@ -37,7 +38,8 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
     if (decision.kind === 'refuse') throw decision.refusal;
     if (decision.kind === 'ask') return askForProof(web, req, res, { ...answer, user: decision.user });
     try {
-      const user = await settle(req.ctx, connection, profile, decision, clientOfFlow(req, flow.return_to));
+      const asker = { client_id: clientOfFlow(req, flow.return_to), origin: originOf(req) };
+      const user = await settle(req.ctx, connection, profile, decision, asker);
       const { amr, acr } = authenticationOf(claims);
       await signIn(req, res, user.id, amr, acr);
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });

@@ -3,7 +3,8 @@ import type { Connection } from '../core/connections.js';
 import { giveDefaultRoles } from '../core/default-roles.js';
 import { userData } from '../core/events/data.js';
 import { emit } from '../core/events/emit.js';
-import { linkIdentity, type ProviderAccount } from '../core/identities.js';
+import { linkIdentity, linkToAccount, type ProviderAccount } from '../core/identities.js';
+import type { MailOrigin } from '../core/mail.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
 import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
@@ -61,7 +62,7 @@ export async function settle(
   connection: Connection,
   profile: Profile,
   decision: Extract<Decision, { kind: 'known' | 'link' | 'register' }>,
-  client_id: string | null,
+  { client_id, origin }: { readonly client_id: string | null; readonly origin: MailOrigin },
 ): Promise<UserRow> {
   return transaction(ctx, async (tx) => {
     const now = tx.clock.now();
@@ -72,7 +73,7 @@ export async function settle(
     }
     const { user } = decision;
     const account = accountOf(connection, profile);
-    if (decision.kind === 'link') await linkIdentity(tx, user.id, account);
+    if (decision.kind === 'link') await linkToAccount(tx, user, account, { provider: connection.display_name, origin });
     else
       await updateIdentity(tx.scope, decision.identity.id, {
         email: account.email,

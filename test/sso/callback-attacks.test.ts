@@ -13,6 +13,7 @@ import { updateEnvironment } from '../../src/db/tables/environments.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
+import { mailTo } from '../support/mailbox.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
@@ -306,6 +307,9 @@ describe('157 linking', () => {
     expect((await loginThrough(new Browser(service.url), connection)).status).toBe(303);
     expect(await listIdentities(ctx, user.id)).toHaveLength(1);
     expect(await findUser(ctx.scope, user.id)).toMatchObject({ first_name: 'Ada', login_count: 2 });
+    const mails = await mailTo(service.url, 'both@corp.example');
+    expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('now signs you in')]);
+    expect(mails[0]?.text).toContain(`${service.url}/account`);
   });
 
   test('157 an account that may administer is linked only with its own proof, whatever the mode', async () => {
