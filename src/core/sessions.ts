@@ -28,6 +28,21 @@ export function sessionEnd(
   return new Date(Math.min(...ends));
 }
 
+/**
+ * Whether the session that a refresh token belongs to still lives, as far as that follows from its lifetime: using the token is no activity
+ * of the browser, so idleness doesn't count.
+ */
+export function holdsRefreshTokens(
+  ctx: Pick<Context, 'environment'>,
+  token: { session_revoked_at: Date | null; session_expires_at: Date | null; session_authenticated_at: Date | null },
+  now: Date,
+): boolean {
+  const { session_revoked_at, session_expires_at, session_authenticated_at } = token;
+  if (session_revoked_at !== null || session_expires_at === null || session_authenticated_at === null) return false;
+  const longest = session_authenticated_at.getTime() + ctx.environment.session_lifetime * 1000;
+  return Math.min(session_expires_at.getTime(), longest) > now.getTime();
+}
+
 /** The state of a session as the API shows it. */
 export function sessionStatus(ctx: Pick<Context, 'environment' | 'clock'>, session: SessionRow): 'active' | 'expired' | 'revoked' {
   if (session.revoked_at !== null) return 'revoked';

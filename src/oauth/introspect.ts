@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { holdsRefreshTokens } from '../core/sessions.js';
 import { findActiveToken, type ActiveToken } from '../core/tokens/access-token.js';
 import type { Context } from '../core/context.js';
 import type { Client } from '../core/clients.js';
@@ -31,7 +32,7 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
   if (!token || token.client_id !== client.id || token.revoked || token.rotated_at !== null) return null;
   if (token.expires_at <= now || token.grant_expires_at <= now || token.user_status !== 'active') return null;
   const offline = token.scope.split(' ').includes('offline_access');
-  if (!offline && (token.session_revoked_at !== null || token.session_expires_at === null || token.session_expires_at <= now)) return null;
+  if (!offline && !holdsRefreshTokens(ctx, token, now)) return null;
   return {
     active: true,
     scope: token.scope,

@@ -371,6 +371,25 @@ describe('refresh tokens', () => {
     }
   });
 
+  test('1.13.145: a session lifetime that became shorter ends the refresh tokens of older sessions, unless offline_access was granted', async () => {
+    const bound = await redeem(service.url, client, await authorizeCode(browser, client));
+    const offline = await redeem(service.url, client, await authorizeCode(browser, client, { scope: 'openid offline_access' }));
+    const environments = () => ctx.knex('environments').where({ id: ctx.environment.id });
+    const isActive = async () => (await introspect(bound.body.refresh_token ?? '')).active;
+    service.clock.advance(301_000);
+    expect(await isActive()).toBe(true);
+    await environments().update({ session_lifetime: 300 });
+    try {
+      await expect.poll(isActive).toBe(false);
+      expect(refused(await refresh(client, bound.body.refresh_token))).toEqual([400, 'invalid_grant']);
+      expect((await refresh(client, offline.body.refresh_token)).status).toBe(200);
+    } finally {
+      await environments().update({ session_lifetime: 2_592_000 });
+    }
+    await expect.poll(isActive).toBe(true);
+    expect((await refresh(client, bound.body.refresh_token)).status).toBe(200);
+  });
+
   test('a session that ended ends its refresh tokens, unless offline_access was granted', async () => {
     const bound = await redeem(service.url, client, await authorizeCode(browser, client));
     const offline = await redeem(service.url, client, await authorizeCode(browser, client, { scope: 'openid offline_access' }));

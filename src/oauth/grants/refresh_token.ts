@@ -1,6 +1,7 @@
 import { apiResourceOf, type Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
 import { tokenIssuedSubscribers } from '../../core/events/emit.js';
+import { holdsRefreshTokens } from '../../core/sessions.js';
 import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
 import { idTokenValue } from '../../core/tokens/id-token.js';
 import { endGrant } from '../../core/tokens/revoke.js';
@@ -27,13 +28,12 @@ const successorOf = (ctx: Context, token: string) => `rt_${ctx.sealer.digest('re
 /** First refusal that applies, or null. A token of another client is left as it is (RFC 6749 6). */
 function problemOf(ctx: Context, client: Client, token: RefreshTokenState, now: Date): string | null {
   const offline = token.scope.split(' ').includes('offline_access');
-  const sessionEnded = token.session_revoked_at !== null || token.session_expires_at === null || token.session_expires_at <= now;
   const list: [boolean, string][] = [
     [token.client_id !== client.id, 'the refresh token was issued to another client'],
     [token.revoked, 'the refresh token was revoked'],
     [token.expires_at <= now || token.grant_expires_at <= now, 'the refresh token has expired'],
     [token.user_status !== 'active', 'the user may no longer sign in'],
-    [!offline && sessionEnded, 'the session has ended'],
+    [!offline && !holdsRefreshTokens(ctx, token, now), 'the session has ended'],
   ];
   return list.find(([applies]) => applies)?.[1] ?? null;
 }
