@@ -51,7 +51,14 @@ export function createMetrics() {
       help: 'Reads of the in-process cache by kind and result.',
       labelNames: ['kind', 'result'],
     }),
-    outboxAge: new Gauge({ name: 'outbox_oldest_due_seconds', help: 'Age of the oldest due delivery.', labelNames: ['queue'], registers }),
+    outboxAge: new Gauge({
+      name: 'outbox_oldest_due_seconds',
+      help: 'Age of the oldest due delivery.',
+      labelNames: ['queue'],
+      // Every worker looks at the same queue: their ages don't add up.
+      aggregator: 'max',
+      registers,
+    }),
     deliveries: new Counter({
       name: 'outbox_attempts_total',
       help: 'Delivery attempts by queue and outcome.',
