@@ -153,11 +153,13 @@ async function record(deps: Deps, results: readonly { job: WebhookJob; result: A
         return written;
       })
     : await recordAttempts(knex, rows);
+  const outcomes = new Map<string, number>();
   for (const { job, result } of results) {
     const outcome = result.ok ? 'succeeded' : result.retry_in_ms === null ? 'failed' : 'retrying';
-    metrics.deliveries.inc({ queue: 'webhook', outcome });
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     if (outcome !== 'retrying') metrics.daily.add(job.delivery.environment_id, 'deliveries', outcome);
   }
+  for (const [outcome, count] of outcomes) metrics.deliveries.inc({ queue: 'webhook', outcome }, count);
   if (recorded.length < rows.length) {
     const written = new Set(recorded.map((one) => one.id));
     // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
