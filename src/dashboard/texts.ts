@@ -37,9 +37,7 @@ export function sentenceOf(error: ApiErrorObject, submitted: string | undefined)
     return errorTexts.required;
   if (code === 'invalid_type') return 'Enter a whole number.';
   if (code === 'too_short' && limit !== null)
-    return /number|int/.test(detail)
-      ? `Enter at least ${limit}.`
-      : `This needs at least ${limit} ${limit === '1' ? 'entry or character' : 'entries or characters'}.`;
+    return `${/array|item/.test(detail) ? 'Choose or enter' : 'Enter'} at least ${limit}${/string|character/.test(detail) ? ' characters' : ''}.`;
   if (code === 'too_long' && limit !== null)
     return /number|int/.test(detail) ? `Enter at most ${limit}.` : `At most ${limit} characters or entries fit here.`;
   if (/^invalid (option|input|string)/i.test(detail)) return errorTexts.invalid_value;
