@@ -9,6 +9,7 @@ import { table, update } from '../../src/db/scope.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
+import { mailTo } from '../support/mailbox.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
@@ -56,6 +57,8 @@ describe('connecting', () => {
     expect([back.status, back.headers.get('location')]).toEqual([303, '/account?done=connected']);
     const [identity] = await listIdentities(ctx, user.id);
     expect(identity).toMatchObject({ subject: `sub of ${user.id}`, email: 'other@corp.example' });
+    const mails = await mailTo(service.url, user.email);
+    expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('now signs you in')]);
     expect((await loginThrough(new Browser(service.url), connection)).headers.get('location')).toBe('/account');
     const html = await (await browser.get('/account')).text();
     expect(html).not.toContain(`/auth/sso/${connection.id}/connect`);
