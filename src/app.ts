@@ -4,7 +4,7 @@ import type { Deps } from './core/context.js';
 import { dashboardRouter } from './dashboard/router.js';
 import { PageError } from './errors.js';
 import { environment } from './http/environment.js';
-import { createExactRoutes } from './http/exact-routes.js';
+import { createExactRoutes, inSequence } from './http/exact-routes.js';
 import { healthz, metrics, readyz, type Lifecycle } from './http/health.js';
 import { homePage } from './http/home.js';
 import { createPageRenderer } from './http/pages.js';
@@ -43,16 +43,11 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.set('trust proxy', config.trustProxy);
   app.set('case sensitive routing', true);
 
-  app.use(requestId(deps));
   const probes = createExactRoutes();
   probes.add('/healthz', { get: [healthz], head: true });
   probes.add('/readyz', { get: [readyz(deps, lifecycle)], head: true });
   probes.add('/metrics', { get: [metrics(deps)], head: true });
-  app.use(probes.handler);
-  app.use(assets.handler);
-  app.use(environment(deps));
-  app.use(metadataRoutes());
-  app.use(oauthRoutes(web));
+  app.use(inSequence([requestId(deps), probes.handler, assets.handler, environment(deps), metadataRoutes(), ...oauthRoutes(web)]));
   app.use(accountRouter(web));
   app.use(ssoRouter(web));
   app.use(dashboardRouter(web));

@@ -10,6 +10,8 @@ const pauseMs = 100;
  */
 export async function tryAdvisoryLock(knex: Knex, name: string, work: () => Promise<void>): Promise<boolean> {
   return knex.transaction(async (trx) => {
+    // The transaction only holds the lock: it is idle for as long as the work takes.
+    await trx.raw('set local idle_in_transaction_session_timeout = 0');
     const result = await trx.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked', [
       name,
     ]);

@@ -31,6 +31,11 @@ export function createExactRoutes(): ExactRoutes {
   };
 }
 
+/** Middleware that runs others one after the other, without a layer of Express's around each. */
+export function inSequence(handlers: readonly RequestHandler[]): RequestHandler {
+  return (req, res, next) => walk(handlers, 0, req, res, next);
+}
+
 /** The path of the request target, also of one in absolute form (RFC 9112 3.2.2). */
 function pathOf(req: Request): string {
   const { url } = req;

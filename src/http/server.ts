@@ -10,6 +10,15 @@ export function createServer(app: Express): Server {
   class Request extends IncomingMessage {}
   Object.setPrototypeOf(Request.prototype, express.request);
   Object.defineProperty(Request.prototype, 'app', { value: app, configurable: true, enumerable: true, writable: true });
+  // Without a proxy the caller is whoever is connected; Express would read and parse headers to find the same.
+  if (app.get('trust proxy') === false) {
+    Object.defineProperty(Request.prototype, 'ip', {
+      get(this: IncomingMessage) {
+        return this.socket.remoteAddress;
+      },
+      configurable: true,
+    });
+  }
   class Response extends ServerResponse {}
   Object.setPrototypeOf(Response.prototype, express.response);
   Object.defineProperty(Response.prototype, 'app', { value: app, configurable: true, enumerable: true, writable: true });

@@ -105,7 +105,7 @@ export function startMailLoop(deps: MailDeps): Loop {
           });
         inFlight.add(sending);
       }
-      if (mails.length === 0) deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.knex));
+      deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.knex));
       return mails.length === free && inFlight.size < maxInFlight;
     },
   });

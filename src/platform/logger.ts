@@ -34,13 +34,14 @@ function censored(record: Record<string, unknown>, depth = 0): Record<string, un
 }
 
 /**
- * Lines are written together, at the latest after so many milliseconds. No write is longer than 4096 bytes (PIPE_BUF): up to there POSIX
- * keeps writes to a pipe whole, so that the lines of several workers don't run into each other.
+ * Lines are written together, at the latest after so many milliseconds. Workers share their output: there no write is longer than 4096
+ * bytes (PIPE_BUF), up to which POSIX keeps writes to a pipe whole, so that the lines of several don't run into each other.
  */
-const batch = { minLength: 3072, maxWrite: 4096, periodicFlush: 100 };
+const batch = { minLength: 16_384, periodicFlush: 100 };
+const sharedBatch = { minLength: 3072, maxWrite: 4096, periodicFlush: 100 };
 
 /** The log of one process: JSON lines, or readable ones on a terminal. */
-export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat'>): Logger {
+export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'webConcurrency'>): Logger {
   const options = {
     level: config.logLevel,
     base: null,
@@ -49,7 +50,7 @@ export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat'>): Lo
   if (config.logFormat === 'pretty') {
     return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' } } });
   }
-  return pino(options, pino.destination({ sync: false, ...batch }));
+  return pino(options, pino.destination({ sync: false, ...(config.webConcurrency > 1 ? sharedBatch : batch) }));
 }
 
 export type { Logger };

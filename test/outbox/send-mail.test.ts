@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config.js';
 import { defaultContext } from '../../src/core/bootstrap.js';
 import { transaction, type Context, type Deps } from '../../src/core/context.js';
 import { queueMail } from '../../src/core/mail.js';
-import { claimMails, settleMail, type MailRow } from '../../src/db/tables/mails.js';
+import { claimMails, oldestDueMailSeconds, settleMail, type MailRow } from '../../src/db/tables/mails.js';
 import { drainMails } from '../../src/outbox/send-mail.js';
 import type { MailMessage } from '../../src/platform/mailer.js';
 import { createDeps, prepareDatabase } from '../../src/composition.js';
@@ -252,6 +252,9 @@ describe('a pass', () => {
     await deps.knex('mails').update({ sealed: randomBytes(64) });
     expect(await drainMails(deps)).toBe(1);
     expect([sent, await row()]).toMatchObject([[], { status: 'pending', last_error: expect.stringContaining('SECRET_KEY') }]);
+    // It waits for its next attempt, and is as old as it is: what the alert on the outbox goes by.
+    await deps.knex('mails').update({ created_at: deps.knex.raw("now() - interval '10 minutes'") });
+    expect(await oldestDueMailSeconds(deps.knex)).toBeGreaterThanOrEqual(600);
   });
 });
 

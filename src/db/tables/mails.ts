@@ -112,13 +112,13 @@ export async function settleMail(
   return rows.length > 0;
 }
 
-/** Age in seconds of the oldest due mail; 0 when none waits. */
+/** Age in seconds of the oldest mail that hasn't been sent, also of one that waits for its next attempt; 0 when there is none. */
 export async function oldestDueMailSeconds(knex: Knex): Promise<number> {
   const rows = await runSystem<{ age: number | null }>(
     knex,
     {
       name: 'mails.oldest_due',
-      text: `select extract(epoch from now() - min(created_at))::double precision as age from mails where next_attempt_at <= now()`,
+      text: `select extract(epoch from now() - min(created_at))::double precision as age from mails where next_attempt_at is not null`,
     },
     [],
   );
