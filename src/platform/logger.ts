@@ -37,7 +37,7 @@ function censored(record: Record<string, unknown>, depth = 0): Record<string, un
  * Lines are written together, at the latest after so many milliseconds. Workers share their output: there no write is longer than 4096
  * bytes (PIPE_BUF), up to which POSIX keeps writes to a pipe whole, so that the lines of several don't run into each other.
  */
-const batch = { minLength: 16_384, periodicFlush: 100 };
+const batch = { minLength: 12_288, periodicFlush: 100 };
 const sharedBatch = { minLength: 3072, maxWrite: 4096, periodicFlush: 100 };
 
 /** The log of one process: JSON lines, or readable ones on a terminal. */
