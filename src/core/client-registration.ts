@@ -8,7 +8,7 @@ import { clientProblems, withDefaults, type ClientInput, type RuledClient } from
 import type { Context } from './context.js';
 import { clientData } from './events/data.js';
 import { emit } from './events/emit.js';
-import { Refusal, refuseIfAny } from './refusal.js';
+import { Refusal, refuseIfAny, type Problem } from './refusal.js';
 
 const previousSecretLifetimeMs = 86_400_000;
 
@@ -33,13 +33,19 @@ const blank = {
   jwks_uri: null,
 };
 
+/** What speaks against a new client, or against a change of `client`, by what is given of the input. */
+export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
+  const next = client ? { ...client, ...input } : ({ ...blank, ...withDefaults(input) } as RuledClient);
+  return clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork });
+}
+
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
  * @throws {Refusal} 422
  */
 export async function registerClient(tx: Context, input: ClientInput): Promise<{ client: ClientRow; client_secret: string | null }> {
   const wanted = withDefaults(input);
-  refuseIfAny(clientProblems({ ...blank, ...wanted } as RuledClient, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  refuseIfAny(clientInputProblems(tx, wanted, null));
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : randomToken('cs_');
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
@@ -68,7 +74,7 @@ export async function changeClient(tx: Context, client: ClientRow, input: Client
   const becomesPublic = (input.token_endpoint_auth_method ?? client.token_endpoint_auth_method) === 'none';
   const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
   const next = { ...client, ...wanted };
-  refuseIfAny(clientProblems(next, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  refuseIfAny(clientInputProblems(tx, wanted, client));
   const secret = isSecretless(next)
     ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
     : {};

@@ -119,19 +119,28 @@ function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ..
   return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, secretPlace(id)) };
 }
 
+/** What speaks against a new connection, or against a change of `connection`, by what is given of the input; nothing without a strategy. */
+export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: ConnectionInput, connection: ConnectionRow | null): Problem[] {
+  const { provider_client_secret: secret, ...rest } = input;
+  // Whether there is a secret is all that the rules ask.
+  const next = { ...(connection ?? blank), ...rest, ...(secret === undefined ? {} : { provider_client_secret_sealed: secret }) };
+  const policy = { allowPrivateNetwork: ctx.config.allowPrivateNetwork };
+  return 'strategy' in next ? connectionProblems(next as ConnectionRow, policy) : [];
+}
+
 /** Makes a connection. @throws {Refusal} 409, 422 */
 export async function createConnection(tx: Context, input: ConnectionInput): Promise<ConnectionRow> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
   const columns = columnsOf(tx, id, input);
-  refuseIfAny(connectionProblems({ ...blank, ...columns } as ConnectionRow, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  refuseIfAny(connectionInputProblems(tx, input, null));
   return refuseDuplicates(duplicates, () => insertConnection(tx.scope, { ...columns, id, created_at: now, updated_at: now }));
 }
 
 /** Changes a connection; its accounts stay linked. @throws {Refusal} 404, 422 */
 export async function changeConnection(tx: Context, connection: ConnectionRow, input: ConnectionInput): Promise<ConnectionRow> {
   const columns = columnsOf(tx, connection.id, input);
-  refuseIfAny(connectionProblems({ ...connection, ...columns }, { allowPrivateNetwork: tx.config.allowPrivateNetwork }));
+  refuseIfAny(connectionInputProblems(tx, input, connection));
   const changed = await updateConnection(tx.scope, connection.id, { ...columns, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such connection.' });
   return changed;

@@ -47,6 +47,34 @@ const passwordTexts: Readonly<Record<string, string>> = {
   password_contains_name: 'The password is made of the name.',
 };
 
+const invalidEmail: Problem = {
+  status: 422,
+  code: 'invalid_email',
+  detail: 'This is not an email address that mail can be sent to.',
+  attribute: 'email',
+};
+
+/** What speaks against the address and the password that somebody else sets, as far as that follows from what is given. */
+export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput, current: UserRow | null): Problem[] {
+  const { email, password } = input;
+  const owner = { ...current, ...input };
+  const found =
+    password === undefined
+      ? []
+      : passwordProblems(password, {
+          email: owner.email ?? null,
+          first_name: owner.first_name ?? null,
+          last_name: owner.last_name ?? null,
+          min_length: ctx.environment.password_min_length,
+        });
+  return [
+    ...(email !== undefined && !normalizeEmail(email) ? [invalidEmail] : []),
+    ...found.map((code): Problem => {
+      return { status: 422, code, detail: passwordTexts[code] ?? 'The password can not be used.', attribute: 'password' };
+    }),
+  ];
+}
+
 /**
  * The hash to store for a password that somebody else sets, or for one imported; undefined when the input has neither. Costs a hash: call it
  * outside the transaction. @throws {Refusal} 422
@@ -67,21 +95,7 @@ export async function hashOf(ctx: Context, input: UserInput, current: UserRow | 
     throw new Refusal({ status: 422, code: 'unsupported_password_hash', detail, attribute: 'password_hash' });
   }
   if (password === undefined) return undefined;
-  const owner = { ...current, ...input };
-  const problems = passwordProblems(password, {
-    email: owner.email ?? null,
-    first_name: owner.first_name ?? null,
-    last_name: owner.last_name ?? null,
-    min_length: ctx.environment.password_min_length,
-  });
-  refuseIfAny(
-    problems.map((code): Problem => ({
-      status: 422,
-      code,
-      detail: passwordTexts[code] ?? 'The password can not be used.',
-      attribute: 'password',
-    })),
-  );
+  refuseIfAny(userProblems(ctx, input, current));
   return ctx.passwords.hash(password);
 }
 
@@ -90,13 +104,7 @@ function columnsOf(input: UserInput): Partial<UserRow> {
   const { password: _password, password_hash: _hash, email, ...rest } = input;
   if (email === undefined) return rest;
   const address = normalizeEmail(email);
-  if (!address)
-    throw new Refusal({
-      status: 422,
-      code: 'invalid_email',
-      detail: 'This is not an email address that mail can be sent to.',
-      attribute: 'email',
-    });
+  if (!address) throw new Refusal(invalidEmail);
   return { ...rest, ...address };
 }
 

@@ -86,7 +86,9 @@ export function meantBy(resource: Resource, fields: readonly BoundField[], entri
       else if (linkage[0]) relationships[name] = { data: linkage[0] };
       continue;
     }
-    const value = valueOf(field, entries, name);
+    const given = valueOf(field, entries, name);
+    // What is emptied in a change is meant to be empty, and refused where it can't be.
+    const value = given === undefined && current && !name.includes('.') && Boolean(current.attributes[name]) ? '' : given;
     if (value === unreadable) errors[name] = 'This is not valid JSON.';
     else if (value !== undefined || name.includes('.')) put(attributes, name, value, current?.attributes);
   }

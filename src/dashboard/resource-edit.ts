@@ -7,7 +7,7 @@ import { meantBy } from './form-input.js';
 import type { Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
 import { linkedIds, recordOf, resourceOf, versionOf, type Shown } from './records.js';
-import { attempt, labelsOf, type Tools } from './resource-forms.js';
+import { attempt, labelsOf, withOthers, type Tools } from './resource-forms.js';
 import { idOf, readableIncludes } from './resource-record.js';
 
 type Editing = { readonly record: Shown; readonly fields: readonly BoundField[]; readonly resource: Resource };
@@ -113,7 +113,10 @@ export function update(tools: Tools, presentation: Presentation) {
     const at = await editing(req, presentation);
     const entries = sentEntries(at.fields, req.form.all);
     const meant = meantBy(at.resource, at.fields, entries, at.record);
-    if (Object.keys(meant.errors).length > 0) return renderEdit(tools, presentation, req, res, at, entries, { ...meant.errors }, 422);
+    if (Object.keys(meant.errors).length > 0) {
+      const errors = await withOthers(req.call, at.resource, at.fields, entries, meant.input, meant.errors, at.record.id);
+      return renderEdit(tools, presentation, req, res, at, entries, errors, 422);
+    }
     const expected = [Number(req.form.get('_version') ?? 0)];
     const result = await attempt(at.fields, entries, () => updateRecord(req.call, at.resource, at.record.id, meant.input, { expected }));
     if (!('errors' in result)) return res.redirect(303, `${placeOf(presentation.path, at.record.id)}?done=updated`);

@@ -1,7 +1,8 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
 import type { Call } from '../management/call.js';
-import { createRecord, requirePermissions, type WriteOptions } from '../management/operations.js';
+import type { Input } from '../management/input.js';
+import { checkInput, createRecord, requirePermissions, type WriteOptions } from '../management/operations.js';
 import { idOf as idOfRow, permissionFor, type Resource } from '../management/resource.js';
 import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
@@ -37,6 +38,20 @@ export async function attempt<T>(
     if (first?.code === 'insufficient_scope' || (first?.status === 404 && first.source === undefined)) throw error;
     return { errors: errorsByField(error, fields, entries), status: first?.status === 412 ? 412 : 422 };
   }
+}
+
+/** The errors that a form has before its operation begins, and those that the operation would find. */
+export async function withOthers(
+  call: Call,
+  resource: Resource,
+  fields: readonly BoundField[],
+  entries: Entries,
+  input: Input,
+  errors: Readonly<Record<string, string>>,
+  id: string | null,
+): Promise<Record<string, string>> {
+  const result = await attempt(fields, entries, () => checkInput(call, resource, id, input));
+  return { ...('errors' in result ? result.errors : {}), ...errors };
 }
 
 function creation(req: Request, presentation: Presentation, resource: Resource) {
@@ -117,12 +132,9 @@ export function create(tools: Tools, presentation: Presentation) {
     requirePermissions(call, permissionFor(resource, 'write'));
     const entries = sentEntries(fields, req.form.all);
     const refuse = (errors: Record<string, string>, status = 422) => renderCreate(tools, presentation, req, res, entries, errors, status);
-    if (spec.guarded) {
-      const unproven = await tools.prove(req, res);
-      if (Object.keys(unproven).length > 0) return refuse(unproven);
-    }
     const meant = meantBy(resource, fields, entries, null);
-    if (Object.keys(meant.errors).length > 0) return refuse({ ...meant.errors });
+    const errors = { ...(spec.guarded ? await tools.prove(req, res) : {}), ...meant.errors };
+    if (Object.keys(errors).length > 0) return refuse(await withOthers(call, resource, fields, entries, meant.input, errors, null));
     const place = (outcome: { row: Record<string, unknown> } | null) =>
       outcome ? placeOf(presentation.path, idOfRow(resource, outcome.row)) : `/dashboard/${presentation.path}`;
     const result = await attempt(fields, entries, () =>

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
+import type { Problem } from '../core/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
-import { invalidAttributes, invalidMeta, pointerTo, problem, refuse } from './problems.js';
+import { fromProblems, invalidAttributes, invalidMeta, maxErrors, pointerTo, problem, refuse } from './problems.js';
 import { findRecords } from './records.js';
 import { idOf, targetOf, type RelatedRows, type Relationship, type Resource, type Row } from './resource.js';
 
@@ -173,12 +174,29 @@ export function missingRelationships(resource: Resource, related: RelatedRows, d
     });
 }
 
-/** The attributes of a creation by its schema. @throws {ApiError} 422 */
-export function createAttributes(resource: Resource, input: Input, missing: readonly ApiErrorObject[]): Row {
-  const parsed = resource.create?.schema.safeParse(input.attributes ?? {});
-  if (parsed?.success && missing.length === 0) return parsed.data;
-  const errors = parsed && !parsed.success ? invalidAttributes(parsed.error.issues, input.attributes).errors : [];
-  throw new ApiError([...errors, ...missing]);
+type Problems = (wellFormed: Row) => readonly Problem[];
+
+const topOf = ({ attribute }: Problem) => (typeof attribute === 'string' ? attribute : attribute?.[0]);
+
+/**
+ * The attributes by their schema and the rules of the resource. All that is wrong is told at once: what the schema refuses, and what the rules
+ * say about the rest. @throws {ApiError} 422
+ */
+function checkedAttributes(schema: z.ZodObject, sent: Json, problems: Problems, input: Input, missing: readonly ApiErrorObject[]): Row {
+  const parsed = schema.safeParse(sent);
+  const malformed = new Set<unknown>(parsed.success ? [] : parsed.error.issues.map(({ path }) => path[0]));
+  const known = Object.entries(sent).filter(([name]) => Object.hasOwn(schema.shape, name) && !malformed.has(name));
+  const ruled = problems(parsed.success ? parsed.data : Object.fromEntries(known)).filter((one) => !malformed.has(topOf(one)));
+  if (parsed.success && ruled.length === 0 && missing.length === 0) return parsed.data;
+  const errors = parsed.success ? [] : invalidAttributes(parsed.error.issues, input.attributes).errors;
+  throw new ApiError([...errors, ...fromProblems(ruled, input.document).errors, ...missing].slice(0, maxErrors));
+}
+
+/** The attributes of a creation. @throws {ApiError} 422 */
+export function createAttributes(call: Call, resource: Resource, input: Input, missing: readonly ApiErrorObject[]): Row {
+  const { create } = resource;
+  if (!create) throw new Error(`${resource.path} can not be created`);
+  return checkedAttributes(create.schema, input.attributes ?? {}, (found) => create.problems?.(call.ctx, found) ?? [], input, missing);
 }
 
 /**
@@ -186,7 +204,8 @@ export function createAttributes(resource: Resource, input: Input, missing: read
  * records back. @throws {ApiError} 403, 422
  */
 export function updateAttributes(call: Call, resource: Resource, row: Row, input: Input): Row {
-  const schema = resource.update?.schema;
+  const { update } = resource;
+  const schema = update?.schema;
   const sent = { ...input.attributes };
   const current = attributesOf(call, resource, row);
   for (const name of Object.keys(sent)) {
@@ -197,7 +216,12 @@ export function updateAttributes(call: Call, resource: Resource, row: Row, input
     }
     delete sent[name];
   }
-  const parsed = schema?.safeParse(sent);
-  if (!parsed?.success) throw invalidAttributes(parsed?.error.issues ?? [], input.attributes ?? {});
-  return parsed.data;
+  if (!update) throw new Error(`${resource.path} can not be updated`);
+  return checkedAttributes(
+    update.schema,
+    sent,
+    (found) => update.problems?.(call.ctx, found, row) ?? [],
+    { ...input, attributes: input.attributes ?? {} },
+    [],
+  );
 }

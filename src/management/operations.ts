@@ -18,7 +18,7 @@ import {
 import { fromProblems, insufficientScope, notFound, problem, refuse } from './problems.js';
 import { findRecord } from './records.js';
 import { linkedIds, writtenLinks } from './written-links.js';
-import { idOf, permissionFor, targetOf, versionOf, type Resource, type Row, type Written } from './resource.js';
+import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resource, type Row, type Written } from './resource.js';
 
 /** A write that was done: the record of the answer and its resource. */
 export type Outcome = Written<Row> & { readonly resource: Resource };
@@ -93,6 +93,25 @@ async function write(call: Call, { entry, document, run, options }: Write): Prom
   );
 }
 
+type New = { readonly attributes: Row; readonly related: RelatedRows };
+
+async function readCreation(call: Call, resource: Resource, input: Input): Promise<New> {
+  resource.create?.allow?.(call.ctx, call.actor);
+  const related = await resolveRelationships(call, resource, input, null);
+  return { attributes: createAttributes(call, resource, input, missingRelationships(resource, related, input.document)), related };
+}
+
+/** Only looks whether the input can be used, as far as that shows before anything is written. @throws {ApiError} 403, 404, 409, 422 */
+export async function checkInput(call: Call, resource: Resource, id: string | null, input: Input): Promise<void> {
+  requirePermissions(call, permissionFor(resource, 'write'));
+  await translated(input.document, async () => {
+    if (id === null) return void (await readCreation(call, resource, input));
+    const row = await requireRecord(call.ctx, resource, id);
+    await resolveRelationships(call, resource, input, row);
+    updateAttributes(call, resource, row, input);
+  });
+}
+
 /** Creates a record. @throws {ApiError} 403, 404, 409, 422 */
 export async function createRecord(call: Call, resource: Resource, input: Input, options: WriteOptions = {}): Promise<Outcome> {
   const { create } = resource;
@@ -101,9 +120,7 @@ export async function createRecord(call: Call, resource: Resource, input: Input,
   return recordDenial(call, entry, async () => {
     requirePermissions(call, permissionFor(resource, 'write'));
     return translated(input.document, async () => {
-      create.allow?.(call.ctx, call.actor);
-      const related = await resolveRelationships(call, resource, input, null);
-      const attributes = createAttributes(resource, input, missingRelationships(resource, related, input.document));
+      const { attributes, related } = await readCreation(call, resource, input);
       const prepared = await create.prepare?.(call.ctx, call.actor, attributes, related);
       const outcome = await write(call, {
         entry,

@@ -113,7 +113,8 @@ function fromIssue(issue: z.core.$ZodIssue, value: unknown, { path: root, unknow
   return [problem(422, code, issue.message, pointerTo(...root, ...place.path))];
 }
 
-const maxErrors = 20;
+/** How many errors one answer has at most. */
+export const maxErrors = 20;
 
 /** All validation failures of the attributes at once, up to twenty. */
 export function invalidAttributes(issues: readonly z.core.$ZodIssue[], attributes: unknown): ApiError {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Actor } from '../core/actor.js';
 import type { Context } from '../core/context.js';
+import type { Problem } from '../core/refusal.js';
 import type { Condition, LinkTable, Source, SortKey } from '../db/list.js';
 
 /** A record of any resource: a row as the database has it, or an entry of a list that the code holds. */
@@ -89,6 +90,8 @@ export type Action<R> = {
 export type Create<R, I> = {
   /** A strict object: what isn't listed is refused. No defaults, no transforms. */
   readonly schema: z.ZodObject;
+  /** What speaks against the well-formed ones among the attributes: told together with what the schema refuses of the others. */
+  problems?(ctx: Context, input: Partial<I>): readonly Problem[];
   prepare?(ctx: Context, actor: Actor, input: I, related: RelatedRows): Promise<unknown>;
   run(tx: Context, actor: Actor, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
   readonly once?: z.ZodObject;
@@ -99,6 +102,8 @@ export type Create<R, I> = {
 
 export type Update<R, I> = {
   readonly schema: z.ZodObject;
+  /** The same as at creation, for the record as it is. */
+  problems?(ctx: Context, input: Partial<I>, row: R): readonly Problem[];
   prepare?(ctx: Context, actor: Actor, row: R, input: I, related: RelatedRows): Promise<unknown>;
   run(tx: Context, actor: Actor, row: R, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { changeClientConnections, replaceClientConnections } from '../../core/client-connections.js';
-import { changeClient, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
+import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
 import type { ClientInput } from '../../core/client-rules.js';
 import { clientAuthMethods } from '../../http/authenticate-client.js';
 import { publicKeySet } from '../../core/client-keys.js';
@@ -149,6 +149,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   create: {
     schema: z.strictObject({ name: text(100), application_type: applicationType.optional(), ...settable }),
     once,
+    problems: (ctx, input) => clientInputProblems(ctx, input, null),
     async run(tx, _actor, input, related) {
       const { client, client_secret } = await registerClient(tx, input);
       await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
@@ -157,6 +158,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   },
   update: {
     schema: z.strictObject({ name: text(100).optional(), ...settable }),
+    problems: (ctx, input, row) => clientInputProblems(ctx, input, row),
     async run(tx, _actor, row, input, related) {
       const [client, connections] = [await changeClient(tx, row, input), offered(related)];
       return { row: connections ? await replaceClientConnections(tx, client, connections) : client };

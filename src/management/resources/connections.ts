@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { changeConnection, createConnection, removeConnection, type ConnectionInput } from '../../core/connection-settings.js';
+import {
+  changeConnection,
+  connectionInputProblems,
+  createConnection,
+  removeConnection,
+  type ConnectionInput,
+} from '../../core/connection-settings.js';
 import { strategyNames } from '../../core/connection-strategies.js';
 import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../core/connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
@@ -93,10 +99,12 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   sorts: { ...stampSorts('connections'), name: textSort('connections.name'), display_name: textSort('connections.display_name') },
   create: {
     schema: z.strictObject({ name, display_name: text(100), strategy, provider_client_id: providerClientId, ...settable }),
+    problems: (ctx, input) => connectionInputProblems(ctx, input, null),
     run: async (tx, _actor, input) => ({ row: await createConnection(tx, input) }),
   },
   update: {
     schema: z.strictObject({ display_name: text(100).optional(), provider_client_id: providerClientId.optional(), ...settable }),
+    problems: (ctx, input, row) => connectionInputProblems(ctx, input, row),
     run: async (tx, _actor, row, input) => ({ row: await changeConnection(tx, row, input) }),
   },
   remove: { run: (tx, _actor, row) => removeConnection(tx, row) },

@@ -3,7 +3,17 @@ import { startPasswordReset } from '../../core/password-reset.js';
 import { endSessions } from '../../core/sessions.js';
 import { grantRevocationEnd } from '../../core/tokens/revoke.js';
 import { invalidTransition } from '../../core/refusal.js';
-import { blockUser, changeUser, changeUserRoles, createUser, hashOf, removeUser, unblockUser, type UserInput } from '../../core/users.js';
+import {
+  blockUser,
+  changeUser,
+  changeUserRoles,
+  createUser,
+  hashOf,
+  removeUser,
+  unblockUser,
+  userProblems,
+  type UserInput,
+} from '../../core/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
 import { findRows } from '../../db/list.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
@@ -175,6 +185,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
   },
   create: {
     schema: z.strictObject({ email, ...allOptional }),
+    problems: (ctx, input) => userProblems(ctx, input, null),
     prepare: (ctx, _actor, input) => hashOf(ctx, input, null),
     async run(tx, actor, input, related, hash) {
       const roles = (related['roles'] ?? []) as unknown as readonly RoleRow[];
@@ -183,6 +194,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
   },
   update: {
     schema: z.strictObject({ email: email.optional(), ...allOptional }),
+    problems: (ctx, input, row) => userProblems(ctx, input, row),
     prepare: (ctx, _actor, row, input) => hashOf(ctx, input, row),
     async run(tx, actor, row, input, related, hash) {
       const user = await changeUser(tx, actor, row, input, hash as string | undefined);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refusal, refuseIfAny } from '../../core/refusal.js';
+import { Refusal, type Problem } from '../../core/refusal.js';
 import type { Context } from '../../core/context.js';
 import { maxDescriptionLength, maxNameLength, subscribableEvents, webhookProblems, type WebhookInput } from '../../core/webhook-input.js';
 import {
@@ -44,16 +44,13 @@ const redelivered = z.object({
   more: z.boolean().meta({ description: `Whether the limit of ${maxRedeliveries} was reached: ask again for the rest.` }),
 });
 
-function check(tx: Context, input: Partial<WebhookInput>): void {
-  const problems = webhookProblems(input, { allowPrivateNetwork: tx.config.allowPrivateNetwork });
-  refuseIfAny(
-    problems.map(({ attribute, path, code, detail }) => ({
-      status: 422,
-      code,
-      detail: `${attribute} ${detail}.`,
-      attribute: [attribute, ...path],
-    })),
-  );
+function problems(ctx: Context, input: Partial<WebhookInput>): Problem[] {
+  return webhookProblems(input, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }).map(({ attribute, path, code, detail }) => ({
+    status: 422,
+    code,
+    detail: `${attribute} ${detail}.`,
+    attribute: [attribute, ...path],
+  }));
 }
 
 const gone = () => new Refusal({ status: 404, code: 'not_found', detail: 'There is no such webhook.' });
@@ -91,16 +88,16 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
   create: {
     schema: z.strictObject({ name, url, events, ...settable }),
     once,
+    problems,
     async run(tx, _actor, input) {
-      check(tx, input);
       const { webhook, signing_secret } = await createWebhook(tx, input);
       return { row: webhook, once: { signing_secret } };
     },
   },
   update: {
     schema: z.strictObject({ name: name.optional(), url: url.optional(), events: events.optional(), ...settable }),
+    problems,
     async run(tx, _actor, row, input) {
-      check(tx, input);
       const webhook = await updateWebhook(tx, row.id, input);
       if (!webhook) throw gone();
       return { row: webhook };

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Context } from '../../src/core/context.js';
+import { signedInWith } from '../support/administrators.js';
+import type { Browser } from '../support/browser.js';
+import { addUser } from '../support/data.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { addWebhook } from '../support/webhooks.js';
+
+let service: TestService;
+let ctx: Context;
+let browser: Browser;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ctx = await service.context();
+  const collections = ['users', 'clients', 'connections', 'webhooks'];
+  browser = await signedInWith(service, ...collections.flatMap((name) => [`${name}:read`, `${name}:write`]));
+});
+afterAll(() => service?.stop());
+
+/** The fields that the error summary names, in order. */
+const wrongFields = (html: string): string[] => {
+  const summary = /id="error-summary"[\s\S]*?<\/ul>/.exec(html)?.[0] ?? '';
+  return [...summary.matchAll(/href="#([^"]+)"/g)].map(([, id = '']) => id.replace(/^field-/, '')).toSorted();
+};
+
+const mistakes: [string, string, Record<string, string>, string[]][] = [
+  [
+    'a webhook',
+    '/dashboard/webhooks/new',
+    { name: '', url: 'nope', description: 'x'.repeat(1001) },
+    ['description', 'events', 'name', 'url'],
+  ],
+  ['a user', '/dashboard/users/new', { email: 'nope', first_name: 'x'.repeat(500), metadata: '{' }, ['email', 'first_name', 'metadata']],
+  [
+    'a client',
+    '/dashboard/clients/new?application_type=web',
+    {
+      application_type: 'web',
+      name: '',
+      redirect_uris: 'nope',
+      token_endpoint_auth_method: 'client_secret_basic',
+      'grant_types:authorization_code': 'on',
+    },
+    ['name', 'redirect_uris'],
+  ],
+  [
+    'a connection',
+    '/dashboard/connections/new?strategy=oidc',
+    { strategy: 'oidc', name: 'Not A Name', display_name: '', provider_client_id: 'x', issuer: 'nope' },
+    ['display_name', 'issuer', 'name'],
+  ],
+];
+
+test.each(mistakes)('%s with several mistakes: all are told at once, beside their fields', async (_what, page, fields, wrong) => {
+  const answer = await browser.submit(page, fields, page.split(/\/new/)[0]);
+  const html = await answer.text();
+  expect([answer.status, wrongFields(html)]).toEqual([422, wrong]);
+});
+
+test('a change with several mistakes: the same', async () => {
+  const { webhook } = await addWebhook(ctx, 'http://127.0.0.1:8999/a', { name: 'Right' });
+  const user = await addUser(ctx);
+  const cases: [string, Record<string, string>, string[]][] = [
+    [`/dashboard/webhooks/${webhook.id}`, { name: '', url: 'nope', status: 'enabled' }, ['events', 'name', 'url']],
+    [`/dashboard/users/${user.id}`, { email: 'nope', nickname: 'x'.repeat(500), metadata: '[' }, ['email', 'metadata', 'nickname']],
+  ];
+  for (const [path, fields, wrong] of cases) {
+    const version = /name="_version" value="(\d+)"/.exec(await (await browser.get(`${path}/edit`)).text())?.[1] ?? '';
+    const answer = await browser.submit(`${path}/edit`, { _version: version, ...fields }, path);
+    expect([answer.status, wrongFields(await answer.text())]).toEqual([422, wrong]);
+  }
+});
