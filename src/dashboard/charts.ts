@@ -1,4 +1,5 @@
 import { listDailyStats, type DailyStat } from '../db/tables/daily_stats.js';
+import { listNewUsersByDay } from '../db/tables/overview.js';
 import type { Bar, ChartPart, Drawing, Part } from './page-parts.js';
 import type { Look } from './presentation.js';
 import { may } from './records.js';
@@ -107,6 +108,16 @@ const logins: Plot = {
   text: perDay,
 };
 
+const newUsers: Plot = {
+  id: 'new-users',
+  name: 'new_users',
+  labels: ['new_users'],
+  tones: [2],
+  title: ([sum = 0], days) =>
+    sum === 0 ? `No new user in ${days} days` : `${figure(sum)} new ${sum === 1 ? 'user' : 'users'} in ${days} days`,
+  text: perDay,
+};
+
 const tokens: Plot = {
   id: 'tokens',
   name: 'tokens',
@@ -135,11 +146,17 @@ const deliveries: Plot = {
 export async function overviewCharts({ req, now }: Look, days: number): Promise<readonly Part[]> {
   const { call } = req;
   const plots = [
-    ...(may(call, 'users', 'read') ? [logins] : []),
+    ...(may(call, 'users', 'read') ? [logins, newUsers] : []),
     ...(may(call, 'clients', 'read') ? [tokens] : []),
     ...(may(call, 'webhooks', 'read') ? [deliveries] : []),
   ];
   if (plots.length === 0) return [];
-  const stats = await listDailyStats(call.ctx.scope, new Date(now.getTime() - (days - 1) * dayMs).toISOString().slice(0, 10));
+  const since = new Date(now.getTime() - (days - 1) * dayMs).toISOString().slice(0, 10);
+  const [counted, users] = await Promise.all([
+    listDailyStats(call.ctx.scope, since),
+    plots.includes(newUsers) ? listNewUsersByDay(call.ctx.scope, new Date(since)) : [],
+  ]);
+  // Users are there to be counted: what was before this was written down by day shows, too.
+  const stats = [...counted, ...users.map(({ day, count }) => ({ day, name: newUsers.name, label: 'new_users', count }))];
   return [{ kind: 'charts', items: plots.map((plot) => chart(plot, stats, now, days)) }];
 }

@@ -2,6 +2,7 @@ import type { Choice } from './page-parts.js';
 import type { Look } from './presentation.js';
 import { linkedId, listOf, may } from './records.js';
 import { inWords, words } from './values.js';
+import { environmentKinds } from '../db/tables/environments.js';
 import { eventTypes, catalogue } from '../core/events/catalogue.js';
 
 const most = 100;
@@ -40,11 +41,17 @@ export async function permissionChoices(look: Look): Promise<Choice[]> {
   return choices.sort((one, other) => (one.group ?? '').localeCompare(other.group ?? ''));
 }
 
+/** What an environment can be for. */
+export const environmentKindChoices = async (): Promise<Choice[]> => environmentKinds.map((value) => ({ value, label: inWords(value) }));
+
+/** What `*` is called. */
+export const allEvents = 'All events';
+
 /** Event types, grouped by what they are about; `*` first. */
 export async function eventChoices(): Promise<Choice[]> {
   const everything: Choice = {
     value: '*',
-    label: 'Everything',
+    label: allEvents,
     hint: 'All event types, also future ones, but token.issued, of which there can be very many.',
     group: null,
   };

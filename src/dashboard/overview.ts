@@ -30,7 +30,7 @@ function checklist(look: Look, counts: OverviewCounts, client_id: string | null)
       {
         title: 'Copy the configuration',
         text: 'Ready for openid-client, Auth.js, Spring and curl, with this installation’s own addresses.',
-        done: false,
+        done: counts.client_used || counts.signed_in,
         link: quickStart === null ? null : { label: 'Quick start', path: quickStart, variant: 'primary' },
       },
       {
@@ -111,7 +111,7 @@ async function latest(look: Look, { path, caption, columns, filters, nothing }: 
   ];
 }
 
-const withoutNext = deliveryColumns.filter(({ label }) => label !== 'Next attempt');
+const deliveryGlance = deliveryColumns.filter(({ label }) => label !== 'Next attempt' && label !== 'Duration');
 
 export type Charts = (look: Look, days: number) => Promise<readonly Part[]>;
 
@@ -142,7 +142,7 @@ export function overviewPage(render: Render, charts: Charts) {
         ? await latest(look, {
             path: 'webhook_deliveries',
             caption: 'Latest failed deliveries',
-            columns: withoutNext,
+            columns: deliveryGlance,
             filters: { status: 'failed' },
             nothing: ['No failed delivery', 'Everything that was sent arrived.'],
           })

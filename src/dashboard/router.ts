@@ -8,6 +8,7 @@ import type { Web } from '../http/web.js';
 import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
 import { clientChooser, connectionChooser } from './chooser.js';
+import { downloadPayload } from './delivery-payload.js';
 import { createProve } from './fresh-sign-in.js';
 import { createRender } from './frame.js';
 import { reading, writing } from './gate.js';
@@ -81,6 +82,7 @@ export function dashboardRouter(web: Web): Router {
   });
   route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(tools)], post: [...writing, markEmailVerified] });
   route(router, '/dashboard/audit_logs/export', { get: [...reading, exportAuditLogs] });
+  route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
   resourceRoutes(router, tools);
   router.use('/dashboard', ...reading, (_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   router.use('/dashboard', refusals(render));

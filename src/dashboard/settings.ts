@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
+import { environmentKindChoices } from './choices.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { meantBy } from './form-input.js';
 import type { Part } from './page-parts.js';
@@ -21,7 +22,12 @@ const sections: readonly Section[] = [
     text: 'What this environment is called, and what it is for.',
     fields: [
       { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
-      { name: 'kind', label: 'Kind', hint: 'Development shows captured mail at /dev/mailbox while there is no mail server.' },
+      {
+        name: 'kind',
+        label: 'Kind',
+        choices: environmentKindChoices,
+        hint: 'Development shows captured mail at /dev/mailbox while there is no mail server.',
+      },
       {
         name: 'support_email',
         label: 'Support address',
@@ -105,10 +111,13 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
         return {
           kind: 'summary',
           title: section.title,
-          rows: fields.map(({ spec }) => ({
-            label: spec.label,
-            value: text(entries.texts[spec.name] === 'on' ? 'Yes' : entries.texts[spec.name]),
-          })),
+          rows: await Promise.all(
+            fields.map(async ({ spec }) => {
+              const value = entries.texts[spec.name];
+              const choice = (await spec.choices?.(look))?.find((one) => one.value === value);
+              return { label: spec.label, value: text(choice?.label ?? (value === 'on' ? 'Yes' : value)) };
+            }),
+          ),
         };
       const errors = failed?.section === section ? failed.errors : {};
       return {

@@ -4,7 +4,7 @@ import type { Part, TablePart } from '../page-parts.js';
 import { placeOf, type Look } from '../presentation.js';
 import { relatedOf, resourceOf, type Shown } from '../records.js';
 import { figure, percentage } from '../values.js';
-import { deliveryColumns, deliveryFilters } from './delivery-columns.js';
+import { deliveryColumns, deliveryFilters, lastDurations } from './delivery-columns.js';
 import { webhook_deliveries } from './webhook-deliveries.js';
 
 /** What happened in the last 24 hours, in figures. */
@@ -66,6 +66,6 @@ export async function deliveriesTab(look: Look, record: Shown): Promise<readonly
   return [
     await filterPart(look, resource, deliveryFilters, path, state, sort),
     ...(await lastDay(look, record)),
-    tableOf(look, webhook_deliveries, listing, spec),
+    tableOf(look, webhook_deliveries, { ...listing, beside: await lastDurations(look, listing.records) }, spec),
   ];
 }

@@ -1,7 +1,8 @@
 import type { Value } from '../page-parts.js';
-import type { ColumnSpec, FilterSpec } from '../presentation.js';
+import { listLastDurations } from '../../db/tables/delivery_figures.js';
+import type { ColumnSpec, FilterSpec, Look } from '../presentation.js';
 import type { Shown } from '../records.js';
-import { code, quiet, stack, state, text, time, words } from '../values.js';
+import { code, figure, nothing, quiet, stack, state, text, time, words } from '../values.js';
 
 const maxAttempts = 6;
 
@@ -19,7 +20,14 @@ export function deliveryState(record: Shown): Value {
   }
 }
 
-/** Rows of the history. */
+/** How long the last attempt of each took. */
+export async function lastDurations({ req }: Look, records: readonly Shown[]): Promise<ReadonlyMap<string, Value>> {
+  const ids = records.map(({ id }) => id);
+  const durations = await listLastDurations(req.call.ctx.scope, ids);
+  return new Map(durations.map(({ delivery_id, duration_ms }) => [delivery_id, text(`${figure(duration_ms)} ms`)]));
+}
+
+/** Rows of the history; they need {@link lastDurations} beside them. */
 export const deliveryColumns: readonly ColumnSpec[] = [
   { label: 'Event', value: ({ attributes: a }) => stack(code(a['event_type']), quiet(words(a['event_id']))) },
   { label: 'Status', value: deliveryState },
@@ -29,6 +37,7 @@ export const deliveryColumns: readonly ColumnSpec[] = [
     numeric: true,
     value: ({ attributes: a }) => text(a['last_response_status'] ?? (a['failure_reason'] === null ? null : 'none')),
   },
+  { label: 'Duration', numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
   {
     label: 'Cause',
     value: ({ attributes: a }) =>

@@ -1,8 +1,9 @@
 import type { Presentation } from '../presentation.js';
+import { environmentKindChoices } from '../choices.js';
 import type { Part, Tone, Value } from '../page-parts.js';
 import type { Shown } from '../records.js';
 import { subscriptionCounts, subscribers } from './subscriptions.js';
-import { code, duration, json, nothing, quiet, stack, state, text, time, yesNo, words } from '../values.js';
+import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words } from '../values.js';
 
 const keyStates: Record<string, [Tone, string]> = {
   next: ['info', 'Next'],
@@ -149,15 +150,7 @@ export const custom_domains: Presentation = {
   actions: { verify: { label: 'Check now', done: 'checked' } },
 };
 
-const environmentKinds: Record<string, [Tone, string]> = {
-  production: ['bad', 'Production'],
-  staging: ['warning', 'Staging'],
-  development: ['info', 'Development'],
-};
-const environmentKind = (record: Shown): Value => {
-  const [, word] = environmentKinds[words(record.attributes['kind'])] ?? ['quiet', words(record.attributes['kind'])];
-  return text(word);
-};
+const environmentKind = (record: Shown): Value => text(inWords(words(record.attributes['kind'])));
 
 /** Separate worlds. */
 export const environments: Presentation = {
@@ -193,7 +186,7 @@ export const environments: Presentation = {
       hint: 'Part of its address: lower-case letters, digits and hyphens.',
       attributes: { maxlength: 63, autocapitalize: 'none', spellcheck: 'false' },
     },
-    { name: 'kind', label: 'Kind' },
+    { name: 'kind', label: 'Kind', choices: environmentKindChoices },
   ],
   create: {
     label: 'Create environment',

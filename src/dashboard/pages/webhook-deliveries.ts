@@ -2,7 +2,7 @@ import type { Part, Value } from '../page-parts.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, listOf, type Shown } from '../records.js';
 import { code, figure, link, nothing, state, text, time, words } from '../values.js';
-import { deliveryColumns, deliveryFilters, deliveryState } from './delivery-columns.js';
+import { deliveryColumns, deliveryFilters, deliveryState, lastDurations } from './delivery-columns.js';
 
 const failures: Record<string, string> = {
   non_2xx: 'The receiver did not answer with success',
@@ -69,15 +69,16 @@ async function siblings(look: Look, record: Shown): Promise<readonly Part[]> {
   const filters = { event_id: words(record.attributes['event_id']), webhook: linkedId(record, 'webhook') ?? undefined };
   const listing = await listOf(look.req.call, 'webhook_deliveries', { filters, size: 20 });
   if (listing.records.length < 2) return [];
+  const shown = { ...listing, beside: await lastDurations(look, listing.records) };
   const columns = deliveryColumns.filter(({ label }) => label !== 'Next attempt');
   const rows = listing.records.map((one) => ({
     path: one.id === record.id ? null : placeOf('webhook_deliveries', one.id),
-    cells: columns.map((column) => column.value(one, look, listing)),
+    cells: columns.map((column) => column.value(one, look, shown)),
   }));
   const empty = { title: 'None', text: '', button: null };
-  const shown = columns.map(({ label, numeric }) => ({ label, numeric }));
+  const heads = columns.map(({ label, numeric }) => ({ label, numeric }));
   return [
-    { kind: 'table', id: 'siblings', caption: 'All deliveries of this event', heading: true, columns: shown, rows, empty, pager: null },
+    { kind: 'table', id: 'siblings', caption: 'All deliveries of this event', heading: true, columns: heads, rows, empty, pager: null },
   ];
 }
 
@@ -101,6 +102,7 @@ export const webhook_deliveries: Presentation = {
     ...deliveryColumns.slice(1),
   ],
   include: 'webhook',
+  beside: lastDurations,
   filters: deliveryFilters,
   recordInclude: 'webhook,attempts',
   name: (record) => words(record.attributes['event_type']),
@@ -138,6 +140,11 @@ export const webhook_deliveries: Presentation = {
       title: 'Payload',
       text: 'Laid out for reading; it is sent on one line. The receiver gets the same event_id with every attempt, so that it can tell repetitions.',
       code: JSON.stringify(record.attributes['payload'], null, 2),
+    },
+    {
+      kind: 'buttons',
+      links: [{ label: 'Download the payload as sent', path: `${placeOf('webhook_deliveries', record.id)}/payload`, variant: 'quiet' }],
+      posts: [],
     },
     {
       kind: 'code',

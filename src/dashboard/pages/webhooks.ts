@@ -1,5 +1,5 @@
 import { listSuccessRates } from '../../db/tables/delivery_figures.js';
-import { eventChoices } from '../choices.js';
+import { allEvents, eventChoices } from '../choices.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';
 import type { Value } from '../page-parts.js';
 import { may, type Shown } from '../records.js';
@@ -17,6 +17,13 @@ const webhookState = ({ attributes: a }: Shown): Value =>
     : a['disabled_reason'] === null
       ? state('quiet', 'Disabled')
       : state('bad', 'Disabled by the service');
+
+/** The subscribed event types, with `*` in words. */
+const eventTags = ({ attributes: a }: Pick<Shown, 'attributes'>, most: number): Value =>
+  tags(
+    (a['events'] as string[]).map((name) => (name === '*' ? allEvents : name)),
+    most,
+  );
 
 /** What of the latest deliveries of each webhook arrived in the last 24 hours. */
 async function successRates({ req, now }: Look, records: readonly Shown[]): Promise<ReadonlyMap<string, Value>> {
@@ -39,7 +46,7 @@ export const webhooks: Presentation = {
   },
   columns: [
     { label: 'Webhook', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['url']))) },
-    { label: 'Events', value: (record) => tags(record.attributes['events'], 2) },
+    { label: 'Events', value: (record) => eventTags(record, 2) },
     { label: 'Status', value: webhookState },
     { label: 'Success, 24 hours', numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
     { label: 'Last delivery', value: (record, { now }) => time(record.attributes['last_delivery_at'], now) },
@@ -53,7 +60,7 @@ export const webhooks: Presentation = {
   state: webhookState,
   summary: ({ attributes: a, id }, { now }) => [
     { label: 'URL', value: code(a['url'], true) },
-    { label: 'Events', value: tags(a['events'], 100) },
+    { label: 'Events', value: eventTags({ attributes: a }, 100) },
     { label: 'Description', value: text(a['description']) },
     {
       label: 'Signing secret',

@@ -55,3 +55,20 @@ export async function listSuccessRates(scope: Scope, webhook_ids: readonly strin
     [[...webhook_ids], since],
   );
 }
+
+/** How long the last attempt of each delivery took, in milliseconds; those without any are left out. */
+export async function listLastDurations(
+  scope: Scope,
+  delivery_ids: readonly string[],
+): Promise<{ delivery_id: string; duration_ms: number }[]> {
+  return run<{ delivery_id: string; duration_ms: number }>(
+    scope,
+    {
+      name: 'delivery_figures.last_durations',
+      text: `select distinct on (delivery_id) delivery_id, duration_ms from webhook_delivery_attempts
+             where environment_id = $1 and delivery_id = any ($2::uuid[])
+             order by delivery_id, attempt_number desc`,
+    },
+    [[...delivery_ids]],
+  );
+}

@@ -1,12 +1,15 @@
 import type { Knex } from 'knex';
 import type { Scope } from '../scope.js';
 
+/** What an environment can be for. */
+export const environmentKinds = ['production', 'staging', 'development'] as const;
+
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
   id: string;
   name: string;
   slug: string;
-  kind: 'production' | 'staging' | 'development';
+  kind: (typeof environmentKinds)[number];
   is_default: boolean;
   session_lifetime: number;
   session_idle_lifetime: number | null;

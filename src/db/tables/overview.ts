@@ -8,6 +8,8 @@ export type OverviewCounts = {
   readonly sessions: number;
   readonly clients: number;
   readonly webhooks: number;
+  /** Whether any of those clients ever proved itself at the token endpoint. */
+  readonly client_used: boolean;
   /** Whether anybody was ever signed in to a client. */
   readonly signed_in: boolean;
 };
@@ -25,10 +27,24 @@ export async function countOverview(scope: Scope, since: Date, now: Date): Promi
                (select count(*) from sessions where environment_id = $1 and revoked_at is null and expires_at > $3)::int as sessions,
                (select count(*) from clients where environment_id = $1 and not is_system)::int as clients,
                (select count(*) from webhooks where environment_id = $1)::int as webhooks,
+               exists (select from clients where environment_id = $1 and not is_system and last_used_at is not null) as client_used,
                exists (select from session_clients where environment_id = $1) as signed_in`,
     },
     [since, now],
   );
   if (!row) throw new Error('the overview has no row');
   return row;
+}
+
+/** How many users were made on each day (`YYYY-MM-DD` in UTC) from a time on; days without any are left out. */
+export async function listNewUsersByDay(scope: Scope, since: Date): Promise<{ day: string; count: number }[]> {
+  return run<{ day: string; count: number }>(
+    scope,
+    {
+      name: 'overview.new_users_by_day',
+      text: `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as count
+             from users where environment_id = $1 and created_at >= $2 group by 1 order by 1`,
+    },
+    [since],
+  );
 }

@@ -8,13 +8,13 @@ import {
   type EnvironmentInput,
 } from '../../core/environment-settings.js';
 import { generateSigningKey } from '../../core/signing-keys.js';
-import { visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
+import { environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { equalTo, lifetime, stamps, stampSorts, text, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
 
 const day = 86_400;
-const kind = z.enum(['production', 'staging', 'development']);
+const kind = z.enum(environmentKinds);
 const slug = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a DNS label: lower-case letters, digits and inner hyphens');
 const domainName = z
   .string()
