@@ -12,7 +12,9 @@ import { downloadPayload } from './delivery-payload.js';
 import { createProve } from './fresh-sign-in.js';
 import { createRender } from './frame.js';
 import { reading, writing } from './gate.js';
+import { saveLinked } from './linked-records.js';
 import { overviewPage } from './overview.js';
+import { clients } from './pages/clients.js';
 import { presentations } from './pages/index.js';
 import { invitation, users } from './pages/users.js';
 import { redeliverFailedPage, resendFailed } from './redeliver-failed.js';
@@ -24,7 +26,7 @@ import { listPage } from './resource-list.js';
 import { recordPage, tabPage } from './resource-record.js';
 import { saveSettings, settingsPage } from './settings.js';
 import { setup, setupPage } from './setup.js';
-import { endUserSessions, endUserSessionsPage, markEmailVerified, saveRoles, verifyEmailPage } from './user-pages.js';
+import { endUserSessions, endUserSessionsPage, markEmailVerified, verifyEmailPage } from './user-pages.js';
 
 const pass = (_req: Request, _res: Response, next: NextFunction) => next();
 
@@ -75,7 +77,14 @@ export function dashboardRouter(web: Web): Router {
     get: [...reading, newPage(tools, invitation)],
     post: [...writing, create(tools, invitation)],
   });
-  route(router, '/dashboard/users/:id/roles', { get: [...reading, tabPage(render, users, 'roles')], post: [...writing, saveRoles(tools)] });
+  route(router, '/dashboard/users/:id/roles', {
+    get: [...reading, tabPage(render, users, 'roles')],
+    post: [...writing, saveLinked(tools, users, 'roles')],
+  });
+  route(router, '/dashboard/clients/:id/connections', {
+    get: [...reading, tabPage(render, clients, 'connections')],
+    post: [...writing, saveLinked(tools, clients, 'connections')],
+  });
   route(router, '/dashboard/users/:id/end_sessions', {
     get: [...reading, endUserSessionsPage(tools)],
     post: [...writing, endUserSessions],

@@ -1,50 +1,13 @@
 import type { Request, Response } from 'express';
-import { ApiError } from '../errors.js';
 import { readInput } from '../management/input.js';
-import { actOnRecord, changeRelationship, requirePermissions, updateRecord } from '../management/operations.js';
-import { notFound } from '../management/problems.js';
+import { actOnRecord, requirePermissions, updateRecord } from '../management/operations.js';
 import { placeOf } from './presentation.js';
 import { recordOf, relatedOf, resourceOf, type Shown } from './records.js';
 import { ask, type Question } from './resource-actions.js';
 import type { Tools } from './resource-forms.js';
-import { idOf, recordFrame } from './resource-record.js';
+import { idOf } from './resource-record.js';
 import { users } from './pages/users.js';
-import { sentenceOf } from './texts.js';
 import { words } from './values.js';
-
-/** POST /dashboard/users/{id}/roles: the user then holds exactly the roles that were ticked. */
-export function saveRoles(tools: Tools) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { call } = req;
-    const { record } = await recordOf(call, 'users', idOf(req));
-    const linkage = Object.keys(req.form.all)
-      .filter((name) => name.startsWith('roles:'))
-      .map((name) => ({ type: 'role', id: name.slice('roles:'.length) }));
-    const place = `${placeOf('users', record.id)}/roles`;
-    try {
-      const expected = [Number(req.form.get('_version') ?? 0)];
-      await changeRelationship(call, resourceOf(call, 'users'), record.id, 'roles', 'replace', linkage, { expected });
-    } catch (error) {
-      const first = error instanceof ApiError ? error.errors[0] : undefined;
-      if (!first || first.code === 'insufficient_scope') throw error;
-      const look = { req, now: call.ctx.clock.now() };
-      const { dangers: _dangers, ...frame } = recordFrame(look, users, record, [], 'roles');
-      const tab = users.tabs?.find((one) => one.name === 'roles');
-      if (!tab) throw notFound();
-      const form =
-        first.status === 412
-          ? 'Somebody changed this user meanwhile. These are the roles now: tick them again.'
-          : sentenceOf(first, undefined);
-      return tools.render(
-        req,
-        res,
-        { ...frame, errors: { form }, parts: await tab.parts(look, record) },
-        first.status === 412 ? 409 : first.status,
-      );
-    }
-    res.redirect(303, `${place}?done=updated`);
-  };
-}
 
 const endSessions = (id: string): Question => ({
   title: 'End all sessions',

@@ -3,6 +3,7 @@ import { placeOf, type FieldSpec, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
 import { linkedTo, may, relatedOf, type Shown } from '../records.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
+import { connectionsTab, credentialsTab } from './client-tabs.js';
 import { grantChoices, grantLabels, kinds, methodChoices, methodLabels } from './client-kinds.js';
 import { quickStartTab } from './client-snippets.js';
 
@@ -10,6 +11,9 @@ const clientState = (record: Shown): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled');
 const isOwn = (record: Shown) => record.attributes['is_system'] !== true;
 const hasSecret = (record: Shown) => record.attributes['secret_hint'] !== null;
+
+/** Whether people sign in to it. */
+const signsIn = (record: Shown) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
 
 const [where, tokens, looks] = ['Where it runs', 'Tokens', 'How people see it'];
 const uris = { spellcheck: false, autocapitalize: 'none' };
@@ -233,6 +237,8 @@ export const clients: Presentation = {
   },
   tabs: [
     { name: 'quick_start', label: 'Quick start', parts: quickStartTab },
+    { name: 'credentials', label: 'Credentials', parts: credentialsTab },
+    { name: 'connections', label: 'Connections', needs: 'connections', when: signsIn, parts: connectionsTab },
     { name: 'grants', label: 'Grants', needs: 'client_grants', parts: grantsTab },
   ],
 };

@@ -1,4 +1,5 @@
 import { roleChoices } from '../choices.js';
+import { linkForm } from '../linked-records.js';
 import type { Part, TablePart } from '../page-parts.js';
 import { placeOf, type Look, type Presentation, type TabSpec } from '../presentation.js';
 import { listOf, may, recordOf, relatedOf, versionOf, type Shown } from '../records.js';
@@ -39,31 +40,15 @@ async function rolesTab(look: Look, record: Shown): Promise<readonly Part[]> {
       }),
     ];
   }
-  const field = {
-    kind: 'checks' as const,
-    name: 'roles',
-    label: 'Roles',
-    hint: 'You can only give roles whose Management permissions you hold yourself.',
-    optional: true,
-    value: '',
-    chosen: held,
-    choices: await roleChoices(look),
-    error: null,
-    attributes: {},
-  };
-  const { record: fresh } = await recordOf(call, 'users', record.id);
-  const hidden = { _version: words(versionOf(fresh)) };
-  const action = `${placeOf('users', record.id)}/roles`;
   return [
-    {
-      kind: 'form',
-      id: 'roles-form',
-      action,
-      hidden,
-      sections: [{ title: null, text: null, fields: [field] }],
-      button: { label: 'Save roles', variant: 'primary' },
-      cancel: null,
-    },
+    await linkForm(look, 'users', record, {
+      name: 'roles',
+      label: 'Roles',
+      hint: 'You can only give roles whose Management permissions you hold yourself.',
+      button: 'Save roles',
+      chosen: held,
+      choices: await roleChoices(look),
+    }),
   ];
 }
 

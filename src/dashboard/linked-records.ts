@@ -1,0 +1,69 @@
+import type { Request, Response } from 'express';
+import { ApiError } from '../errors.js';
+import { changeRelationship } from '../management/operations.js';
+import { notFound } from '../management/problems.js';
+import type { Choice, Part } from './page-parts.js';
+import { placeOf, type Look, type Presentation } from './presentation.js';
+import { recordOf, resourceOf, versionOf, type Shown } from './records.js';
+import type { Tools } from './resource-forms.js';
+import { idOf, recordFrame } from './resource-record.js';
+import { sentenceOf } from './texts.js';
+
+/** A to-many relationship as a form. `name` is that of the relationship, and of the tab that shows the form. */
+export type Linking = {
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly button: string;
+  readonly chosen: readonly string[];
+  readonly choices: readonly Choice[];
+};
+
+/** The form of a tab that chooses what a record is linked to. */
+export async function linkForm(
+  look: Look,
+  path: string,
+  { id }: Shown,
+  { name, label, hint, button, chosen, choices }: Linking,
+): Promise<Part> {
+  const { record } = await recordOf(look.req.call, path, id);
+  const field = { kind: 'checks' as const, name, label, hint, optional: true, value: '', chosen, choices, error: null, attributes: {} };
+  return {
+    kind: 'form',
+    id: `${name}-form`,
+    action: `${placeOf(path, id)}/${name}`,
+    hidden: { _version: String(versionOf(record)) },
+    sections: [{ title: null, text: null, fields: [field] }],
+    button: { label: button, variant: 'primary' },
+    cancel: null,
+  };
+}
+
+/** POST /dashboard/{collection}/{id}/{relationship}: the record is then linked to exactly what was ticked. */
+export function saveLinked(tools: Tools, presentation: Presentation, name: string) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { call } = req;
+    const resource = resourceOf(call, presentation.path);
+    const { record } = await recordOf(call, presentation.path, idOf(req));
+    const type = resource.relationships[name]?.to ?? '';
+    const prefix = `${name}:`;
+    const chosen = Object.keys(req.form.all).filter((one) => one.startsWith(prefix));
+    const linkage = chosen.map((one) => ({ type, id: one.slice(prefix.length) }));
+    try {
+      const expected = [Number(req.form.get('_version') ?? 0)];
+      await changeRelationship(call, resource, record.id, name, 'replace', linkage, { expected });
+    } catch (error) {
+      const first = error instanceof ApiError ? error.errors[0] : undefined;
+      if (!first || first.code === 'insufficient_scope') throw error;
+      const look = { req, now: call.ctx.clock.now() };
+      const { dangers: _dangers, ...frame } = recordFrame(look, presentation, record, [], name);
+      const tab = presentation.tabs?.find((one) => one.name === name);
+      if (!tab) throw notFound();
+      const changed = `Somebody changed this ${presentation.one} meanwhile. These are the ${name} now: tick them again.`;
+      const form = first.status === 412 ? changed : sentenceOf(first, undefined);
+      const status = first.status === 412 ? 409 : first.status;
+      return tools.render(req, res, { ...frame, errors: { form }, parts: await tab.parts(look, record) }, status);
+    }
+    res.redirect(303, `${placeOf(presentation.path, record.id)}/${name}?done=updated`);
+  };
+}
