@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addUserRoles, insertRole, addRolePermissions } from '../../src/db/tables/roles.js';
-import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
-import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/core/context.js';
-import { uuidv7 } from '../../src/lib/random.js';
+import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
-import { addClient, addEnvironment, addUser, password } from '../support/data.js';
+import { addClient, addEnvironment, addUser } from '../support/data.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -22,6 +19,8 @@ afterAll(() => service?.stop());
 const collections = [
   'users',
   'sessions',
+  'identities',
+  'consents',
   'roles',
   'permissions',
   'clients',
@@ -35,27 +34,9 @@ const collections = [
   'custom_domains',
   'environments',
 ];
-const creatable = collections.filter((name) => !['sessions', 'event_types', 'audit_logs'].includes(name));
-
-/** Somebody with exactly these Management permissions, signed in. */
-async function signedInWith(...names: string[]): Promise<Browser> {
-  const user = await addUser(ctx);
-  if (names.length > 0) {
-    const api = await findApiResourceByIdentifier(ctx.scope, ctx.environment.management_audience);
-    const permissions = await listPermissionsOfResource(ctx.scope, api?.id ?? '');
-    const now = ctx.clock.now();
-    const role = await insertRole(ctx.scope, { id: uuidv7(now.getTime()), name: `role ${user.id}`, created_at: now, updated_at: now });
-    await addRolePermissions(
-      ctx.scope,
-      role.id,
-      permissions.filter(({ name }) => names.includes(name)).map(({ id }) => id),
-    );
-    await addUserRoles(ctx.scope, user.id, [role.id]);
-  }
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
-  return browser;
-}
+/** The collection whose permissions count. */
+const permittedBy = (name: string) => ({ identities: 'users', consents: 'users' })[name] ?? name;
+const creatable = collections.filter((name) => !['sessions', 'identities', 'consents', 'event_types', 'audit_logs'].includes(name));
 
 async function administrator(): Promise<Browser> {
   const browser = new Browser(service.url);
@@ -82,7 +63,7 @@ describe('nobody signed in (security 207)', () => {
 
 describe('a user without any permission (security 207)', () => {
   test('is told so, on every page', async () => {
-    const browser = await signedInWith();
+    const browser = await signedInWith(service);
     for (const path of ['', ...collections.map((name) => `/${name}`)]) {
       const answer = await browser.get(`/dashboard${path}`);
       expect(answer.status).toBe(403);
@@ -93,18 +74,20 @@ describe('a user without any permission (security 207)', () => {
 
 describe('what is not allowed is not shown and not possible', () => {
   test.each(collections)('%s: only with its own permission', async (name) => {
-    const other = name === 'users' ? 'roles' : 'users';
-    const browser = await signedInWith(`${other}:read`);
+    const other = permittedBy(name) === 'users' ? 'roles' : 'users';
+    const browser = await signedInWith(service, `${other}:read`);
     const refused = await browser.get(`/dashboard/${name}`);
     const html = await refused.text();
     expect(refused.status).toBe(403);
-    expect(html).toContain(`${name}:read`);
+    expect(html).toContain(`${permittedBy(name)}:read`);
+    const allowed = await (await signedInWith(service, `${permittedBy(name)}:read`)).get(`/dashboard/${name}`);
+    expect(allowed.status).toBe(200);
     expect(html).not.toContain(`href="/dashboard/${name}"`);
     expect(html).toContain(`href="/dashboard/${other}"`);
   });
 
   test.each(creatable)('%s: reading does not create', async (name) => {
-    const browser = await signedInWith(`${name}:read`);
+    const browser = await signedInWith(service, `${name}:read`);
     const list = await browser.get(`/dashboard/${name}`);
     const html = await list.text();
     expect(list.status).toBe(200);
@@ -116,7 +99,7 @@ describe('what is not allowed is not shown and not possible', () => {
   });
 
   test('nobody hands out what they do not hold', async () => {
-    const browser = await signedInWith('users:read', 'users:write', 'roles:read', 'roles:write');
+    const browser = await signedInWith(service, 'users:read', 'users:write', 'roles:read', 'roles:write');
     const target = await addUser(ctx);
     const page = await (await browser.get(`/dashboard/users/${target.id}/roles`)).text();
     const role = /name="roles:([^"]+)"[^>]*><label[^>]*>administrator/.exec(page)?.[1];
