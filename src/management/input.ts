@@ -160,7 +160,7 @@ export async function resolveRelationships(call: Call, resource: Resource, input
 }
 
 /** Relationships that a creation needs and doesn't have. */
-export function missingRelationships(resource: Resource, related: RelatedRows, document: Json): ApiErrorObject[] {
+function missingRelationships(resource: Resource, related: RelatedRows, document: Json): ApiErrorObject[] {
   const data = document['data'] as Json;
   return Object.entries(resource.relationships)
     .filter(([name, relationship]) => relationship.kind === 'one' && relationship.create === 'required' && (related[name] ?? null) === null)
@@ -193,10 +193,19 @@ function checkedAttributes(schema: z.ZodObject, sent: Json, problems: Problems, 
 }
 
 /** The attributes of a creation. @throws {ApiError} 422 */
-export function createAttributes(call: Call, resource: Resource, input: Input, missing: readonly ApiErrorObject[]): Row {
+function createAttributes(call: Call, resource: Resource, input: Input, missing: readonly ApiErrorObject[]): Row {
   const { create } = resource;
   if (!create) throw new Error(`${resource.path} can not be created`);
   return checkedAttributes(create.schema, input.attributes ?? {}, (found) => create.problems?.(call.ctx, found) ?? [], input, missing);
+}
+
+type New = { readonly attributes: Row; readonly related: RelatedRows };
+
+/** What a new record is made of. @throws {ApiError} 403, 404, 409, 422 */
+export async function readCreation(call: Call, resource: Resource, input: Input): Promise<New> {
+  resource.create?.allow?.(call.ctx, call.actor);
+  const related = await resolveRelationships(call, resource, input, null);
+  return { attributes: createAttributes(call, resource, input, missingRelationships(resource, related, input.document)), related };
 }
 
 /**

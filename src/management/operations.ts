@@ -1,13 +1,11 @@
 import { transaction, type Context } from '../core/context.js';
 import { ApiError } from '../errors.js';
-import { Refusal } from '../core/refusal.js';
 import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
 import {
   checkArity,
-  createAttributes,
-  missingRelationships,
+  readCreation,
   readMeta,
   resolveRelationships,
   resolveTargets,
@@ -15,10 +13,10 @@ import {
   type Identifier,
   type Input,
 } from './input.js';
-import { fromProblems, insufficientScope, notFound, problem, refuse } from './problems.js';
+import { insufficientScope, notFound, problem, refuse, translated } from './problems.js';
 import { findRecord } from './records.js';
 import { linkedIds, writtenLinks } from './written-links.js';
-import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resource, type Row, type Written } from './resource.js';
+import { idOf, permissionFor, targetOf, versionOf, type Resource, type Row, type Written } from './resource.js';
 
 /** A write that was done: the record of the answer and its resource. */
 export type Outcome = Written<Row> & { readonly resource: Resource };
@@ -35,19 +33,6 @@ export type WriteOptions = {
 /** @throws {ApiError} 403 `insufficient_scope` */
 export function requirePermissions(call: Call, ...permissions: readonly string[]): void {
   if (permissions.some((one) => !call.actor.permissions.has(one))) throw insufficientScope(permissions);
-}
-
-/** Turns what core and the database refuse into errors of this API, with pointers into the document. */
-async function translated<T>(document: Row | undefined, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Refusal) throw fromProblems(error.problems, document);
-    const { code } = error as { code?: unknown };
-    if (code === '23505') throw refuse(409, 'already_exists', 'There is such a record already.');
-    if (code === '23503') throw refuse(409, 'conflict', 'A related resource went away meanwhile.');
-    throw error;
-  }
 }
 
 function checkVersion(row: Row, expected: WriteOptions['expected']): void {
@@ -91,14 +76,6 @@ async function write(call: Call, { entry, document, run, options }: Write): Prom
       return outcome;
     }),
   );
-}
-
-type New = { readonly attributes: Row; readonly related: RelatedRows };
-
-async function readCreation(call: Call, resource: Resource, input: Input): Promise<New> {
-  resource.create?.allow?.(call.ctx, call.actor);
-  const related = await resolveRelationships(call, resource, input, null);
-  return { attributes: createAttributes(call, resource, input, missingRelationships(resource, related, input.document)), related };
 }
 
 /** Only looks whether the input can be used, as far as that shows before anything is written. @throws {ApiError} 403, 404, 409, 422 */

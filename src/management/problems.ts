@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
-import type { Problem } from '../core/refusal.js';
+import { Refusal, type Problem } from '../core/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
 
@@ -149,6 +149,19 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
   const challenge =
     required.length > 0 ? { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${required.join(' ')}"` } : {};
   return new ApiError(errors, challenge);
+}
+
+/** Turns what core and the database refuse into errors of this API, with pointers into the document. */
+export async function translated<T>(document: Readonly<Record<string, unknown>> | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal) throw fromProblems(error.problems, document);
+    const { code } = error as { code?: unknown };
+    if (code === '23505') throw refuse(409, 'already_exists', 'There is such a record already.');
+    if (code === '23503') throw refuse(409, 'conflict', 'A related resource went away meanwhile.');
+    throw error;
+  }
 }
 
 /** The reason phrase of a status. */
