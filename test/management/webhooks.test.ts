@@ -99,7 +99,8 @@ test('redeliver_failed: each event of the period once, 202, audited; a repeated 
   expect(new Set(arrived.map((one) => one.event_id))).toEqual(new Set(failed.map((one) => one.event_id)));
   expect((await api.post(path(), { meta: { since } })).body['meta']).toEqual({ deliveries: 0, more: false });
   const log = await api.get(`/audit_logs?filter[target]=${webhook['id']}&filter[action]=webhook.failed_redelivered&sort=occurred_at`);
-  expect(log.body['data'][1].attributes.changes).toEqual({ since: [null, since], deliveries: [null, 3] });
+  const changes = (log.body['data'] as { attributes: { changes: unknown } }[]).map((entry) => entry.attributes.changes);
+  expect(changes).toContainEqual({ since: [null, since], deliveries: [null, 3] });
 });
 
 test('a receiver on loopback gets user.created within a second of POST /api/users', async () => {
