@@ -241,7 +241,7 @@ describe('security 1.16.195: what would break a header', () => {
     expect(problems({ url: 'https://example.com/\tx' })).toEqual(['url url_invalid']);
     expect(problems({ events: ['user.created\r\nX: y'] })).toEqual(['events unknown_event_type']);
     expect(problems({ events: [] })).toEqual(['events required']);
-    expect(problems({ events: ['user.created', 'user.created'] })).toEqual(['events duplicate']);
+    expect(problems({ events: ['user.created', 'user.created'] })).toEqual(['events duplicate_value']);
     expect(problems({ description: 'a\0b' })).toEqual(['description invalid_characters']);
     expect(problems({ name: 'Zoë 日本', url: 'https://example.com/', events: ['*'], description: 'x\ny' })).toEqual([]);
   });

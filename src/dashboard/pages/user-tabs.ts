@@ -2,12 +2,12 @@ import { roleChoices } from '../choices.js';
 import { linkForm } from '../linked-records.js';
 import type { Part, TablePart } from '../page-parts.js';
 import { placeOf, type Look, type Presentation, type TabSpec } from '../presentation.js';
-import { listOf, may, recordOf, relatedOf, versionOf, type Shown } from '../records.js';
+import { listOf, may, relatedOf, type Shown } from '../records.js';
 import { auditColumns, audit_logs } from './audit-logs.js';
 import { readableIncludes } from '../resource-record.js';
 import { sessions } from './sessions.js';
 import { consents, identities } from './user-links.js';
-import { json, text, words } from '../values.js';
+import { json, text } from '../values.js';
 
 const most = 50;
 
