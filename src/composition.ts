@@ -15,6 +15,7 @@ import { startSigningKeyRotation } from './core/signing-key-rotation.js';
 import { createKnex, poolState } from './db/knex.js';
 import { migrate } from './db/migrate.js';
 import { listen } from './db/notifications.js';
+import { createReplica, startReplicaChecks } from './db/replica.js';
 import type { Lifecycle } from './http/health.js';
 import { createServer } from './http/server.js';
 import { createSealer } from './lib/seal.js';
@@ -44,12 +45,14 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
   const { databasePoolMax: poolMax, databasePreparedStatements: prepared } = config;
   const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
   metrics.watchPool(() => poolState(knex));
+  const { databaseReplicaUrl } = config;
   return {
     config,
     logger,
     clock,
     metrics,
     knex,
+    replica: databaseReplicaUrl === null ? null : createReplica({ url: databaseReplicaUrl, primary: knex, metrics, logger }),
     mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
     fetch: createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork }),
     txtLookup: createTxtLookup(),
@@ -108,6 +111,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     signing_keys: startSigningKeyRotation(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
+    ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),
   };
   const notifications = listen({
     url: directUrl,
@@ -137,6 +141,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
       await service.close();
       await deps.mailer?.close();
       await deps.fetch.close();
+      await deps.replica?.close();
       await deps.knex.destroy();
     },
   };

@@ -70,6 +70,10 @@ const variables = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
     .optional(),
+  DATABASE_REPLICA_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
+    .optional(),
   DATABASE_POOL_MAX: integer(10, 4, 1000),
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
   DATA_DIR: z.string().default('.data'),
@@ -132,6 +136,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   if (present['DATABASE_URL'] !== undefined && present['SECRET_KEY'] === undefined) {
     problems.push('SECRET_KEY is required with DATABASE_URL; make one with: openssl rand -base64 32');
   }
+  if (present['DATABASE_REPLICA_URL'] !== undefined && present['DATABASE_URL'] === undefined) {
+    problems.push('DATABASE_REPLICA_URL needs DATABASE_URL, whose replica it is');
+  }
   if (present['RATE_LIMIT_STORE'] === 'memory' && parsed.success && parsed.data.WEB_CONCURRENCY > 1) {
     problems.push('RATE_LIMIT_STORE=memory counts in one process; with WEB_CONCURRENCY above 1 use postgres or redis');
   }
@@ -154,6 +161,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     databaseUrl: v.DATABASE_URL ?? null,
     /** A connection without a transaction pooler in between, for LISTEN and migrations. */
     databaseDirectUrl: v.DATABASE_DIRECT_URL ?? v.DATABASE_URL ?? null,
+    /** A streaming standby of DATABASE_URL that introspection may ask. */
+    databaseReplicaUrl: v.DATABASE_REPLICA_URL ?? null,
     databasePoolMax: v.DATABASE_POOL_MAX,
     /** Off behind a transaction pooler that doesn't know named statements (pgbouncer before 1.21). */
     databasePreparedStatements: v.DATABASE_PREPARED_STATEMENTS,

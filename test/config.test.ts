@@ -74,6 +74,7 @@ test.each([
   ['BASE_URL', 'https://id.example.com/auth', 'BASE_URL must be an http or https origin without a path'],
   ['BASE_URL', 'https://id.example.com?x=1', 'BASE_URL must be an http or https origin'],
   ['DATABASE_POOL_MAX', '1', 'DATABASE_POOL_MAX'],
+  ['DATABASE_REPLICA_URL', 'postgres://replica/id', 'DATABASE_REPLICA_URL needs DATABASE_URL'],
   ['SECRET_KEY', 'c2hvcnQ=', 'SECRET_KEY must be at least 32 random bytes in base64'],
   ['SECRET_KEY_PREVIOUS', 'c2hvcnQ=', 'SECRET_KEY_PREVIOUS must be at least 32 random bytes in base64'],
   ['SMTP_URL', 'mail.example.com', 'SMTP_URL must be an smtp:// or smtps:// address'],

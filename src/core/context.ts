@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
+import type { Replica } from '../db/replica.js';
 import { createScope, type Scope } from '../db/scope.js';
 import type { Sealer } from '../lib/seal.js';
 import type { Clock } from '../platform/clock.js';
@@ -17,6 +18,8 @@ import type { PasswordHasher } from './passwords.js';
 export type Deps = {
   readonly config: Config;
   readonly knex: Knex;
+  /** DATABASE_REPLICA_URL; see `lookUpScope`. */
+  readonly replica: Replica | null;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly mailer: Mailer | null;
@@ -39,6 +42,14 @@ export type Context = Deps & {
 /** A context of the environment, outside any transaction. */
 export function createContext(deps: Deps, environment: Environment): Context {
   return { ...deps, environment, scope: createScope(deps.knex, environment.id) };
+}
+
+/**
+ * The context's scope for a look-up that may see what is up to a second old: a read replica answers it if there is one. Never for what is
+ * remembered in the cache, nor for what a decision to write depends on.
+ */
+export function lookUpScope({ scope, replica }: Context): Scope {
+  return replica === null ? scope : { ...scope, replica };
 }
 
 /** Postgres' words for "try that again": serialization failure and deadlock. */

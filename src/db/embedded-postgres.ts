@@ -32,7 +32,8 @@ type Options = {
   readonly systemDirs?: readonly string[];
 };
 
-const usualSystemDirs = ['/var/lib/identity-provider', '/var/tmp/identity-provider', join(tmpdir(), 'identity-provider')];
+/** Where root keeps it unless told otherwise. */
+export const usualSystemDirs = ['/var/lib/identity-provider', '/var/tmp/identity-provider', join(tmpdir(), 'identity-provider')];
 
 /** What doesn't change between two starts of the server. */
 type Installation = Options & { binaries: Binaries; clusterDir: string; user: SystemUser; password: string };

@@ -115,6 +115,23 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   return knex;
 }
 
+/** How long a replica may take to let us in or to answer; after that the primary is asked. */
+const replicaTimeoutMs = 500;
+
+/** A connection to a read replica, not yet open, that many look-ups share at once (see read-line.ts). */
+export function openReplicaConnection(url: string): pg.Client {
+  return new DeadlineClient({
+    connectionString: url,
+    application_name: 'identity-provider',
+    connectionTimeoutMillis: replicaTimeoutMs,
+    query_timeout: replicaTimeoutMs,
+    statement_timeout: replicaTimeoutMs,
+    keepAlive: true,
+    types,
+    ...forLookUps,
+  } as pg.ClientConfig);
+}
+
 const lines = new WeakMap<Knex, ReadLine>();
 
 /** The connection that the reads of a pool share; none for a transaction, whose reads belong to it, nor behind a transaction pooler. */

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
 import { readLineOf } from './knex.js';
 import { queryOn } from './read-line.js';
+import type { Replica } from './replica.js';
 
 /**
  * The one door to environment-owned tables: whose rows, and through which connection. Inside `transaction` the knex member is
@@ -12,6 +13,8 @@ export type Scope = {
   readonly knex: Knex;
   /** Tables written through this scope: what the process remembers of them is dropped after commit. */
   readonly touched: Set<string>;
+  /** Asked first by look-ups, for callers that may see what is up to a second old. */
+  readonly replica?: Replica;
 };
 
 /** A scope of one environment outside any transaction. */
@@ -70,16 +73,20 @@ export async function remove<Row extends object>(scope: Scope, name: string, key
  */
 export type Statement = { readonly name: string; readonly text: string; readonly look_up?: true };
 
-/** What tests hook into to count statements; null in the running service. */
+/** What tests hook into to count the statements that the primary is asked; null in the running service. */
 export const statementObserver: { observe: ((text: string) => void) | null } = { observe: null };
 
 /**
  * Runs a named statement: the hot path's way around the query builder. By convention its first parameter is the
- * environment's id, which this function fills in.
+ * environment's id, which this function fills in. What a replica doesn't know the primary is asked.
  */
 export async function run<Row extends QueryResultRow>(scope: Scope, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-  statementObserver.observe?.(statement.text);
   const query = { name: statement.name, text: statement.text, values: [scope.environment_id, ...values] };
+  if (scope.replica && statement.look_up) {
+    const rows = await scope.replica.lookUp<Row>(query);
+    if (rows !== null) return rows;
+  }
+  statementObserver.observe?.(statement.text);
   const line = statement.look_up && readLineOf(scope.knex);
   if (line) return line.query<Row>(query);
   const client = scope.knex.client as {

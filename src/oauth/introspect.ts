@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { holdsRefreshTokens } from '../core/sessions.js';
 import { findActiveToken, type ActiveToken } from '../core/tokens/access-token.js';
-import type { Context } from '../core/context.js';
+import { lookUpScope, type Context } from '../core/context.js';
 import type { Client } from '../core/clients.js';
 import { findRefreshToken } from '../db/tables/refresh_tokens.js';
 import { OAuthError } from '../errors.js';
@@ -48,7 +48,7 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
 }
 
 /**
- * POST /oauth/introspect (RFC 7662): one statement. Whatever is wrong with a token, the answer is exactly `{"active":false}`; the
+ * POST /oauth/introspect (RFC 7662): one statement, of a read replica if there is one. Whatever is wrong with a token, the answer is exactly `{"active":false}`; the
  * token's own form tells its kind, so a wrong hint changes nothing.
  */
 export async function introspect(req: Request, res: Response): Promise<void> {
@@ -58,7 +58,7 @@ export async function introspect(req: Request, res: Response): Promise<void> {
   let answer: object | null;
   if (value.startsWith('rt_')) answer = await describeRefreshToken(ctx, client, value);
   else {
-    const token = await findActiveToken(ctx, value);
+    const token = await findActiveToken(ctx, value, lookUpScope(ctx));
     answer = token && describe(token);
   }
   res.setHeader('Cache-Control', 'no-store');

@@ -51,6 +51,11 @@ export function createMetrics() {
       help: 'Reads of the in-process cache by kind and result.',
       labelNames: ['kind', 'result'],
     }),
+    replicaLookUps: createTally(registry, {
+      name: 'database_replica_lookups_total',
+      help: 'Look-ups that a read replica may answer, by result: served, or why the primary was asked.',
+      labelNames: ['result'],
+    }),
     outboxAge: new Gauge({
       name: 'outbox_oldest_due_seconds',
       help: 'Age of the oldest due delivery.',

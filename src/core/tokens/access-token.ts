@@ -6,6 +6,7 @@ import {
   type TokenStanding,
   type UserWithRoles,
 } from '../../db/tables/access_tokens.js';
+import type { Scope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
 import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
 import { apiResourceOf, clientGrantOf, enabledClient, type Client } from '../clients.js';
@@ -128,22 +129,22 @@ async function readJwt(ctx: Context, token: string): Promise<Found['claims'] | n
 
 const isJwt = (token: string) => token.includes('.');
 
-async function find(ctx: Context, token: string, withUser: boolean): Promise<Found | null> {
+async function find(ctx: Context, scope: Scope, token: string, withUser: boolean): Promise<Found | null> {
   if (isJwt(token)) {
     const claims = await readJwt(ctx, token);
     if (!claims) return null;
     const ids = claims.grant_id === null ? [claims.jti] : [claims.jti, claims.grant_id];
     const key = { ids, user_id: claims.user_id, session_id: claims.session_id };
     if (withUser) {
-      const { standing, user } = await findJwtStandingWithUser(ctx.scope, key);
+      const { standing, user } = await findJwtStandingWithUser(scope, key);
       return { claims, standing, user };
     }
-    return { claims, standing: await findJwtStanding(ctx.scope, key), user: null };
+    return { claims, standing: await findJwtStanding(scope, key), user: null };
   }
   if (!/^at_[\w-]{43}$/.test(token)) return null;
   const found = withUser
-    ? await findAccessTokenWithUser(ctx.scope, digest(token))
-    : await findAccessToken(ctx.scope, digest(token)).then((row) => row && { token: row, user: null });
+    ? await findAccessTokenWithUser(scope, digest(token))
+    : await findAccessToken(scope, digest(token)).then((row) => row && { token: row, user: null });
   if (!found) return null;
   const { token: row, user } = found;
   const claims: Found['claims'] = {
@@ -204,9 +205,10 @@ async function activate(ctx: Context, found: Found | null): Promise<ActiveToken 
 /**
  * The access token if it is good right now: signature or digest, time, revocation, and that its user, session, client and API
  * resource still stand. One statement; client, resource and grant come from memory. Null for everything else, whatever the reason.
+ * @param scope where the token is looked up: `lookUpScope(ctx)` when an answer up to a second old will do
  */
-export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | null> {
-  return activate(ctx, await find(ctx, token, false));
+export async function findActiveToken(ctx: Context, token: string, scope: Scope = ctx.scope): Promise<ActiveToken | null> {
+  return activate(ctx, await find(ctx, scope, token, false));
 }
 
 /** The same with the user's row and role names, still in one statement. */
@@ -214,7 +216,7 @@ export async function findActiveTokenWithUser(
   ctx: Context,
   token: string,
 ): Promise<{ token: ActiveToken; user: UserWithRoles | null } | null> {
-  const found = await find(ctx, token, true);
+  const found = await find(ctx, ctx.scope, token, true);
   const active = await activate(ctx, found);
   return active && { token: active, user: found?.user ?? null };
 }

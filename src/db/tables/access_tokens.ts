@@ -123,7 +123,7 @@ export async function findAccessToken(scope: Scope, digest: Buffer): Promise<Acc
   return rows[0] ?? null;
 }
 
-/** The state of what a JWT hangs on: its user and session, and whether its jti or grant was revoked. */
+/** The state of what a JWT hangs on: its user and session, and whether its jti or grant was revoked. No user is found as no row. */
 export async function findJwtStanding(
   scope: Scope,
   token: { ids: readonly string[]; user_id: string | null; session_id: string | null },
@@ -137,11 +137,12 @@ export async function findJwtStanding(
                exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
              from (select 1) as token
              left join users u on u.environment_id = $1 and u.id = $3::uuid
-             left join sessions s on s.environment_id = $1 and s.id = $4::uuid`,
+             left join sessions s on s.environment_id = $1 and s.id = $4::uuid
+             where $3::uuid is null or u.id is not null`,
     },
     [token.ids, token.user_id, token.session_id],
   );
-  return rows[0] as TokenStanding;
+  return rows[0] ?? { user_status: null, session_revoked_at: null, revoked: false };
 }
 
 /** What claims are made of. */

@@ -1,0 +1,111 @@
+import { createHmac } from 'node:crypto';
+import { chmod, chown, cp, lchown, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { pino } from 'pino';
+import { startEmbeddedPostgres, usualSystemDirs } from '../../src/db/embedded-postgres.js';
+import { locateBinaries } from '../../src/db/embedded/binaries.js';
+import { superuser } from '../../src/db/embedded/cluster.js';
+import { freePort, launch, stopPostmaster, type OwnPostmaster } from '../../src/db/embedded/postmaster.js';
+import { chooseSystemUser, type SystemUser } from '../../src/db/embedded/system-user.js';
+
+/** A PostgreSQL of its own and a standby that streams from it. */
+export type PrimaryWithStandby = {
+  /** The service's role in a new, empty database. */
+  readonly url: string;
+  /** The same on the standby; stays the same over restarts. */
+  readonly standbyUrl: string;
+  /** Runs a statement as superuser, on either of them. */
+  ask(server: 'primary' | 'standby', statement: string): Promise<Record<string, unknown>[]>;
+  startStandby(): Promise<void>;
+  stopStandby(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const settings = { fsync: 'off', full_page_writes: 'on', wal_keep_size: '256MB', max_wal_senders: '4' };
+
+async function handOver(directory: string, user: SystemUser): Promise<void> {
+  if (user === null) return;
+  for (const name of await readdir(directory, { recursive: true })) await lchown(join(directory, name), user.uid, user.gid);
+  await chown(directory, user.uid, user.gid);
+}
+
+/** What pg_basebackup does, which the embedded PostgreSQL comes without: a copy between the two calls, and the label that the second returns. */
+async function backUp(primary: string, from: string, to: string): Promise<void> {
+  const session = new pg.Client({ connectionString: primary });
+  await session.connect();
+  try {
+    await session.query(`select pg_backup_start('standby', true)`);
+    // A running server's files come and go while they are copied, which the log makes good.
+    const left = /\/(?:postmaster\.(?:pid|opts)|pg_replslot\/.+|pg_dynshmem\/.+|pg_stat_tmp\/.+|pgsql_tmp.*|pg_internal\.init)$/;
+    await cp(from, to, { recursive: true, filter: (path) => !left.test(path) });
+    const { rows } = await session.query<{ labelfile: string }>('select labelfile from pg_backup_stop(wait_for_archive := false)');
+    await writeFile(join(to, 'backup_label'), rows[0]?.labelfile ?? '');
+  } finally {
+    await session.end();
+  }
+}
+
+/** Starts both; the standby follows the primary from its birth on. */
+export async function startPrimaryWithStandby(): Promise<PrimaryWithStandby> {
+  const scratch = await realpath(await mkdtemp(join(tmpdir(), 'identity-provider-standby-')));
+  await chmod(scratch, 0o755);
+  const dataDir = join(scratch, 'primary');
+  const primary = await startEmbeddedPostgres({ dataDir, logger: pino({ level: 'warn' }), settings });
+  const secret = (await readFile(join(dataDir, 'postgres-secret'), 'utf8')).trim();
+  const password = createHmac('sha256', secret).update(superuser).digest('base64url');
+  const primaryPort = new URL(primary.url).port;
+  const port = await freePort();
+  const addresses = {
+    primary: `postgres://${superuser}:${password}@127.0.0.1:${primaryPort}/postgres`,
+    standby: `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`,
+  };
+  const user = await chooseSystemUser(join(dataDir, 'postgres'));
+  const binaries = await locateBinaries(user, user === null ? [join(dataDir, 'postgresql')] : usualSystemDirs);
+  const clusterDir = join(scratch, 'standby');
+  let postmaster: OwnPostmaster | null = null;
+
+  const startStandby = async () => {
+    postmaster = await launch({ binaries, clusterDir, user, port, logFile: join(scratch, 'standby.log'), overrides: settings });
+  };
+  const stopStandby = async () => {
+    if (postmaster) await stopPostmaster(clusterDir, postmaster.pid);
+    postmaster = null;
+  };
+  const stop = async () => {
+    await stopStandby();
+    await primary.stop();
+    await rm(scratch, { recursive: true, force: true });
+  };
+  try {
+    await mkdir(clusterDir, { mode: 0o700 });
+    await backUp(addresses.primary, join(dataDir, 'postgres'), clusterDir);
+    await writeFile(join(clusterDir, 'standby.signal'), '');
+    const conninfo = `host=127.0.0.1 port=${primaryPort} user=${superuser} password=${password}`;
+    await writeFile(join(clusterDir, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`, { mode: 0o600 });
+    await handOver(clusterDir, user);
+    await startStandby();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const standbyUrl = new URL(primary.url);
+  standbyUrl.port = String(port);
+  return {
+    url: primary.url,
+    standbyUrl: standbyUrl.href,
+    async ask(server, statement) {
+      const session = new pg.Client({ connectionString: addresses[server] });
+      await session.connect();
+      try {
+        return (await session.query<Record<string, unknown>>(statement)).rows;
+      } finally {
+        await session.end();
+      }
+    },
+    startStandby,
+    stopStandby,
+    stop,
+  };
+}
