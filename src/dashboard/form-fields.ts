@@ -46,18 +46,24 @@ const optionsOf = (schema: z.ZodType): readonly string[] => {
   return core instanceof z.ZodEnum ? core.options.map(String) : [];
 };
 
-/** A field of a form with all that follows from the schema. */
-export type BoundField = { readonly spec: FieldSpec; readonly kind: FieldKind; readonly core: Core | null };
+/** A field of a form with all that follows from the schema. `needed`: a record is not made without it, so it can't be emptied later. */
+export type BoundField = { readonly spec: FieldSpec; readonly kind: FieldKind; readonly core: Core | null; readonly needed: boolean };
+
+const shapeOf = (resource: Resource, mode: Mode) =>
+  ((mode === 'create' ? resource.create?.schema : resource.update?.schema)?.shape ?? {}) as Record<string, z.ZodType>;
 
 /** The fields that the form of a resource has: those of the presentation that the schema knows. */
 export function boundFields(resource: Resource, fields: readonly FieldSpec[], mode: Mode): BoundField[] {
-  const shape = ((mode === 'create' ? resource.create?.schema : resource.update?.schema)?.shape ?? {}) as Record<string, z.ZodType>;
+  const shape = shapeOf(resource, mode);
+  const creation = shapeOf(resource, 'create');
   return fields
     .filter((spec) => spec.on === undefined || spec.on === mode)
     .flatMap((spec): BoundField[] => {
-      if (spec.relationship) return [{ spec, kind: spec.kind ?? (spec.relationship === 'many' ? 'checks' : 'select'), core: null }];
+      if (spec.relationship)
+        return [{ spec, kind: spec.kind ?? (spec.relationship === 'many' ? 'checks' : 'select'), core: null, needed: false }];
       const core = schemaOf(shape, spec.name);
-      return core ? [{ spec, kind: spec.kind ?? kindOf(core.schema), core }] : [];
+      const needed = schemaOf(creation, spec.name)?.optional === false;
+      return core ? [{ spec, kind: spec.kind ?? kindOf(core.schema), core, needed }] : [];
     });
 }
 
@@ -130,7 +136,7 @@ export async function fieldSections(
   errors: Readonly<Record<string, string>>,
 ): Promise<FieldSection[]> {
   const built = await Promise.all(
-    fields.map(async ({ spec, kind, core }): Promise<{ section: string | undefined; field: Field }> => {
+    fields.map(async ({ spec, kind, core, needed }): Promise<{ section: string | undefined; field: Field }> => {
       const blank =
         spec.relationship === 'one' && spec.optional
           ? [{ value: '', label: 'None' }]
@@ -147,7 +153,8 @@ export async function fieldSections(
             kind === 'checkbox' ||
             kind === 'lines' ||
             kind === 'json' ||
-            (core.optional && spec.initial === undefined && kind !== 'select')
+            // What is never shown again, a secret, is empty here and may stay so.
+            (core.optional && spec.initial === undefined && !['select', 'radios'].includes(kind) && !(needed && entries.texts[spec.name]))
           : kind === 'checks');
       return {
         section: spec.section,

@@ -71,3 +71,13 @@ test('a change with several mistakes: the same', async () => {
     expect([answer.status, wrongFields(await answer.text())]).toEqual([422, wrong]);
   }
 });
+
+test('an edit form asks for what a new one asks for', async () => {
+  const { webhook } = await addWebhook(ctx, 'https://hooks.example/in', { name: 'Orders' });
+  const html = await (await browser.get(`/dashboard/webhooks/${webhook.id}/edit`)).text();
+  const optional = [...html.matchAll(/<label for="([\w.]+)">[^<]*<span class="optional">/g)].map(([, name]) => name);
+  expect(html).toContain('for="name"');
+  expect(optional).toContain('description');
+  expect(optional).not.toContain('name');
+  expect(optional).not.toContain('url');
+});
