@@ -42,8 +42,11 @@ export async function listNewUsersByDay(scope: Scope, since: Date): Promise<{ da
     scope,
     {
       name: 'overview.new_users_by_day',
-      text: `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as count
-             from users where environment_id = $1 and created_at >= $2 group by 1 order by 1`,
+      // Days are written out after the counting: to_char for every user is most of the work otherwise.
+      text: `select to_char(made.day, 'YYYY-MM-DD') as day, made.count
+             from (select (created_at at time zone 'UTC')::date as day, count(*)::int as count
+                   from users where environment_id = $1 and created_at >= $2 group by 1) made
+             order by 1`,
     },
     [since],
   );
