@@ -1,4 +1,3 @@
-import { createServer, type Server } from 'node:http';
 import * as openid from 'openid-client';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,6 +5,7 @@ import { setupUrl } from '../../src/core/setup.js';
 import { axeViolations } from '../support/axe.js';
 import { launchChromium } from '../support/chromium.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
+import { close, listen } from '../support/late-receiver.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -44,22 +44,6 @@ async function until(page: Page, text: string): Promise<void> {
     )
     .toContain(text);
 }
-
-async function listen(port: number): Promise<{ server: Server; posts: string[] }> {
-  const posts: string[] = [];
-  const server = createServer((req, res) => {
-    req.on('data', (chunk: Buffer) => posts.push(chunk.toString()));
-    req.on('end', () => res.writeHead(200).end('thank you'));
-  });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return { server, posts };
-}
-
-const close = (server: Server) =>
-  new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 
 async function setUp({ service, page }: Story): Promise<void> {
   await page.goto(setupUrl(await service.context()));

@@ -1,4 +1,3 @@
-import { createServer, type Server } from 'node:http';
 import * as openid from 'openid-client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,6 +5,7 @@ import { setupUrl } from '../../src/core/setup.js';
 import { launchChromium } from '../support/chromium.js';
 import { Keyboard } from '../support/keyboard.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
+import { close, listen } from '../support/late-receiver.js';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -14,22 +14,6 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 const person = { email: 'ada@example.com', password: 'notes on the engine' };
-
-async function listen(port: number): Promise<{ server: Server; posts: string[] }> {
-  const posts: string[] = [];
-  const server = createServer((req, res) => {
-    req.on('data', (chunk: Buffer) => posts.push(chunk.toString()));
-    req.on('end', () => res.writeHead(200).end('thank you'));
-  });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return { server, posts };
-}
-
-const close = (server: Server) =>
-  new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
