@@ -1,7 +1,7 @@
 import createPool, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { createReadLine, type ReadLine } from './read-line.js';
+import { createStatementLine, silenceMessage, type StatementLine } from './statement-line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 export const databaseTimeoutMs = 5000;
@@ -23,8 +23,11 @@ const types = {
   },
 };
 
-/** A plan made while a table was small would read it whole, and be kept when it has grown; look-ups have an index in any case. */
-const forLookUps = { pipeline: true, options: '-c enable_seqscan=off -c jit=off' };
+/** A plan made while a table was small would read it whole, and be kept when it has grown; short statements have an index in any case. */
+const byKey = { options: '-c enable_seqscan=off -c jit=off' };
+
+/** Connections beside the pool, of each process: one for look-ups; two for writes, so that one that waits doesn't hold up all. */
+const lineConnections = { look_up: 1, write: 2 };
 
 type Callback = (error: Error | null, result?: unknown) => void;
 
@@ -53,7 +56,7 @@ class DeadlineClient extends pg.Client {
 
   #hangUpAfter(error: unknown): void {
     const { message = '', severity = '' } = (error ?? {}) as { message?: string; severity?: string };
-    if (message !== 'Query read timeout' && severity !== 'FATAL' && severity !== 'PANIC') return;
+    if (message !== silenceMessage && severity !== 'FATAL' && severity !== 'PANIC') return;
     const client = this as unknown as { __knex__disposed?: unknown; connection: { stream: { destroy(): void } } };
     // Knex hands the connection to nobody from here on; the socket's own events would say so a moment too late.
     client.__knex__disposed = message;
@@ -104,11 +107,15 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   const dialect = knex.client as { driver: typeof pg; destroy(done?: (error?: unknown) => void): Promise<void> };
   dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
   if (prepared && !unlimited) {
-    const line = createReadLine(() => new DeadlineClient({ ...connection, ...forLookUps } as pg.ClientConfig));
-    lines.set(knex, line);
+    const open = () => new DeadlineClient({ ...connection, ...byKey } as pg.ClientConfig);
+    const own: StatementLines = {
+      look_up: createStatementLine(open, lineConnections.look_up),
+      write: createStatementLine(open, lineConnections.write),
+    };
+    lines.set(knex, own);
     const destroy = dialect.destroy.bind(dialect);
     dialect.destroy = async (done) => {
-      await line.close();
+      await Promise.all([own.look_up.close(), own.write.close()]);
       return destroy(done);
     };
   }
@@ -118,7 +125,7 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
 /** How long a replica may take to let us in or to answer; after that the primary is asked. */
 const replicaTimeoutMs = 500;
 
-/** A connection to a read replica, not yet open, that many look-ups share at once (see read-line.ts). */
+/** A connection to a read replica, not yet open, that many look-ups share at once: pipelined. */
 export function openReplicaConnection(url: string): pg.Client {
   return new DeadlineClient({
     connectionString: url,
@@ -128,14 +135,18 @@ export function openReplicaConnection(url: string): pg.Client {
     statement_timeout: replicaTimeoutMs,
     keepAlive: true,
     types,
-    ...forLookUps,
+    pipeline: true,
+    ...byKey,
   } as pg.ClientConfig);
 }
 
-const lines = new WeakMap<Knex, ReadLine>();
+/** What runs the short statements of a pool outside of transactions. */
+export type StatementLines = { readonly look_up: StatementLine; readonly write: StatementLine };
 
-/** The connection that the reads of a pool share; none for a transaction, whose reads belong to it, nor behind a transaction pooler. */
-export const readLineOf = (knex: Knex): ReadLine | undefined => lines.get(knex);
+const lines = new WeakMap<Knex, StatementLines>();
+
+/** The lines of a pool; none for a transaction, whose statements belong to it, nor behind a transaction pooler. */
+export const statementLinesOf = (knex: Knex): StatementLines | undefined => lines.get(knex);
 
 /** How much of the pool is taken, and how many wait for a part of it. */
 export function poolState(knex: Knex): { used: number; waiting: number; max: number } {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { startLoop, type Loop } from '../platform/loop.js';
 import type { Metrics } from '../platform/metrics.js';
 import { openReplicaConnection } from './knex.js';
-import { queryOn, type NamedQuery } from './read-line.js';
+import { queryOn, type NamedQuery } from './named-query.js';
 
 /** Nothing that was committed this long ago may be unknown to a replica that answers: revoked tokens are dead within a second. */
 const trustMs = 1000;

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
-import { readLineOf } from './knex.js';
-import { queryOn } from './read-line.js';
+import { statementLinesOf } from './knex.js';
+import { queryOn } from './named-query.js';
 import type { Replica } from './replica.js';
 
 /**
@@ -68,10 +68,11 @@ export async function remove<Row extends object>(scope: Scope, name: string, key
 }
 
 /**
- * A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. A `look_up`
- * reads a few rows by key and locks none: outside of a transaction it shares a connection with others of its kind.
+ * A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. `short` ones
+ * share connections and round trips with others of their kind when they are run outside of a transaction (statement-line.ts): a `look_up`
+ * reads a few rows by key and locks none; a `write` stores new rows, or changes one that it knows by key.
  */
-export type Statement = { readonly name: string; readonly text: string; readonly look_up?: true };
+export type Statement = { readonly name: string; readonly text: string; readonly short?: 'look_up' | 'write' };
 
 /** What tests hook into to count the statements that the primary is asked; null in the running service. */
 export const statementObserver: { observe: ((text: string) => void) | null } = { observe: null };
@@ -82,12 +83,12 @@ export const statementObserver: { observe: ((text: string) => void) | null } = {
  */
 export async function run<Row extends QueryResultRow>(scope: Scope, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
   const query = { name: statement.name, text: statement.text, values: [scope.environment_id, ...values] };
-  if (scope.replica && statement.look_up) {
+  if (scope.replica && statement.short === 'look_up') {
     const rows = await scope.replica.lookUp<Row>(query);
     if (rows !== null) return rows;
   }
   statementObserver.observe?.(statement.text);
-  const line = statement.look_up && readLineOf(scope.knex);
+  const line = statement.short && statementLinesOf(scope.knex)?.[statement.short];
   if (line) return line.query<Row>(query);
   const client = scope.knex.client as {
     acquireConnection(): Promise<Connection>;

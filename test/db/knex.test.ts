@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKnex } from '../../src/db/knex.js';
+import { createScope, run } from '../../src/db/scope.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -131,6 +132,25 @@ describe.concurrent('nothing waits longer than about five seconds', () => {
     proxy.pass();
     expect((await knex.raw<{ rows: unknown[] }>('select 3 as three')).rows).toEqual([{ three: 3 }]);
     proxy.close();
+  });
+
+  test('not for a silent server on a line that many share, nor behind those that wait for it', async () => {
+    const proxy = await swallowingProxy();
+    const scope = createScope(pool({ url: proxy.url }), '00000000-0000-7000-8000-000000000001');
+    const one = { name: 'test.one', text: 'select 1 as one where $1::uuid is not null', short: 'look_up' } as const;
+    expect(await run(scope, one, [])).toEqual([{ one: 1 }]);
+    proxy.swallow();
+    const first = failure(run(scope, one, []));
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const others = await Promise.all([first, failure(run(scope, one, [])), failure(run(scope, one, []))]);
+    for (const { message, seconds } of others) {
+      expect(message).toContain('Query read timeout');
+      expect(seconds).toBeLessThan(8);
+    }
+    proxy.pass();
+    expect(await run(scope, one, [])).toEqual([{ one: 1 }]);
+    proxy.close();
+    await expect(run(scope, one, []).then(() => run(scope, one, []))).rejects.toThrow();
   });
 
   test('not for a silent server on a connection taken by hand, with a named statement', async () => {

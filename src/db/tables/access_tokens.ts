@@ -37,32 +37,26 @@ export async function insertClientAccessToken(
     subscribers: readonly string[];
   },
 ): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'access_tokens.insert_for_client',
-      text: `with access as (
-               insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
-               values ($1, $2, $3::uuid, $4, $5, $6, $7, $7::timestamptz + make_interval(secs => $8::integer))
-               returning *
-             )
-             select store_token_issued($1, $10::uuid, $7::timestamptz, $9::uuid[], $3::uuid, 'opaque', 'client_credentials', client_id, null, null,
-               scope, audience, $8::integer, false)
-             from access where cardinality($9::uuid[]) > 0`,
-    },
-    [
-      token.digest,
-      token.jti,
-      token.client_id,
-      token.scope,
-      token.audience,
-      token.issued_at,
-      token.lifetime,
-      token.subscribers,
-      token.event_id,
-    ],
-  );
+  const { lifetime, issued_at } = token;
+  const expires_at = new Date(issued_at.getTime() + lifetime * 1000);
+  const values = [token.digest, token.jti, token.client_id, token.scope, token.audience, issued_at, expires_at];
+  if (token.subscribers.length === 0) await run(scope, insertForClient, values);
+  else await run(scope, insertForClientWithEvent, [...values, token.subscribers, token.event_id, lifetime]);
 }
+
+const insertForClientText = `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
+                             values ($1, $2, $3::uuid, $4, $5, $6, $7, $8)`;
+
+const insertForClient = { name: 'access_tokens.insert_for_client', short: 'write', text: insertForClientText } as const;
+
+const insertForClientWithEvent = {
+  name: 'access_tokens.insert_for_client_with_event',
+  short: 'write',
+  text: `with access as (${insertForClientText} returning *)
+         select store_token_issued($1, $10::uuid, issued_at, $9::uuid[], $3::uuid, 'opaque', 'client_credentials', client_id, null, null,
+           scope, audience, $11::integer, false)
+         from access`,
+} as const;
 
 /** Stores the `token.issued` event of a JWT, which itself is stored nowhere. */
 export async function storeTokenIssued(
@@ -84,6 +78,7 @@ export async function storeTokenIssued(
     scope,
     {
       name: 'events.store_token_issued',
+      short: 'write',
       text: `select store_token_issued($1, $2::uuid, $3::timestamptz, $4::uuid[], $5::uuid, $6, $7, $8, null, null, $9, $10, $11::integer, false)`,
     },
     [
@@ -109,7 +104,7 @@ export async function findAccessToken(scope: Scope, digest: Buffer): Promise<Acc
     scope,
     {
       name: 'access_tokens.find',
-      look_up: true,
+      short: 'look_up',
       text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
                ${standing}, r.id is not null as revoked
              from access_tokens t
@@ -132,7 +127,7 @@ export async function findJwtStanding(
     scope,
     {
       name: 'access_tokens.jwt_standing',
-      look_up: true,
+      short: 'look_up',
       text: `select ${standing},
                exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
              from (select 1) as token
@@ -174,7 +169,7 @@ export async function findAccessTokenWithUser(
     scope,
     {
       name: 'access_tokens.find_with_user',
-      look_up: true,
+      short: 'look_up',
       // Roles cost three more tables: they are looked up only where they can be asked for.
       text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
                ${standing}, r.id is not null as revoked, ${userColumns},
@@ -200,7 +195,7 @@ export async function findJwtStandingWithUser(
     scope,
     {
       name: 'access_tokens.jwt_standing_with_user',
-      look_up: true,
+      short: 'look_up',
       text: `select ${standing}, ${userColumns}, ${roleNames} as role_names,
                exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
              from (select 1) as token

@@ -34,6 +34,7 @@ export async function insertAuthorizationCode(
     scope,
     {
       name: 'authorization_codes.insert',
+      short: 'write',
       text: `insert into authorization_codes
         (environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
          access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at)
@@ -108,6 +109,7 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
 
 const redeemStatement = {
   name: 'authorization_codes.redeem',
+  short: 'write',
   text: `
     with redeemed as (
       update authorization_codes set redeemed_at = $6
@@ -153,7 +155,7 @@ const redeemStatement = {
     select grant_id, client_id, user_id, session_id, scope, resource, access_token_format, access_token_lifetime, nonce, auth_time,
       auth_time_requested, acr, amr, problem, permissions, (select count(*) from event) as events
     from judged`,
-};
+} as const;
 
 /** The grant of a code that was spent, or null when there never was such a code. */
 export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<string | null> {

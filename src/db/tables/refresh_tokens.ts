@@ -38,7 +38,7 @@ export async function findRefreshToken(scope: Scope, digest: Buffer): Promise<Re
     scope,
     {
       name: 'refresh_tokens.find',
-      look_up: true,
+      short: 'look_up',
       text: `
         select t.*, u.status as user_status, s.revoked_at as session_revoked_at, s.expires_at as session_expires_at,
           s.authenticated_at as session_authenticated_at, r.id is not null as revoked,
@@ -85,6 +85,7 @@ export async function useRefreshToken(scope: Scope, r: Refresh): Promise<boolean
 
 const refreshStatement = {
   name: 'refresh_tokens.use',
+  short: 'write',
   text: `
     with source as (
       select * from refresh_tokens t where environment_id = $1 and digest = $2
@@ -112,4 +113,4 @@ const refreshStatement = {
       from source where cardinality($12::uuid[]) > 0
     )
     select count(*) > 0 as found, (select count(*) from event) as events from source`,
-};
+} as const;

@@ -34,7 +34,7 @@ export async function findSessionByToken(scope: Scope, token_digest: Buffer): Pr
     scope,
     {
       name: 'sessions.find_by_token',
-      look_up: true,
+      short: 'look_up',
       text: `select s.*, u.status as user_status, u.email as user_email, u.first_name as user_first_name, u.last_name as user_last_name
              from sessions s join users u on u.environment_id = s.environment_id and u.id = s.user_id
              where s.environment_id = $1 and s.token_digest = $2`,

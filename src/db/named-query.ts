@@ -1,0 +1,14 @@
+import type { Client, QueryConfig, QueryResultRow } from 'pg';
+
+/** A statement with its values, prepared under its name once per connection. */
+export type NamedQuery = { readonly name: string; readonly text: string; readonly values: readonly unknown[] };
+
+/** Runs a named statement and answers its rows. With a callback `pg` makes two promises and a stack trace less than without. */
+export function queryOn<Row extends QueryResultRow>(connection: Client, query: NamedQuery): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    connection.query<Row>(query as QueryConfig, (error: Error | null, result) => {
+      if (error) reject(error);
+      else resolve(result.rows);
+    });
+  });
+}
