@@ -3,7 +3,7 @@ import { assertionType, claimedSubject, clientByAssertion } from '../core/client
 import { clientBySecret, enabledClient, type Client } from '../core/clients.js';
 import type { ClientAuthMethod } from '../db/tables/clients.js';
 import { OAuthError } from '../errors.js';
-import { parseBasicCredentials } from '../lib/basic-credentials.js';
+import { parseBasicCredentials, type BasicCredentials } from '../lib/basic-credentials.js';
 
 /** How clients prove who they are at the token endpoint; discovery and client validation follow from this list. */
 export const clientAuthMethods = [
@@ -39,6 +39,12 @@ function assertionOf(req: Request): Credentials | null {
   return { method: 'assertion', client_id: subject, assertion };
 }
 
+/** The Basic credentials of the request; null without an Authorization header, and for one that says something else. */
+function basicCredentialsOf(req: Request): BasicCredentials | null {
+  const { authorization } = req.headers;
+  return (req.basic ??= authorization === undefined ? null : parseBasicCredentials(authorization));
+}
+
 /** Reads the credentials; two methods in one request are refused (RFC 6749 2.3). Needs `form` before. */
 function credentialsOf(req: Request): Credentials {
   const asserted = assertionOf(req);
@@ -47,7 +53,7 @@ function credentialsOf(req: Request): Credentials {
   const client_id = req.form.get('client_id');
   const client_secret = req.form.get('client_secret');
   if (authorization !== undefined) {
-    const basic = parseBasicCredentials(authorization);
+    const basic = basicCredentialsOf(req);
     if (!basic) throw OAuthError.invalid_client('the Authorization header must be Basic with client_id and client_secret');
     if (client_secret !== undefined) throw twoMethods();
     if (client_id !== undefined && client_id !== basic.client_id)
@@ -60,7 +66,7 @@ function credentialsOf(req: Request): Credentials {
 
 /** The client id that a request claims, before anything is proven; for rate limits. */
 export function claimedClientId(req: Request): string {
-  const basic = req.headers.authorization === undefined ? null : parseBasicCredentials(req.headers.authorization);
+  const basic = basicCredentialsOf(req);
   const assertion = req.form.get('client_assertion');
   const subject = assertion === undefined ? null : claimedSubject(assertion);
   return (basic?.client_id ?? req.form.get('client_id') ?? subject ?? '').slice(0, 255);

@@ -2,6 +2,7 @@ import type { Context } from '../core/context.js';
 import type { Client } from '../core/clients.js';
 import type { BrowserSession } from '../core/sessions.js';
 import type { ActiveToken } from '../core/tokens/access-token.js';
+import type { BasicCredentials } from '../lib/basic-credentials.js';
 import type { Parameters } from '../lib/parameters.js';
 
 declare module 'express-serve-static-core' {
@@ -12,6 +13,8 @@ declare module 'express-serve-static-core' {
     request_id: string;
     /** The fields of a form body; set by `form`. */
     form: Parameters;
+    /** What the Authorization header says as Basic credentials, null when it doesn't; set when first asked for. */
+    basic?: BasicCredentials | null;
     /** The authenticated client; set by `authenticateClient`. */
     client: Client;
     /** The verified access token; set by `authenticateBearer`. */
