@@ -2,6 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Clock } from '../platform/clock.js';
 import type { Metrics } from '../platform/metrics.js';
+import { createRequestLog } from '../platform/request-log.js';
 import { uuidv7 } from '../lib/random.js';
 
 const safe = /^[\w.:-]{1,128}$/;
@@ -14,25 +15,16 @@ const statusClasses = ['', '1xx', '2xx', '3xx', '4xx', '5xx'];
  */
 export function requestId(deps: { logger: Logger; clock: Clock; metrics: Metrics }) {
   const { logger, clock, metrics } = deps;
+  const log = createRequestLog(logger);
 
   function note(req: Request, res: Response, started: number): void {
     const ms = performance.now() - started;
     const route = (req.route as { path?: string } | undefined)?.path ?? 'none';
-    const status = res.statusCode;
-    metrics.requestSeconds.record(ms / 1000, req.method, route, statusClasses[Math.floor(status / 100)] ?? '');
-    const level = status >= 500 ? 'error' : 'info';
-    if (!logger.isLevelEnabled(level)) return;
-    const url = req.originalUrl;
+    const { statusCode: status, writableFinished: finished } = res;
+    const { request_id, method, originalUrl: url, ip } = req;
+    metrics.requestSeconds.record(ms / 1000, method, route, statusClasses[Math.floor(status / 100)] ?? '');
     const query = url.indexOf('?');
-    const line = {
-      request_id: req.request_id,
-      method: req.method,
-      path: query < 0 ? url : url.slice(0, query),
-      status,
-      ms: Math.round(ms * 10) / 10,
-      ip: req.ip,
-    };
-    logger[level](line, res.writableFinished ? 'request' : 'request.aborted');
+    log({ request_id, method, path: query < 0 ? url : url.slice(0, query), status, ms, ip, finished });
   }
 
   return (req: Request, res: Response, next: NextFunction) => {

@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 import type { Config } from '../config.js';
 
 /** Names under which a secret could be logged by mistake; their values are replaced. */
@@ -33,12 +33,40 @@ function censored(record: Record<string, unknown>, depth = 0): Record<string, un
   return copy ?? record;
 }
 
+/** Lines are written together, at the latest after so many milliseconds and at about so many bytes. */
+const flushMs = 100;
+const batchBytes = 12_288;
+
 /**
- * Lines are written together, at the latest after so many milliseconds. Workers share their output: there no write is longer than 4096
- * bytes (PIPE_BUF), up to which POSIX keeps writes to a pipe whole, so that the lines of several don't run into each other.
+ * Workers share their output: there no write is longer than 4096 bytes (PIPE_BUF), up to which POSIX keeps writes to a pipe whole, so
+ * that the lines of several don't run into each other.
  */
-const batch = { minLength: 12_288, periodicFlush: 100 };
-const sharedBatch = { minLength: 3072, maxWrite: 4096, periodicFlush: 100 };
+const shared = { minLength: 3072, maxWrite: 4096, periodicFlush: flushMs };
+
+/**
+ * Collects lines into one text per write. pino's destination could, but measures and appends each line by itself, which takes longer
+ * than making it. What is left is written when the process ends.
+ */
+function collected(): DestinationStream {
+  let held = '';
+  let timer: NodeJS.Timeout | null = null;
+  const flush = () => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    if (held !== '') stream.write(held);
+    held = '';
+  };
+  // Before the destination's own listener, which writes what it was given and closes it.
+  process.once('exit', flush);
+  const stream = pino.destination({ sync: false });
+  return {
+    write(line) {
+      held += line;
+      if (held.length >= batchBytes) flush();
+      else timer ??= setTimeout(flush, flushMs).unref();
+    },
+  };
+}
 
 /** The log of one process: JSON lines, or readable ones on a terminal. */
 export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'webConcurrency'>): Logger {
@@ -50,7 +78,7 @@ export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'we
   if (config.logFormat === 'pretty') {
     return pino({ ...options, transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' } } });
   }
-  return pino(options, pino.destination({ sync: false, ...(config.webConcurrency > 1 ? sharedBatch : batch) }));
+  return pino(options, config.webConcurrency > 1 ? pino.destination({ sync: false, ...shared }) : collected());
 }
 
 export type { Logger };

@@ -18,25 +18,47 @@ function register(registry: Registry, type: 'counter' | 'histogram', description
   registry.registerMetric(metric as unknown as Metric);
 }
 
-const labelsOf = (names: readonly string[], key: string): Record<string, string> => {
-  const values = key.split('\0');
-  return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']));
-};
+type Labels = Readonly<Record<string, string>>;
 
 /**
- * A counter for hot paths: one map look-up per count, everything else when it is read. (prom-client's own sorts and joins the labels
- * of every single count.)
+ * Finds what belongs to a combination of label values, making it at its first use: one map look-up a label, of texts that
+ * exist already. (One look-up by all of them together would first have to build and hash their text.)
  */
+function createSeries<Entry extends object>(labelNames: readonly string[], make: (labels: Labels) => Entry) {
+  type Node = Map<string, Node | Entry>;
+  const root: Node = new Map();
+  const entries: Entry[] = [];
+  const last = labelNames.length - 1;
+  return {
+    entries,
+    find(values: readonly string[]): Entry {
+      let node = root;
+      for (let i = 0; i < last; i++) {
+        const value = values[i] as string;
+        let inner = node.get(value) as Node | undefined;
+        if (!inner) node.set(value, (inner = new Map()));
+        node = inner;
+      }
+      const value = values[last] as string;
+      let entry = node.get(value) as Entry | undefined;
+      if (!entry) {
+        entry = make(Object.fromEntries(labelNames.map((name, i) => [name, values[i] ?? ''])));
+        node.set(value, entry);
+        entries.push(entry);
+      }
+      return entry;
+    },
+  };
+}
+
+/** A counter for hot paths: everything but counting is done when it is read. (prom-client's own sorts and joins the labels of every single count.) */
 export function createTally(registry: Registry, description: Description) {
-  const counts = new Map<string, number>();
-  register(registry, 'counter', description, () =>
-    [...counts].map(([key, value]) => ({ labels: labelsOf(description.labelNames, key), value })),
-  );
+  const series = createSeries(description.labelNames, (labels) => ({ labels, value: 0 }));
+  register(registry, 'counter', description, () => [...series.entries]);
   return {
     /** Counts one; `values` in the order of the label names. */
     count(...values: string[]): void {
-      const key = values.length === 1 ? (values[0] as string) : values.join('\0');
-      counts.set(key, (counts.get(key) ?? 0) + 1);
+      series.find(values).value += 1;
     },
   };
 }
@@ -47,10 +69,10 @@ export type Tally = ReturnType<typeof createTally>;
 /** The same for durations: a histogram with the given upper bounds, in seconds. */
 export function createDurations(registry: Registry, description: Description & { readonly buckets: readonly number[] }) {
   const { buckets, labelNames, name } = description;
-  const series = new Map<string, { counts: number[]; sum: number }>();
+  const none = (): number[] => Array.from({ length: buckets.length + 1 }, () => 0);
+  const series = createSeries(labelNames, (labels) => ({ labels, counts: none(), sum: 0 }));
   register(registry, 'histogram', description, () =>
-    [...series].flatMap(([key, { counts, sum }]) => {
-      const labels = labelsOf(labelNames, key);
+    series.entries.flatMap(({ labels, counts, sum }) => {
       let total = 0;
       const samples: Sample[] = [...buckets, '+Inf'].map((le, i) => {
         total += counts[i] ?? 0;
@@ -62,9 +84,7 @@ export function createDurations(registry: Registry, description: Description & {
   return {
     /** Records one duration; `values` in the order of the label names. */
     record(seconds: number, ...values: string[]): void {
-      const key = values.join('\0');
-      let entry = series.get(key);
-      if (!entry) series.set(key, (entry = { counts: Array.from({ length: buckets.length + 1 }, () => 0), sum: 0 }));
+      const entry = series.find(values);
       let i = 0;
       while (i < buckets.length && seconds > (buckets[i] as number)) i++;
       entry.counts[i] = (entry.counts[i] as number) + 1;

@@ -1,0 +1,33 @@
+import { symbols } from 'pino';
+import type { Logger } from './logger.js';
+
+/** What is told of an answered request. */
+export type RequestLine = {
+  /** 1 to 128 letters, digits and `_ . : -`. */
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** From the request's head to the end of the answer. */
+  readonly ms: number;
+  readonly ip: string | undefined;
+  /** Whether the caller was there until the end. */
+  readonly finished: boolean;
+};
+
+/**
+ * Writes the line of a request: an error from status 500 on, else information. The line is put together here: it is always the same, and pino's
+ * own way (naming, checking and escaping each value of any object) takes three times as long as answering with a remembered document.
+ */
+export function createRequestLog(logger: Logger): (line: RequestLine) => void {
+  const { [symbols.streamSym]: stream } = logger as unknown as { [symbols.streamSym]: { write(text: string): void } };
+  return ({ request_id, method, path, status, ms, ip, finished }) => {
+    const level = status >= 500 ? 'error' : 'info';
+    if (!logger.isLevelEnabled(level)) return;
+    stream.write(
+      `{"level":${logger.levels.values[level]},"time":${Date.now()},"request_id":"${request_id}","method":"${method}","path":${JSON.stringify(path)},` +
+        `"status":${status},"ms":${Math.round(ms * 10) / 10},${ip === undefined ? '' : `"ip":${JSON.stringify(ip)},`}` +
+        `"msg":"${finished ? 'request' : 'request.aborted'}"}\n`,
+    );
+  };
+}
