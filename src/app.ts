@@ -17,7 +17,7 @@ import type { Web } from './http/web.js';
 import { registry } from './management/resources/index.js';
 import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
-import { metadataRoutes, oauthRoutes } from './oauth/router.js';
+import { addMetadataRoutes, addOauthRoutes, registrationRouter } from './oauth/router.js';
 import { mailboxRouter } from './outbox/mailbox.js';
 import { ssoRouter } from './sso/router.js';
 
@@ -43,11 +43,14 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.set('trust proxy', config.trustProxy);
   app.set('case sensitive routing', true);
 
-  const probes = createExactRoutes();
-  probes.add('/healthz', { get: [healthz], head: true });
-  probes.add('/readyz', { get: [readyz(deps, lifecycle)], head: true });
-  probes.add('/metrics', { get: [metrics(deps)], head: true });
-  app.use(inSequence([requestId(deps), probes.handler, assets.handler, environment(deps), metadataRoutes(), ...oauthRoutes(web)]));
+  const byHost = environment(deps);
+  const routes = createExactRoutes();
+  routes.add('/healthz', { get: [healthz], head: true });
+  routes.add('/readyz', { get: [readyz(deps, lifecycle)], head: true });
+  routes.add('/metrics', { get: [metrics(deps)], head: true });
+  addMetadataRoutes(routes.behind(byHost));
+  addOauthRoutes(routes.behind(byHost), web);
+  app.use(inSequence([requestId(deps), routes.handler, assets.handler, byHost, registrationRouter(web)]));
   app.use(accountRouter(web));
   app.use(ssoRouter(web));
   app.use(dashboardRouter(web));

@@ -56,6 +56,9 @@ export async function keyRing(ctx: Context): Promise<KeyRing> {
   return ring;
 }
 
+/** The keys if they are remembered, at once. */
+export const recallKeyRing = (ctx: Context): KeyRing | undefined => ctx.cache.recall(ctx.environment.id, 'signing_keys', 'ring');
+
 /** Makes the first key of an environment its primary one, unless it has one; safe when several processes do it at once. */
 export async function ensureSigningKey(ctx: Context): Promise<void> {
   const existing = await listPublishedSigningKeys(ctx.scope);

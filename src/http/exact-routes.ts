@@ -1,12 +1,22 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { handlersOf, type Methods } from './method-not-allowed.js';
 
-type Route = { readonly path: string } & ReturnType<typeof handlersOf>;
+type Route = {
+  readonly path: string;
+  readonly lists: ReadonlyMap<string, readonly RequestHandler[]>;
+  readonly refuse: readonly RequestHandler[];
+};
 
-/** Paths without parameters, found by one look into a map. */
-export type ExactRoutes = {
+/** Where paths without parameters are added. */
+export type RouteList = {
   /** Answers `path` (and the same with a slash behind it) by method; another method is refused with 405 and `Allow`. */
   add(path: string, methods: Methods): void;
+};
+
+/** Paths without parameters, found by one look into a map. */
+export type ExactRoutes = RouteList & {
+  /** The same routes for paths that need middleware before theirs, refusals too. */
+  behind(...before: RequestHandler[]): RouteList;
   /** Middleware: answers the paths that were added and passes everything else on. */
   readonly handler: RequestHandler;
 };
@@ -17,16 +27,26 @@ export type ExactRoutes = {
  */
 export function createExactRoutes(): ExactRoutes {
   const routes = new Map<string, Route>();
+
+  function behind(...before: RequestHandler[]): RouteList {
+    return {
+      add(path, methods) {
+        const { handlers, refuse } = handlersOf(methods);
+        const lists = new Map([...handlers].map(([method, list]) => [method, [...before, ...list]] as const));
+        routes.set(path, { path, lists, refuse: [...before, refuse] });
+      },
+    };
+  }
+
   return {
-    add(path, methods) {
-      routes.set(path, { path, ...handlersOf(methods) });
-    },
+    ...behind(),
+    behind,
     handler(req, res, next) {
       const path = pathOf(req);
       const found = routes.get(path) ?? (path.endsWith('/') ? routes.get(path.slice(0, -1)) : undefined);
       if (!found) return next();
       req.route = found;
-      walk(found.handlers.get(req.method) ?? [found.refuse], 0, req, res, next);
+      walk(found.lists.get(req.method) ?? found.refuse, 0, req, res, next);
     },
   };
 }

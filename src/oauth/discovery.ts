@@ -6,6 +6,7 @@ import { openidScopes } from '../core/tokens/scopes.js';
 import { clientAuthMethods } from '../http/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
 import { claimNames } from './claims.js';
+import { sendDocument } from './document.js';
 import { endpoints, jwksPath, registrationPath } from './endpoints.js';
 import { grants } from './grants/index.js';
 
@@ -48,11 +49,12 @@ export function metadata(environment: Environment): Record<string, unknown> {
 }
 
 /** GET /.well-known/openid-configuration and /.well-known/oauth-authorization-server: built once per version of the environment. */
-export async function discovery(req: Request, res: Response): Promise<void> {
-  const { ctx } = req;
-  const body = await ctx.cache.get(ctx.environment.id, 'environments', ' discovery', async () => JSON.stringify(metadata(ctx.environment)));
-  res.setHeader('Access-Control-Allow-Origin', '*');
-  res.setHeader('Cache-Control', 'public, max-age=300');
-  res.setHeader('Content-Type', 'application/json');
-  res.end(body);
+export function discovery({ ctx }: Request, res: Response): void | Promise<void> {
+  const { cache, environment } = ctx;
+  const known = cache.recall<string>(environment.id, 'environments', documentKey);
+  if (known !== undefined) return sendDocument(res, known);
+  const build = async () => JSON.stringify(metadata(environment));
+  return cache.get(environment.id, 'environments', documentKey, build).then((text) => sendDocument(res, text ?? ''));
 }
+
+const documentKey = ' discovery';

@@ -1,11 +1,9 @@
 import type { Request, Response } from 'express';
-import { keyRing } from '../core/signing-keys.js';
+import { keyRing, recallKeyRing } from '../core/signing-keys.js';
+import { sendDocument } from './document.js';
 
-/** GET /.well-known/jwks.json (RFC 7517 5): a buffer that is ready, cacheable for five minutes. */
-export async function jwks(req: Request, res: Response): Promise<void> {
-  const ring = await keyRing(req.ctx);
-  res.setHeader('Access-Control-Allow-Origin', '*');
-  res.setHeader('Cache-Control', 'public, max-age=300');
-  res.setHeader('Content-Type', 'application/json');
-  res.end(ring.jwks);
+/** GET /.well-known/jwks.json (RFC 7517 5): a text that is ready, cacheable for five minutes. */
+export function jwks({ ctx }: Request, res: Response): void | Promise<void> {
+  const ring = recallKeyRing(ctx);
+  return ring ? sendDocument(res, ring.jwks) : keyRing(ctx).then((loaded) => sendDocument(res, loaded.jwks));
 }

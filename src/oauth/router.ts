@@ -1,9 +1,9 @@
-import { Router, type RequestHandler } from 'express';
+import { Router } from 'express';
 import { authenticateClient, confidentialOnly } from '../http/authenticate-client.js';
 import { browserSession } from '../http/browser-session.js';
 import { cors, corsForAll, preflight } from '../http/cors.js';
 import { csrf } from '../http/csrf.js';
-import { createExactRoutes } from '../http/exact-routes.js';
+import type { RouteList } from '../http/exact-routes.js';
 import { form, formOrJson } from '../http/form.js';
 import { route } from '../http/method-not-allowed.js';
 import { addressKey, limitBy } from '../http/rate-limits.js';
@@ -23,9 +23,8 @@ import { revoke } from './revoke.js';
 import { token } from './token.js';
 import { userinfo } from './userinfo.js';
 
-/** The OAuth 2.0 and OpenID Connect endpoints. */
-export function oauthRoutes(web: Web): RequestHandler[] {
-  const routes = createExactRoutes();
+/** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
+export function addOauthRoutes(routes: RouteList, web: Web): void {
   routes.add(endpoints.token_endpoint, { post: [cors, form, limitedClientAuthentication(web), token], options: [cors, preflight] });
   routes.add(endpoints.introspection_endpoint, { post: [form, authenticateClient, confidentialOnly, introspect] });
   routes.add(endpoints.revocation_endpoint, { post: [cors, form, authenticateClient, revoke], options: [cors, preflight] });
@@ -35,27 +34,31 @@ export function oauthRoutes(web: Web): RequestHandler[] {
   routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });
   routes.add(endpoints.end_session_endpoint, { get: [browserSession, logout(web)], post: [form, browserSession, logout(web)] });
   routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
-  const limitRegistration = limitBy(web.limiter, {
+  routes.add(registrationPath, { post: [registrationEnabled, limitRegistration(web), formOrJson, register] });
+}
+
+const limitRegistration = (web: Web) =>
+  limitBy(web.limiter, {
     name: 'client_registration',
     limit: web.deps.config.rateLimits.register,
     key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,
   });
-  routes.add(registrationPath, { post: [registrationEnabled, limitRegistration, formOrJson, register] });
+
+/** What a registered client reads and changes of itself (RFC 7592). */
+export function registrationRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   route(router, `${registrationPath}/:client_id`, {
     get: [registrationEnabled, readRegistration],
-    put: [registrationEnabled, limitRegistration, formOrJson, replaceRegistration],
+    put: [registrationEnabled, limitRegistration(web), formOrJson, replaceRegistration],
     delete: [registrationEnabled, deleteRegistration],
   });
-  return [routes.handler, router];
+  return router;
 }
 
-/** The documents that everybody reads and caches; mounted before all that they don't need. */
-export function metadataRoutes(): RequestHandler {
-  const routes = createExactRoutes();
+/** The documents that everybody reads and caches. */
+export function addMetadataRoutes(routes: RouteList): void {
   const any = { head: true, options: [corsForAll, preflight] };
   routes.add('/.well-known/openid-configuration', { ...any, get: [discovery] });
   routes.add('/.well-known/oauth-authorization-server', { ...any, get: [discovery] });
   routes.add(jwksPath, { ...any, get: [jwks] });
-  return routes.handler;
 }
