@@ -26,8 +26,8 @@ const types = {
 /** A plan made while a table was small would read it whole, and be kept when it has grown; short statements have an index in any case. */
 const byKey = { options: '-c enable_seqscan=off -c jit=off' };
 
-/** Connections beside the pool, of each process: one for look-ups; two for writes, so that one that waits doesn't hold up all. */
-const lineConnections = { look_up: 1, write: 2 };
+/** Connections of each line beside the pool: one that waits, for a lock say, doesn't hold up all. */
+const lineConnections = 2;
 
 type Callback = (error: Error | null, result?: unknown) => void;
 
@@ -109,8 +109,8 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   if (prepared && !unlimited) {
     const open = () => new DeadlineClient({ ...connection, ...byKey } as pg.ClientConfig);
     const own: StatementLines = {
-      look_up: createStatementLine(open, lineConnections.look_up),
-      write: createStatementLine(open, lineConnections.write),
+      look_up: createStatementLine(open, lineConnections),
+      write: createStatementLine(open, lineConnections),
     };
     lines.set(knex, own);
     const destroy = dialect.destroy.bind(dialect);

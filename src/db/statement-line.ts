@@ -21,6 +21,7 @@ type Waiting = {
 type Lane = { session: Promise<Session> | null; busy: boolean };
 type Session = { readonly client: Client; readonly prepared: PreparedStatements };
 
+const minShare = 4;
 const maxBatch = 64;
 
 const endedMessage = 'the database connections are closed';
@@ -124,11 +125,18 @@ export function createStatementLine(open: () => Client, connections: number): St
     }
   }
 
+  /** What waits is shared out among the idle lanes, so that the process has answers to work on while the server is at the rest. */
+  function nextGroup(): Waiting[] {
+    if (alone.length > 0) return alone.splice(0, 1);
+    const idle = lanes.reduce((count, lane) => (lane.busy ? count : count + 1), 0);
+    return waiting.splice(0, Math.min(maxBatch, Math.max(minShare, Math.ceil(waiting.length / idle))));
+  }
+
   function dispatch(): void {
     scheduled = false;
     for (const lane of lanes) {
       if (lane.busy) continue;
-      const group = alone.length > 0 ? alone.splice(0, 1) : waiting.splice(0, maxBatch);
+      const group = nextGroup();
       if (group.length === 0) return;
       lane.busy = true;
       void run(lane, group).finally(() => {

@@ -26,11 +26,11 @@ const echo = {
 const divide = { name: 'test.divide', text: 'select $1::uuid as environment_id, 10 / $2::int as value', short: 'look_up' } as const;
 const ask = (value: number) => run<{ value: number; pid: number }>(createScope(knex, environment_id), echo, [value]);
 
-test('look-ups at the same time share one connection and each gets its own answer', async () => {
+test('look-ups at the same time share two connections and each gets its own answer', async () => {
   const values = Array.from({ length: 50 }, (_, i) => i);
   const rows = (await Promise.all(values.map(ask))).map(([row]) => row);
   expect(rows.map((row) => row?.value)).toEqual(values);
-  expect(new Set(rows.map((row) => row?.pid)).size).toBe(1);
+  expect(new Set(rows.map((row) => row?.pid)).size).toBeLessThanOrEqual(2);
 });
 
 test('one that fails leaves those beside it alone', async () => {
