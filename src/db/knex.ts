@@ -26,8 +26,8 @@ const types = {
 /** A plan made while a table was small would read it whole, and be kept when it has grown; short statements have an index in any case. */
 const byKey = { options: '-c enable_seqscan=off -c jit=off' };
 
-/** Connections of each line beside the pool: one that waits, for a lock say, doesn't hold up all. */
-const lineConnections = 2;
+/** What the lines beside the pool take: look-ups keep the process and the server busy at once, writes of one process never wait for each other. */
+const lineOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
 
 type Callback = (error: Error | null, result?: unknown) => void;
 
@@ -109,8 +109,8 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   if (prepared && !unlimited) {
     const open = () => new DeadlineClient({ ...connection, ...byKey } as pg.ClientConfig);
     const own: StatementLines = {
-      look_up: createStatementLine(open, lineConnections),
-      write: createStatementLine(open, lineConnections),
+      look_up: createStatementLine(open, lineOptions.look_up),
+      write: createStatementLine(open, lineOptions.write),
     };
     lines.set(knex, own);
     const destroy = dialect.destroy.bind(dialect);

@@ -22,9 +22,20 @@ type Lane = { session: Promise<Session> | null; busy: boolean };
 type Session = { readonly client: Client; readonly prepared: PreparedStatements };
 
 const minShare = 4;
-const maxBatch = 64;
+const maxBatch = 128;
 
 const endedMessage = 'the database connections are closed';
+
+/**
+ * The order in which statements that lock rows run within a batch, everywhere the same: by name and first value, which is the row's key. So two batches
+ * never hold what the other one waits for.
+ */
+function byKey({ query: one }: Waiting, { query: other }: Waiting): number {
+  const [, key] = one.values;
+  const [, otherKey] = other.values;
+  if (one.name !== other.name) return one.name < other.name ? -1 : 1;
+  return Buffer.isBuffer(key) && Buffer.isBuffer(otherKey) ? key.compare(otherKey) : 0;
+}
 
 /** The server has answered that a statement failed, so nothing of its batch has happened; otherwise nobody knows. */
 const isRefusal = (error: Error): boolean => (error as { severity?: string }).severity === 'ERROR';
@@ -41,10 +52,11 @@ const outdated = new Set(['0A000', '26000']);
  * requests. Each of them is on its own all the same: when one fails, its batch has not happened, and its statements are run again one
  * by one.
  *
- * Only for short statements that lock nothing, or one row known by its key: those behind them wait. A connection that is lost
+ * Only for short statements that lock nothing, or one row whose key is their second value (`locking`): those behind them wait. A connection that is lost
  * takes the statements on it with it, and those that wait if the server doesn't let us in or doesn't answer; the next one opens another.
  */
-export function createStatementLine(open: () => Client, connections: number): StatementLine {
+export function createStatementLine(open: () => Client, options: { connections: number; locking: boolean }): StatementLine {
+  const { connections, locking } = options;
   const lanes = Array.from({ length: connections }, (): Lane => ({ session: null, busy: false }));
   const waiting: Waiting[] = [];
   const alone: Waiting[] = [];
@@ -129,7 +141,8 @@ export function createStatementLine(open: () => Client, connections: number): St
   function nextGroup(): Waiting[] {
     if (alone.length > 0) return alone.splice(0, 1);
     const idle = lanes.reduce((count, lane) => (lane.busy ? count : count + 1), 0);
-    return waiting.splice(0, Math.min(maxBatch, Math.max(minShare, Math.ceil(waiting.length / idle))));
+    const group = waiting.splice(0, Math.min(maxBatch, Math.max(minShare, Math.ceil(waiting.length / idle))));
+    return locking && group.length > 1 ? group.sort(byKey) : group;
   }
 
   function dispatch(): void {

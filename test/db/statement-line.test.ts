@@ -64,6 +64,34 @@ test('writes at the same time share transactions; one that fails takes nothing o
   expect((await write(5))[0]?.value).toBe(5);
 });
 
+test('batches of two processes that lock the same rows wait for each other, never both at once', async () => {
+  await knex.raw('create table locked (environment_id uuid not null, key bytea primary key, value integer not null default 0)');
+  await knex.raw('create sequence runs');
+  const keys = Array.from({ length: 24 }, (_, i) => Buffer.from([i, 255 - i]));
+  await knex.raw('insert into locked (environment_id, key) select ?::uuid, unnest(?::bytea[])', [environment_id, keys]);
+  // A sequence keeps what an aborted transaction took: it tells whether a statement ran more than once.
+  const change = {
+    name: 'test.change',
+    text: `update locked set value = value + 1 where environment_id = $1 and key = $2 returning nextval('runs')`,
+    short: 'write',
+  } as const;
+  const processes = [createKnex({ url: database.url, poolMax: 1 }), createKnex({ url: database.url, poolMax: 1 })];
+  const rounds = 40;
+  await Promise.all(
+    processes.map(async (pool, index) => {
+      const scope = createScope(pool, environment_id);
+      const order = index === 0 ? keys : keys.toReversed();
+      for (let round = 0; round < rounds; round++) await Promise.all(order.map((key) => run(scope, change, [key])));
+    }),
+  );
+  const { rows } = await knex.raw<{ rows: object[] }>(
+    'select sum(value)::int as sum, (select last_value::int from runs) as runs from locked',
+  );
+  const expected = processes.length * rounds * keys.length;
+  expect(rows).toEqual([{ sum: expected, runs: expected }]);
+  await Promise.all(processes.map((pool) => pool.destroy()));
+});
+
 test('every statement of a batch sees what those before it did', async () => {
   const take = {
     name: 'test.take',
