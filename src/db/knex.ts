@@ -1,6 +1,7 @@
 import createPool, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import type { PoolState } from '../platform/metrics.js';
 import { createStatementLine, silenceMessage, type StatementLine } from './statement-line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
@@ -148,8 +149,10 @@ const lines = new WeakMap<Knex, StatementLines>();
 /** The lines of a pool; none for a transaction, whose statements belong to it, nor behind a transaction pooler. */
 export const statementLinesOf = (knex: Knex): StatementLines | undefined => lines.get(knex);
 
-/** How much of the pool is taken, and how many wait for a part of it. */
-export function poolState(knex: Knex): { used: number; waiting: number; max: number } {
+/** How much of the pool is taken, how many wait for a part of it, and how long the oldest short statement has waited beside it. */
+export function poolState(knex: Knex): PoolState {
   const { pool } = knex.client as { pool?: { max: number; numUsed(): number; numPendingAcquires(): number } };
-  return { used: pool?.numUsed() ?? 0, waiting: pool?.numPendingAcquires() ?? 0, max: pool?.max ?? 0 };
+  const own = lines.get(knex);
+  const oldestWait = own ? Math.max(own.look_up.oldestWait(), own.write.oldestWait()) : 0;
+  return { used: pool?.numUsed() ?? 0, waiting: pool?.numPendingAcquires() ?? 0, max: pool?.max ?? 0, oldestWait };
 }

@@ -6,11 +6,15 @@ import { StatementBatch, type PreparedStatements } from './statement-batch.js';
 export type StatementLine = {
   /** Runs a named statement outside of any transaction of the caller's. */
   query<Row extends QueryResultRow>(query: NamedQuery): Promise<Row[]>;
+  /** How long the oldest statement has waited for a connection, in seconds; 0 when none waits. */
+  oldestWait(): number;
   close(): Promise<void>;
 };
 
 type Waiting = {
   readonly query: NamedQuery;
+  /** Monotonic milliseconds. */
+  readonly since: number;
   readonly resolve: (rows: QueryResultRow[]) => void;
   readonly reject: (error: unknown) => void;
   /** Whether it is run once more, by itself. */
@@ -163,12 +167,16 @@ export function createStatementLine(open: () => Client, options: { connections: 
     query<Row extends QueryResultRow>(query: NamedQuery) {
       if (closed) return Promise.reject(new Error(endedMessage));
       return new Promise<Row[]>((resolve, reject) => {
-        waiting.push({ query, resolve: resolve as Waiting['resolve'], reject });
+        waiting.push({ query, since: performance.now(), resolve: resolve as Waiting['resolve'], reject });
         if (scheduled) return;
         scheduled = true;
         // After the requests that have arrived with this one.
         setImmediate(dispatch);
       });
+    },
+    oldestWait() {
+      const oldest = alone[0] ?? waiting[0];
+      return oldest ? (performance.now() - oldest.since) / 1000 : 0;
     },
     async close() {
       closed = true;

@@ -4,8 +4,8 @@ import { createDurations, createTally } from './tallies.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Connections of a pool: taken, asked for in vain so far, allowed. */
-export type PoolState = { readonly used: number; readonly waiting: number; readonly max: number };
+/** Connections of a pool: taken, asked for in vain so far, allowed; and the seconds that the oldest short statement waits for one beside it. */
+export type PoolState = { readonly used: number; readonly waiting: number; readonly max: number; readonly oldestWait: number };
 
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
@@ -91,6 +91,15 @@ export function createMetrics() {
       registers,
       collect() {
         this.set(pool?.().waiting ?? 0);
+      },
+    }),
+    oldestWait: new Gauge({
+      name: 'database_statements_oldest_wait_seconds',
+      help: 'How long the oldest short statement has waited for the connection that it shares.',
+      aggregator: 'max',
+      registers,
+      collect() {
+        this.set(pool?.().oldestWait ?? 0);
       },
     }),
     poolMax: new Gauge({

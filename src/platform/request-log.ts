@@ -3,6 +3,8 @@ import type { Logger } from './logger.js';
 
 /** What is told of an answered request. */
 export type RequestLine = {
+  /** When it was answered, in milliseconds. */
+  readonly at: number;
   /** 1 to 128 letters, digits and `_ . : -`. */
   readonly request_id: string;
   readonly method: string;
@@ -21,11 +23,11 @@ export type RequestLine = {
  */
 export function createRequestLog(logger: Logger): (line: RequestLine) => void {
   const { [symbols.streamSym]: stream } = logger as unknown as { [symbols.streamSym]: { write(text: string): void } };
-  return ({ request_id, method, path, status, ms, ip, finished }) => {
+  return ({ at, request_id, method, path, status, ms, ip, finished }) => {
     const level = status >= 500 ? 'error' : 'info';
     if (!logger.isLevelEnabled(level)) return;
     stream.write(
-      `{"level":${logger.levels.values[level]},"time":${Date.now()},"request_id":"${request_id}","method":"${method}","path":${JSON.stringify(path)},` +
+      `{"level":${logger.levels.values[level]},"time":${at},"request_id":"${request_id}","method":"${method}","path":${JSON.stringify(path)},` +
         `"status":${status},"ms":${Math.round(ms * 10) / 10},${ip === undefined ? '' : `"ip":${JSON.stringify(ip)},`}` +
         `"msg":"${finished ? 'request' : 'request.aborted'}"}\n`,
     );

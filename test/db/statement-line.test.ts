@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKnex, statementLinesOf } from '../../src/db/knex.js';
+import { createKnex, poolState, statementLinesOf } from '../../src/db/knex.js';
 import { createScope, run } from '../../src/db/scope.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -17,6 +17,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
+const blocked = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const environment_id = '00000000-0000-7000-8000-000000000001';
 const echo = {
   name: 'test.echo',
@@ -135,6 +136,20 @@ test('values of every kind arrive as they were, also more of them than one batch
       environment_id, time, bytes: values[1], list, json: { a: [1, 'x'] }, yes: true, number: 0.5, nothing: null, text: `${values.at(-1) as string}${i}`,
     }), // prettier-ignore
   );
+});
+
+test('how long the oldest statement waits is known while a lock holds up those behind it', async () => {
+  const change = { name: 'test.reset', text: 'update locked set value = 1 where environment_id = $1', short: 'write' } as const;
+  const scope = createScope(knex, environment_id);
+  const holder = await knex.transaction();
+  await holder.raw('update locked set value = 0');
+  const held = [run(scope, change, [])];
+  await expect.poll(async () => (await holder.raw<{ rows: unknown[] }>(blocked)).rows.length).toBe(1);
+  held.push(run(scope, change, []));
+  await expect.poll(() => poolState(knex).oldestWait).toBeGreaterThan(0.01);
+  await holder.rollback();
+  await Promise.all(held);
+  expect(poolState(knex).oldestWait).toBe(0);
 });
 
 test('a connection that the server ended is replaced', async () => {
