@@ -17,7 +17,7 @@ type Waiting = {
   readonly since: number;
   readonly resolve: (rows: QueryResultRow[]) => void;
   readonly reject: (error: unknown) => void;
-  /** Whether it is run once more, by itself. */
+  /** Whether it was run before, in vain. */
   again?: boolean;
 };
 
@@ -57,7 +57,8 @@ const outdated = new Set(['0A000', '26000']);
  * by one.
  *
  * Only for short statements that lock nothing, or one row whose key is their second value (`locking`): those behind them wait. A connection that is lost
- * takes the statements on it with it, and those that wait if the server doesn't let us in or doesn't answer; the next one opens another.
+ * takes the writes on it with it, and those that wait if the server doesn't let us in or doesn't answer; look-ups are run once more. The next
+ * statement opens another.
  */
 export function createStatementLine(open: () => Client, options: { connections: number; locking: boolean }): StatementLine {
   const { connections, locking } = options;
@@ -110,12 +111,15 @@ export function createStatementLine(open: () => Client, options: { connections: 
   function failed(lane: Lane, group: readonly Waiting[], error: Error & { prepares?: boolean; code?: string }): void {
     const refusal = isRefusal(error);
     const stale = outdated.has(error.code ?? '');
+    const silent = error.message === silenceMessage;
     if (!refusal || error.prepares || stale) hangUp(lane);
     for (const one of group) {
-      if (!refusal || one.again || (group.length === 1 && !stale)) one.reject(error);
-      else alone.push(Object.assign(one, { again: true }));
+      // Refused together, each is run alone; what was lost with its connection, once more if it only reads.
+      const worthIt = refusal ? group.length > 1 || stale : !locking && !silent;
+      if (one.again || !worthIt) one.reject(error);
+      else (refusal ? alone : waiting).push(Object.assign(one, { again: true }));
     }
-    if (error.message === silenceMessage) refuseWaiting(error);
+    if (silent) refuseWaiting(error);
   }
 
   /** Those that wait would wait as long again. */

@@ -159,6 +159,26 @@ test('a connection that the server ended is replaced', async () => {
   expect((await ask(3))[0]?.value).toBe(3);
 });
 
+test('look-ups on a connection that the server ends are run again, writes are not: nobody knows whether they happened', async () => {
+  const scope = createScope(knex, environment_id);
+  const slow = (short: 'look_up' | 'write', name: string) =>
+    run<{ done: number }>(
+      scope,
+      { name, short, text: `select 1 as done, '${name}' as "of", pg_sleep(0.5) where $1::uuid is not null` },
+      [],
+    );
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and state = 'active' and query like ?`;
+  const ended = async (name: string) => (await knex.raw<{ rows: unknown[] }>(end, [`%'${name}'%`])).rows.length;
+
+  const read = slow('look_up', 'test.slow_read');
+  await expect.poll(() => ended('test.slow_read')).toBe(1);
+  expect(await read).toMatchObject([{ done: 1 }]);
+  const written = slow('write', 'test.slow_write').catch((error: unknown) => String(error));
+  await expect.poll(() => ended('test.slow_write')).toBe(1);
+  expect(await written).toContain('terminat');
+  expect((await ask(8))[0]?.value).toBe(8);
+});
+
 test('inside a transaction a look-up belongs to it', async () => {
   await knex.transaction(async (trx) => {
     await trx.raw('create temporary table mine on commit drop as select 7 as value');
