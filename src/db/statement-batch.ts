@@ -41,6 +41,7 @@ export class StatementBatch implements Submittable {
   readonly #prepared: PreparedStatements;
   readonly #parserOf: TypeParsers;
   #at = 0;
+  #unreadable: Error | null = null;
 
   constructor(queries: readonly NamedQuery[], prepared: PreparedStatements, parserOf: TypeParsers) {
     this.#queries = queries;
@@ -76,10 +77,15 @@ export class StatementBatch implements Submittable {
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
     const columns = this.#prepared.get((this.#queries[this.#at] as NamedQuery).name) as readonly Column[];
     const row: QueryResultRow = {};
-    for (let index = 0; index < fields.length; index += 1) {
-      const { name, parse } = columns[index] as Column;
-      const text = fields[index] as string | null;
-      row[name] = text === null ? null : parse(text);
+    try {
+      for (let index = 0; index < fields.length; index += 1) {
+        const { name, parse } = columns[index] as Column;
+        const text = fields[index] as string | null;
+        row[name] = text === null ? null : parse(text);
+      }
+    } catch (error) {
+      // Thrown on, it would end the process: nobody called this but the socket.
+      this.#unreadable = error as Error;
     }
     this.rows[this.#at]?.push(row);
   }
@@ -91,7 +97,7 @@ export class StatementBatch implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.#finish(null);
+    this.#finish(this.#unreadable);
   }
 
   handleError(error: Error): void {

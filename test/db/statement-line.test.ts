@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKnex, poolState, statementLinesOf } from '../../src/db/knex.js';
 import { createScope, run } from '../../src/db/scope.js';
@@ -150,6 +151,17 @@ test('how long the oldest statement waits is known while a lock holds up those b
   await holder.rollback();
   await Promise.all(held);
   expect(poolState(knex).oldestWait).toBe(0);
+});
+
+test('a value that can not be read fails its request, and nothing else', async () => {
+  const parser = pg.types.getTypeParser(114, 'text');
+  pg.types.setTypeParser(114, () => {
+    throw new Error('not readable');
+  });
+  const json = { name: 'test.json', text: `select '{}'::json as value where $1::uuid is not null`, short: 'look_up' } as const;
+  await expect(run(createScope(knex, environment_id), json, [])).rejects.toThrow('not readable');
+  pg.types.setTypeParser(114, parser);
+  expect((await ask(9))[0]?.value).toBe(9);
 });
 
 test('a connection that the server ended is replaced', async () => {
