@@ -131,10 +131,15 @@ export async function findRunning(clusterDir: string): Promise<Postmaster | null
   const lines = await readLockFile(clusterDir);
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return null;
-  const command = await commandOf(pid);
-  if (command.includes('postgres') && command.includes(clusterDir)) return { pid, port: Number(lines[3]) };
+  if (await serves(pid, clusterDir)) return { pid, port: Number(lines[3]) };
   await writeFile(join(clusterDir, 'postmaster.pid'), [nobodysPid, ...lines.slice(1)].join('\n'));
   return null;
+}
+
+/** Whether the process is a server of this cluster; one that has ended and wasn't waited for yet has no command any more. */
+async function serves(pid: number, clusterDir: string): Promise<boolean> {
+  const command = await commandOf(pid);
+  return command.includes('postgres') && command.includes(clusterDir);
 }
 
 async function commandOf(pid: number): Promise<string> {
@@ -155,7 +160,8 @@ export async function stopPostmaster(clusterDir: string, pid: number): Promise<v
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     signalTo(pid, signal);
     for (const deadline = performance.now() + fastShutdownWithinMs; performance.now() < deadline; await delay(25)) {
-      if ((await findRunning(clusterDir))?.pid !== pid) return;
+      // The process, not the lock file: a server that is about to go takes its file with it, and nobody must write it again.
+      if (!isAlive(pid) || !(await serves(pid, clusterDir))) return;
     }
   }
   throw new EmbeddedPostgresError(`PostgreSQL (process ${pid}) doesn't end; end it by hand and start again.`);
