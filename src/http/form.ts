@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { BodyError } from '../errors.js';
 import { isPasswordField, noParameters, parseParameters, type Parameters } from '../lib/parameters.js';
@@ -35,11 +36,15 @@ function isPlainForm({ headers }: Request): boolean {
   return plainFormType.test(headers['content-type'] ?? '') && Number(length) <= maxFormBytes;
 }
 
-/** Reads a plain form without body-parser, which for a short one takes longer than all that is then done with it. */
+/**
+ * Reads a plain form without body-parser, which for a short one takes longer than all that is then done with it. What follows stays in the
+ * asynchronous context of the request, which the parser's events don't know.
+ */
 function readPlainForm(req: Request, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
+  const resource = new AsyncResource('form');
   req.on('data', (chunk: Buffer) => chunks.push(chunk));
-  req.on('end', () => done(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+  req.on('end', () => resource.runInAsyncScope(done, null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
 }
 
 /** Reads a form body into `req.form`; another content type gives no fields, and too much of it 413. */
