@@ -114,10 +114,10 @@ export function createStatementLine(open: () => Client, options: { connections: 
     const silent = error.message === silenceMessage;
     if (!refusal || error.prepares || stale) hangUp(lane);
     for (const one of group) {
-      // Refused together, each is run alone; what was lost with its connection, once more if it only reads.
-      const worthIt = refusal ? group.length > 1 || stale : !locking && !silent;
-      if (one.again || !worthIt) one.reject(error);
-      else (refusal ? alone : waiting).push(Object.assign(one, { again: true }));
+      // Refused together, each is run alone; outdated, or lost with its connection if it only reads, once more.
+      if (refusal && group.length > 1) alone.push(one);
+      else if (!one.again && (stale || (!refusal && !locking && !silent))) waiting.push(Object.assign(one, { again: true }));
+      else one.reject(error);
     }
     if (silent) refuseWaiting(error);
   }

@@ -6,8 +6,10 @@ import { isPasswordField, noParameters, parseParameters, type Parameters } from 
 const formType = 'application/x-www-form-urlencoded';
 const jsonType = 'application/json';
 
-const readForm = express.raw({ type: formType, limit: '64kb', inflate: false });
-const readJson = express.raw({ type: jsonType, limit: '64kb', inflate: false });
+const maxBytes = 65_536;
+
+const readForm = express.raw({ type: formType, limit: maxBytes, inflate: false });
+const readJson = express.raw({ type: jsonType, limit: maxBytes, inflate: false });
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function decode(body: unknown): string {
@@ -25,15 +27,13 @@ function parameters(body: unknown): Parameters {
   return parsed;
 }
 
-const maxFormBytes = 65_536;
-
 const plainFormType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 
 /** A form as clients send it: of a stated length that the HTTP parser holds it to, neither compressed nor too large. */
 function isPlainForm({ headers }: Request): boolean {
   const length = headers['content-length'];
   if (length === undefined || headers['content-encoding'] !== undefined || headers['transfer-encoding'] !== undefined) return false;
-  return plainFormType.test(headers['content-type'] ?? '') && Number(length) <= maxFormBytes;
+  return plainFormType.test(headers['content-type'] ?? '') && Number(length) <= maxBytes;
 }
 
 /**

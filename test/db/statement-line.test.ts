@@ -185,6 +185,13 @@ test('look-ups on a connection that the server ends are run again, writes are no
   const read = slow('look_up', 'test.slow_read');
   await expect.poll(() => ended('test.slow_read')).toBe(1);
   expect(await read).toMatchObject([{ done: 1 }]);
+
+  const beside = slow('look_up', 'test.slow_neighbour');
+  const failing = run(scope, divide, [0]).catch((error: { code?: string }) => error.code);
+  await expect.poll(() => ended('test.slow_neighbour')).toBe(1);
+  expect(await beside).toMatchObject([{ done: 1 }]);
+  expect(await failing).toBe('22012');
+
   const written = slow('write', 'test.slow_write').catch((error: unknown) => String(error));
   await expect.poll(() => ended('test.slow_write')).toBe(1);
   expect(await written).toContain('terminat');
