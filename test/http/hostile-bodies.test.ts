@@ -141,6 +141,32 @@ describe('security 1.18: bodies that do harm elsewhere', () => {
       );
   });
 
+  test('a form of the largest size is read, in whatever pieces it comes; one byte more is refused', async () => {
+    const { port } = new URL(service.url);
+    const send = (body: Buffer, pieces: number) =>
+      new Promise<string>((resolve, reject) => {
+        const head = `POST /oauth/introspect HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${basic(managementClient as TestClient)}\r\nContent-Type: ${formType}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+        let text = '';
+        const socket = connect({ port: Number(port), host: '127.0.0.1', noDelay: true })
+          .on('data', (chunk) => (text += String(chunk)))
+          .on('close', () => resolve(text))
+          .on('error', reject);
+        socket.write(head);
+        const size = Math.ceil(body.length / pieces);
+        // Each piece goes when the one before it has left, so that they arrive as several.
+        const next = (from: number): void =>
+          void (from < body.length && socket.write(body.subarray(from, from + size), () => next(from + size)));
+        next(0);
+      });
+    const start = 'token=unknown&x=';
+    // Characters of three bytes: pieces end inside of them.
+    const filled = (length: number) => Buffer.concat([Buffer.from(start), Buffer.alloc(length - start.length, '\u20ac')]);
+    const whole = Buffer.concat([filled(start.length + 65_520), Buffer.alloc(65_536 - start.length - 65_520, 'x')]);
+    expect(whole).toHaveLength(65_536);
+    for (const pieces of [1, 7]) expect(await send(whole, pieces)).toMatch(/^HTTP\/1\.1 200 [^]*\{"active":false\}/);
+    expect(await send(Buffer.concat([whole, Buffer.from('x')]), 1)).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
   test('1.18.210: a body shorter than its announced length ends in a refusal or a closed connection, not in a failure', async () => {
     const { port } = new URL(service.url);
     const answer = await new Promise<string>((resolve, reject) => {
