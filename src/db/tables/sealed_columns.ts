@@ -53,7 +53,7 @@ export async function countSealedByKey(knex: Knex): Promise<Map<string, number>>
     ({ table, column }) => `select ${keyIdSql(column)} as key_id from ${table} where octet_length(${column}) > 0`,
   );
   const text = `select key_id, count(*) as count from (${parts.join(' union all ')}) as sealed group by key_id`;
-  const rows = await patient(knex, (trx) => runSystem<{ key_id: string; count: number }>(trx, { name: 'sealed_columns.count', text }, []));
+  const rows = await patient(knex, (trx) => runSystem<{ key_id: string; count: number }>(trx, { name: 'sealed.count', text }, []));
   return new Map(rows.map(({ key_id, count }) => [key_id, Number(count)]));
 }
 
@@ -69,7 +69,7 @@ export async function listStaleSealed(
     order by environment_id, ${key} limit $2`;
   const values = [header, limit, after?.environment_id ?? null, after?.row_key ?? null];
   type Row = Omit<StaleSealed, 'place'> & { belongs: string | Buffer };
-  const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: `sealed_columns.stale.${table}.${column}`, text }, values));
+  const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: `sealed.stale.${table}.${column}`, text }, values));
   return rows.map(({ belongs, ...row }) => ({
     ...row,
     place: `${table}/${typeof belongs === 'string' ? belongs : belongs.toString('hex')}`,
@@ -95,7 +95,7 @@ export async function replaceSealed(
     )
     update ${table} t set ${column} = held.renewed from held where t.environment_id = held.environment_id and t.${key} = held.row_key
     returning 1`;
-  const rows = await runSystem(knex, { name: `sealed_columns.replace.${table}.${column}`, text }, [
+  const rows = await runSystem(knex, { name: `sealed.replace.${table}.${column}`, text }, [
     changes.map(({ environment_id }) => environment_id),
     changes.map(({ row_key }) => row_key),
     changes.map(({ sealed }) => sealed),
