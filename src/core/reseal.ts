@@ -1,5 +1,5 @@
 import { tryAdvisoryLock } from '../db/advisory-lock.js';
-import { noteSealedCounts, type SecretKeyRow } from '../db/tables/secret_keys.js';
+import { awaitsUpgrade, noteSealedCounts, type SecretKeyRow } from '../db/tables/secret_keys.js';
 import {
   countSealedByKey,
   listStaleSealed,
@@ -17,6 +17,12 @@ export type ResealDeps = Pick<Deps, 'knex' | 'sealer' | 'logger' | 'metrics'>;
 const batch = 200;
 /** A pass ends after so many values, so that it is counted now and then how many are left. */
 const maxBatchesPerColumn = 50;
+
+/**
+ * Releases before values named their key can't read what is sealed now: for so long after the upgrade their processes may still be at work,
+ * and keep the signing keys that they know.
+ */
+const upgradeSeconds = 3600;
 
 /** What a walk through the columns came to. `lost`: how many values no key here opens, by the key that they name. */
 type Walk = { resealed: number; lost: Map<string, number>; more: boolean };
@@ -75,6 +81,10 @@ export async function reseal(deps: ResealDeps, signal?: AbortSignal): Promise<bo
   await tryAdvisoryLock(knex, 'reseal', async () => {
     const pending = await count(deps);
     if (pending === 0) return;
+    if (await awaitsUpgrade(knex, upgradeSeconds)) {
+      logger.info({ event: 'secret_key.waiting', pending }, 'values that name no key are sealed anew an hour after the upgrade');
+      return;
+    }
     logger.info({ event: 'secret_key.resealing', key_id: sealer.key_id, pending }, `sealing ${pending} values anew`);
     for (const column of sealedColumns) await resealColumn(deps, column, walk, signal);
     const left = await count(deps);

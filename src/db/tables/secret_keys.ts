@@ -92,3 +92,9 @@ export async function noteSealedCounts(knex: Knex, sealing_key: string, counts: 
     [[...counts.keys()], [...counts.values()], sealing_key, holderLifetimeSeconds],
   );
 }
+
+/** Whether there are values that name no key, and the database has known of named ones for less than so many seconds. */
+export async function awaitsUpgrade(knex: Knex, seconds: number): Promise<boolean> {
+  const text = `select 1 from secret_keys where id = 'unnamed' and pending_count > 0 and created_at > now() - make_interval(secs => $1)`;
+  return (await runSystem(knex, { name: 'secret_keys.awaits_upgrade', text }, [seconds])).length > 0;
+}
