@@ -1,4 +1,4 @@
-// What one process withdraws, another must stop honouring within a second (decisions 13), also when notifications get lost.
+// What one process withdraws, another must stop honouring within a second, also when notifications get lost.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateSigningKey } from '../../src/core/signing-keys.js';

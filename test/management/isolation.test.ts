@@ -1,4 +1,4 @@
-// A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (security 169).
+// A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (attack 15.169).
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/core/consents.js';
 import { linkIdentity } from '../../src/core/identities.js';

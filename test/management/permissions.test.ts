@@ -107,7 +107,7 @@ test('a token of a person names no permission that the person does not hold; sco
   expect((await ask(other.identifier, 'openid read write')).scope).toBe('openid read write');
 });
 
-test('security 168: without the permission every verb on every collection is 403 and changes nothing', async () => {
+test('without the permission every verb on every collection is 403 and changes nothing (attack 15.168)', async () => {
   const { caller } = await machine('event_types:read');
   const collections = [
     'users',
@@ -169,7 +169,7 @@ test('a token for another resource, or of another kind, is 401', async () => {
     expect((await new Api(service.url, bad).get('/users')).status).toBe(401);
 });
 
-test('security 171: nobody hands out what they do not hold: roles, permissions, grants, secrets, passwords', async () => {
+test('nobody hands out what they do not hold: roles, permissions, grants, secrets, passwords (attack 15.171)', async () => {
   const { caller } = await person(
     'roles:read',
     'roles:write',
