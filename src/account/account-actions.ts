@@ -51,7 +51,7 @@ export function profile(web: Web) {
 const emptyFields = (req: Request, names: readonly string[]) =>
   refuseFields(Object.fromEntries(names.map((name) => [name, bodyText(req, name) === '' ? ['required'] : []])));
 
-/** POST /account/password (decisions 4): 401 for a wrong current password, 422 for a new one that won't do. */
+/** POST /account/password (specification 4.5.4): 401 for a wrong current password, 422 for a new one that won't do. */
 export function password(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const session = sessionOf(req);
@@ -113,7 +113,7 @@ export function unlink(web: Web) {
   };
 }
 
-/** POST /account/applications/{client_id}/revoke: takes consent back and ends all the client holds, `offline_access` or not (decisions 13). */
+/** POST /account/applications/{client_id}/revoke: takes consent back and ends all the client holds, `offline_access` or not (specification 5.3.3). */
 export async function revokeApplication(req: Request, res: Response): Promise<void> {
   const client_id = pathParameter(req, 'client_id');
   const withdrawn = await transaction(req.ctx, (tx) => withdrawConsent(tx, sessionOf(req).user_id, client_id));

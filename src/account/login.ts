@@ -91,7 +91,7 @@ export function loginPage(web: Web) {
 
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
-/** Home-realm discovery: the address's domain belongs to a connection, and the person goes straight there (decisions 8). */
+/** Home-realm discovery: the address's domain belongs to a connection, and the person goes straight there (specification 8.5.1). */
 function toConnection(req: Request, res: Response, connection: Connection, email: string, return_to: string | null): void {
   const query = new URLSearchParams({ from: 'form', login_hint: email.trim().slice(0, 255), ...(return_to !== null && { return_to }) });
   const redirect_to = `/auth/sso/${connection.id}?${query}`;
@@ -99,7 +99,7 @@ function toConnection(req: Request, res: Response, connection: Connection, email
   else res.redirect(303, redirect_to);
 }
 
-/** POST /login (decisions 4): one answer and one time for every failed sign-in. */
+/** POST /login (specification 4.3.1): one answer and one time for every failed sign-in. */
 export function login(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const body = req.body as Record<string, unknown>;

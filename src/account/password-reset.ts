@@ -42,7 +42,7 @@ export function forgotPage(web: Web) {
   };
 }
 
-/** POST /password/forgot (decisions 4): the same answer for any address. */
+/** POST /password/forgot (specification 4.3): the same answer for any address. */
 export function forgot(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const typed = bodyText(req, 'email');
@@ -88,7 +88,7 @@ const missing = (req: Request) =>
     Object.fromEntries(['reset_id', 'code', 'password'].map((name) => [name, bodyText(req, name).trim() === '' ? ['required'] : []])),
   );
 
-/** POST /password/reset (decisions 4): sets the password, ends all sessions and refresh tokens; sign-in comes next. */
+/** POST /password/reset (specification 4.5.2): sets the password, ends all sessions and refresh tokens; sign-in comes next. */
 export function reset(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const [reset_id, code] = [bodyText(req, 'reset_id').slice(0, 64), bodyText(req, 'code').slice(0, 64)];

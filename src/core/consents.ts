@@ -43,7 +43,7 @@ export async function giveConsent(tx: Context, question: ConsentQuestion): Promi
 
 /**
  * Takes back what the user allowed the client, and ends everything that the client holds of the user, `offline_access` or not
- * (decisions 13). Call it in a transaction. @returns false when there was neither.
+ * (specification 5.3.3). Call it in a transaction. @returns false when there was neither.
  */
 export async function withdrawConsent(tx: Context, user_id: string, client_id: string): Promise<boolean> {
   const known = await deleteConsent(tx.scope, user_id, client_id);

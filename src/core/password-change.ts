@@ -16,7 +16,7 @@ export type ChangeVerdict =
 
 /**
  * Changes the password of somebody who knows the current one: ends all other sessions, voids open resets, emits
- * `user.password_changed`, tells the owner by mail (decisions 4). Wrong guesses count towards the lockout.
+ * `user.password_changed`, tells the owner by mail (specification 4.5.4). Wrong guesses count towards the lockout.
  */
 export async function changePassword(
   ctx: Context,

@@ -55,7 +55,7 @@ async function openReset(ctx: Context, { address, user, initiated_by, origin }: 
 
 /**
  * Starts the recovery of whatever account has the address. Without one (or with a blocked one) the same happens, except that the mail
- * goes to nobody and no code is right: the same answer, in the same time (decisions 4).
+ * goes to nobody and no code is right: the same answer, in the same time (specification 4.3).
  */
 export async function requestPasswordReset(ctx: Context, address: EmailAddress, origin: MailOrigin): Promise<StartedReset> {
   const found = await findUserByEmailKey(ctx.scope, address.email_key);
@@ -121,7 +121,7 @@ async function apply(
 
 /**
  * Sets a new password with the code, or the token of the link, of a recovery mail: ends all sessions, all refresh tokens and the lockout,
- * voids other open resets, emits `user.password_reset`, tells the owner by mail (decisions 4). What can be said of the password without
+ * voids other open resets, emits `user.password_reset`, tells the owner by mail (specification 4.5.2). What can be said of the password without
  * knowing whose it is comes before the try; the rest after it, lest the refusal tell a stranger the owner's name.
  */
 export async function resetPassword(

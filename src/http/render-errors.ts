@@ -124,7 +124,7 @@ function surfaceOf(path: string): Surface {
   return oauthJson.test(path) ? 'oauth' : 'page';
 }
 
-/** One JSON:API error object; `id` is the request id (decisions 13). */
+/** One JSON:API error object; `id` is the request id (specification 11.1.1). */
 export function apiErrorDocument(req: Pick<Request, 'request_id'>, errors: readonly ApiErrorObject[]): string {
   return JSON.stringify({
     jsonapi: { version: '1.1' },
@@ -190,7 +190,7 @@ function renderAsPage(web: Web, req: Request, res: Response, refusal: Refusal): 
   );
 }
 
-/** The one place where refusals and failures become answers, each in its surface's dialect (decisions 11). */
+/** The one place where refusals and failures become answers, each in its surface's dialect (specification 11.1). */
 export function renderErrors(web: Web): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (res.headersSent) return next(error);

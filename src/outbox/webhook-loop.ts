@@ -20,7 +20,7 @@ import { deliverWebhook, type Attempt } from './deliver-webhook.js';
 import { startQueueLoop, type QueueLoop } from './drain.js';
 import type { Job, Queue } from './queue.js';
 
-/** So many events in a row that failed for good disable a webhook (decisions 7). */
+/** So many events in a row that failed for good disable a webhook (specification 7.4.3). */
 const failedEventsToDisable = 100;
 const lookAt = 1000;
 const atOnce = 1000;

@@ -72,7 +72,7 @@ function render(
   );
 }
 
-/** The page with the local account's password form (decisions 13, `ask`). */
+/** The page with the local account's password form (specification 8.3.2). */
 export function askForProof(
   web: Web,
   req: Request,

@@ -38,7 +38,7 @@ async function syncProfile(tx: Context, connection: Connection, user: UserRow, a
   await emit(tx, 'user.updated', { ...userData(updated, await listRoleNamesOfUser(tx.scope, user.id)), previous_attributes });
 }
 
-/** Just-in-time registration (decisions 8): the user, the default roles, the identity and the event, or nothing of it. */
+/** Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. */
 async function register(tx: Context, connection: Connection, profile: Profile, client_id: string | null): Promise<UserRow> {
   if (!profile.email) throw new Error('a user needs an address');
   const now = tx.clock.now();

@@ -2,7 +2,7 @@ import type { Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
 import type { Parameters } from '../../lib/parameters.js';
 
-/** The token response (RFC 6749 5.1, interface.md "Token response"). */
+/** The token response (RFC 6749 5.1, specification 5.5.1). */
 export type TokenResponse = {
   access_token: string;
   token_type: 'Bearer';
