@@ -81,7 +81,7 @@ const withdrawals: Record<string, () => Promise<void>> = {
     await ctx.scope.knex('client_grants').where({ client_id: client.id }).delete();
     await refusedInTime(async () => (await token()).status === 200);
   },
-  async 'a deactivated signing key: its tokens are dead'() {
+  async 'a deactivated signing key: its tokens are dead (fault F20)'() {
     const { client, token } = await machine();
     const { access_token } = await token();
     const introspect = async () =>

@@ -38,7 +38,7 @@ test('every document, errors too, has the media type without charset (JSON:API r
   }
 });
 
-test('a Content-Type parameter other than ext and profile is 415, charset too (JSON:API rule 1.2)', async () => {
+test('a Content-Type parameter other than ext and profile is 415, charset too (JSON:API rule 1.2, attack 15.172)', async () => {
   for (const type of [`${jsonApi}; charset=utf-8`, `${jsonApi};version=1`]) {
     const answer = await create({ 'content-type': type });
     expect([answer.status, firstError(answer)['source']]).toEqual([415, { header: 'Content-Type' }]);
@@ -54,7 +54,7 @@ test('unknown profiles are ignored (JSON:API rule 1.4)', async () => {
   expect((await api.get('/users', { accept: `${jsonApi};profile="https://x.example/p"` })).status).toBe(200);
 });
 
-test('an Accept that only has parametrized JSON:API is 406; weights, wildcards and a clean one are fine (JSON:API rules 1.5 to 1.9)', async () => {
+test('an Accept that only has parametrized JSON:API is 406; weights, wildcards and a clean one are fine (JSON:API rules 1.5 to 1.9, attack 15.172)', async () => {
   const cases: [string | undefined, number][] = [
     [`${jsonApi}; charset=utf-8`, 406],
     [`${jsonApi}; charset=utf-8, ${jsonApi}`, 200],
@@ -222,7 +222,7 @@ test('include brings what was asked for and nothing else, and [] when there is n
   expect((deep.body['included'] as Document[]).map((one) => one['type']).sort()).toEqual(['permission', 'role']);
 });
 
-test('sparse fieldsets leave only what they name; unknown types and fields are 400 (JSON:API rule 3.33)', async () => {
+test('sparse fieldsets leave only what they name; unknown types and fields are 400 (JSON:API rule 3.33, attack 15.174)', async () => {
   const [one] = (await api.get('/users?fields[user]=email,roles&page[size]=1')).body['data'] as Document[];
   expect([Object.keys(one?.['attributes']), Object.keys(one?.['relationships'])]).toEqual([['email'], ['roles']]);
   const [bare] = (await api.get('/users?fields[user]=&page[size]=1')).body['data'] as Document[];
@@ -235,7 +235,7 @@ test('sparse fieldsets leave only what they name; unknown types and fields are 4
     expect((await api.get(`/users?${query}`)).status).toBe(400);
 });
 
-test('lists sort by the fields named, left to right; other fields are 400 (JSON:API rule 3.34)', async () => {
+test('lists sort by the fields named, left to right; other fields are 400 (JSON:API rule 3.34, attack 15.174)', async () => {
   const emails = async (sort: string) =>
     ((await api.get(`/users?sort=${sort}`)).body['data'] as Document[]).map((one) => one['attributes'].email);
   const ascending = ['ada@example.com', 'bea@example.com', 'cid@example.com', 'dot@example.com', 'eve@example.com'];
@@ -279,7 +279,7 @@ test('pages survive inserts: what comes in meanwhile shifts nothing', async () =
   expect((second.body['data'] as Document[]).map((one) => one['id'])).toEqual(rest.slice(2, 4).map((one) => one['id']));
 });
 
-test('unknown parameters and filters are 400 and named (JSON:API rules 3.36 and 3.37)', async () => {
+test('unknown parameters and filters are 400 and named (JSON:API rules 3.36 and 3.37, attack 15.174)', async () => {
   for (const name of [
     'q',
     'limit',
@@ -307,7 +307,7 @@ test('raw and encoded brackets mean the same, a name twice is 400 (JSON:API rule
   expect((await api.get('/users?page[size]=1&page%5Bsize%5D=2')).status).toBe(400);
 });
 
-test('a size must be a positive whole number; a cursor one of ours (JSON:API rule 3.39)', async () => {
+test('a size must be a positive whole number; a cursor one of ours (JSON:API rule 3.39, attack 15.175)', async () => {
   for (const size of ['0', '-1', 'abc', '1e2', '', '1.5', '00']) {
     const answer = await api.get(`/users?page[size]=${size}`);
     expect([size, answer.status, firstError(answer)?.['source']]).toEqual([size, 400, { parameter: 'page[size]' }]);
@@ -329,7 +329,7 @@ test('a size beyond the maximum is 400 and tells the maximum (JSON:API rule 3.40
   expect(firstError(answer)['links'].type).toContain('max-size-exceeded');
 });
 
-test('meta.page tells the size (JSON:API rule 3.43)', async () => {
+test('meta.page tells the size and no total (JSON:API rule 3.43, attack 15.184)', async () => {
   expect((await api.get('/users')).body['meta']).toEqual({ page: { size: 25 } });
 });
 
