@@ -298,7 +298,7 @@ describe('refresh tokens', () => {
     expect(refused(await refresh(client, undefined))).toEqual([400, 'invalid_request']);
   });
 
-  test('a rotated token within 30 s gives the same successor; later the whole family is dead (attack 5.70)', async () => {
+  test('a rotated token within 30 s gives the same successor; later the whole grant is dead (attack 5.70)', async () => {
     const { body } = await redeem(service.url, spa, await authorizeCode(browser, spa));
     const first = await refresh(spa, body.refresh_token);
     const retry = await refresh(spa, body.refresh_token);
@@ -320,7 +320,7 @@ describe('refresh tokens', () => {
     expect(late.body.refresh_token).not.toBe(body.refresh_token);
   });
 
-  test('after a revocation and a refresh at the same instant nothing of the family is active (attack 5.72)', async () => {
+  test('after a revocation and a refresh at the same instant nothing of the grant is active (attack 5.72)', async () => {
     for (let round = 0; round < 5; round++) {
       const { body } = await redeem(service.url, spa, await authorizeCode(browser, spa));
       const token = body.refresh_token as string;
