@@ -43,7 +43,9 @@ function isUnavailable(error: unknown): boolean {
   const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
   if (typeof code === 'string' && unavailableCodes.has(code)) return true;
   return (
-    name === 'KnexTimeoutError' || (typeof message === 'string' && /^(Connection terminated|Query read timeout|timeout e)/i.test(message))
+    name === 'KnexTimeoutError' ||
+    // Knex puts the statement before pg's words: `ROLLBACK - Connection terminated unexpectedly`.
+    (typeof message === 'string' && /(?:^| - )(?:Connection terminated|Query read timeout|timeout e)[^-]*$/i.test(message))
   );
 }
 
