@@ -169,7 +169,7 @@ describe('pages', () => {
     const strange = pages.flatMap(({ path, text }) =>
       [
         ...text.matchAll(
-          /(?<![\w/-])(?:interface|decisions|house|reliability|management-api)\.md\b|\b[Dd]ecisions? \d|\b(?:security|reliability) [F\d]\d/g,
+          /(?<![\w/-])(?:interface|decisions|house|reliability|management-api)\.md\b|\b[Dd]ecisions? \d|\b(?:security|reliability) [F\d][\d.]|JSON:API 1\.\d\.\d/g,
         ),
       ].map(([found]) => `${path}: ${found}`),
     );
