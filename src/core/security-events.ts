@@ -33,7 +33,7 @@ export const securityEvents = {
     outcome: 'failure',
     kept: 'collected',
     actor: 'anonymous',
-    target: 'user, if there is one',
+    target: 'user, if there is one; at a provider sign-in the connection',
     description:
       'A sign-in, or another proof of a password, was refused; `reason` says why. Without a user the address typed in is recorded nowhere.',
   },

@@ -17,6 +17,12 @@ export type Happening = {
   readonly detail?: Readonly<Record<string, unknown>>;
 };
 
+/** Somebody who did something to the own account. */
+export const userParty = ({ id, email }: { readonly id: string; readonly email: string | null }) => ({
+  actor: { actor_kind: 'user' as const, actor_id: id, display: email },
+  target: { target_type: 'user', target_id: id, display: email },
+});
+
 /** What recording takes, in a context of any kind; the environment need not be at hand whole. */
 type Recording = Pick<Deps, 'clock' | 'logger' | 'metrics'> & { readonly environment: { readonly id: string } };
 
