@@ -4,7 +4,7 @@ import type { Context } from '../../src/core/context.js';
 import { auditRows, eventLines } from '../support/security-events.js';
 import { startReceiver } from '../support/receiver.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { addWebhook, emitRoles, eventually, settledDeliveries } from '../support/webhooks.js';
+import { addWebhook, emitRoles, eventually } from '../support/webhooks.js';
 
 let service: TestService;
 let ctx: Context;
