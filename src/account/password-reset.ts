@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { requestPasswordReset, resetPassword } from '../core/password-reset.js';
 import { clearSessionCookie } from '../http/browser-session.js';
 import { csrfToken } from '../http/csrf.js';
+import { keepDevice } from '../http/device-cookie.js';
 import { queryOf, wantsJson } from '../http/form.js';
 import { originOf } from '../http/mail-origin.js';
 import { basePage } from '../http/pages.js';
@@ -103,6 +104,7 @@ export function reset(web: Web) {
     const verdict = await resetPassword(req.ctx, { reset_id, code, password: bodyText(req, 'password'), origin: originOf(req) });
     if (verdict.outcome === 'refused') return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
     if (verdict.outcome !== 'reset') return refuse(codeRefusal(verdict));
+    keepDevice(req, res, verdict.user.id);
     if (req.session?.user_id === verdict.user.id) clearSessionCookie(req, res);
     const redirect_to = withReturnTo('/login', { notice: 'password_reset' }, return_to);
     if (!wantsJson(req)) return res.redirect(303, redirect_to);

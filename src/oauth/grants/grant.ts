@@ -1,5 +1,6 @@
 import type { Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
+import type { Origin } from '../../core/origin.js';
 import type { Parameters } from '../../lib/parameters.js';
 
 /** The token response (RFC 6749 5.1, specification 5.5.1). */
@@ -16,7 +17,8 @@ export type TokenResponse = {
 export type Grant = {
   /** Whether a client that only names itself may use it (with PKCE or a bound refresh token). */
   readonly public_clients: boolean;
-  handle(ctx: Context, client: Client, parameters: Parameters): Promise<TokenResponse>;
+  /** `origin` tells where the request came from, for the trace of a refusal. */
+  handle(ctx: Context, client: Client, parameters: Parameters, origin: () => Origin): Promise<TokenResponse>;
 };
 
 /**
