@@ -1,7 +1,6 @@
 import { consumePasscode, findPasscode, refundAttempt, voidPasswordResets, type PasscodeRow } from '../db/tables/passcodes.js';
 import { revokeGrants } from '../db/tables/revocations.js';
 import { findUser, findUserByEmailKey, updateUser, type UserRow } from '../db/tables/users.js';
-import { equalDigests } from '../lib/digest.js';
 import type { EmailAddress } from '../lib/email-address.js';
 import { isUuid, randomToken } from '../lib/random.js';
 import { transaction, type Context } from './context.js';
@@ -24,8 +23,6 @@ const unknownOrigin: MailOrigin = { ip_address: null, user_agent: null };
 /** Seconds that a person has who did not ask for the mail and isn't waiting for it. */
 const adminResetLifetime = 86_400;
 
-const linkDigest = (ctx: Pick<Context, 'sealer'>, token: string) => ctx.sealer.digest('password_reset_link', token);
-
 type Start = { address: EmailAddress; user: UserRow | null; initiated_by: ResetInitiator; origin: MailOrigin };
 
 async function openReset(ctx: Context, { address, user, initiated_by, origin }: Start): Promise<StartedReset> {
@@ -39,7 +36,7 @@ async function openReset(ctx: Context, { address, user, initiated_by, origin }: 
       usable: user !== null,
       lifetime: expires_in,
       initiated_by,
-      link_digest: linkDigest(tx, user ? token : randomToken('')),
+      link_digest: tx.sealer.digest('password_reset_link', user ? token : randomToken('')),
     });
     // The token may end in a dash, which mail programs leave out of a link: it doesn't come last.
     const query = new URLSearchParams({ code: token, reset_id: passcode.id });
@@ -91,7 +88,7 @@ const linkToken = /^[\w-]{43}$/;
 async function tryLink(ctx: Context, id: string, token: string): Promise<CodeVerdict> {
   const passcode = isUuid(id) ? await findPasscode(ctx.scope, 'password_reset', id) : null;
   if (!passcode?.link_digest || passcode.consumed_at !== null || passcode.expires_at <= ctx.clock.now()) return { outcome: 'expired' };
-  return equalDigests(linkDigest(ctx, token), passcode.link_digest) ? { outcome: 'right', passcode } : { outcome: 'expired' };
+  return ctx.sealer.isDigest('password_reset_link', token, passcode.link_digest) ? { outcome: 'right', passcode } : { outcome: 'expired' };
 }
 
 async function apply(

@@ -6,6 +6,7 @@ import { queryOf } from '../http/form.js';
 import { originOf } from '../http/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
+import type { Place } from '../lib/seal.js';
 import { finishConnect } from './connect.js';
 import { finishTest } from './connection-test.js';
 import { redeemFlow, type Flow } from './flow.js';
@@ -20,7 +21,7 @@ import type { Claims } from './strategies/strategy.js';
 /** What a provider has said of a person in this flow, checked. */
 export type Answer = { readonly flow: Flow; readonly connection: Connection; readonly claims: Claims; readonly profile: Profile };
 
-const place = (req: Request) => `sso-answer ${req.ctx.environment.id}`;
+const place = (req: Request): Place => `sso-answer ${req.ctx.environment.id}`;
 const answerLifetimeMs = 60_000;
 /** All that an answer may consist of; `user` is Apple's. */
 const answerNames = ['code', 'state', 'iss', 'error', 'user'] as const;

@@ -12,8 +12,9 @@ import { basePage, formActionSource } from '../http/pages.js';
 import { pendingOf } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
+import type { Place } from '../lib/seal.js';
 import type { Answer } from './callback.js';
-import { browserMark } from './flow.js';
+import { browserMark, isBrowserMark } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { authenticationOf } from './profile.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
@@ -32,13 +33,13 @@ type Waiting = {
 };
 
 const lifetimeMs = 600_000;
-const place = (req: Request) => `sso-link ${req.ctx.environment.id}`;
+const place = (req: Request): Place => `sso-link ${req.ctx.environment.id}`;
 
 function openWaiting(req: Request): Waiting | null {
   const text = req.ctx.sealer.openText(req.form.get('link') ?? '', place(req));
   const waiting = text === null ? null : (JSON.parse(text) as Waiting);
   if (!waiting || waiting.until <= req.ctx.clock.now().getTime()) return null;
-  return waiting.browser !== null && waiting.browser === browserMark(req) ? waiting : null;
+  return waiting.browser !== null && isBrowserMark(req, waiting.browser) ? waiting : null;
 }
 
 function render(

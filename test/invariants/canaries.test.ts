@@ -4,6 +4,7 @@ import type { Context } from '../../src/core/context.js';
 import { secretPlace as webhookPlace } from '../../src/core/webhook-secrets.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { Canaries, dumpOf } from '../support/canaries.js';
+import type { Place } from '../../src/lib/seal.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { manage, managementClient, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
@@ -300,8 +301,8 @@ describe('secrets stay where they belong', () => {
       provider_client_secret: 'x'.repeat(20),
       issuer: upstream.issuer,
     });
-    const sealed: { place: string; value: Buffer; environment_id: string }[] = [];
-    const collect = async (name: string, column: string, key: string, placeOf: (id: string) => string) => {
+    const sealed: { place: Place; value: Buffer; environment_id: string }[] = [];
+    const collect = async (name: string, column: string, key: string, placeOf: (id: string) => Place) => {
       const rows = (await service.deps.knex(name).whereNotNull(column).select('environment_id', column, key)) as Record<string, unknown>[];
       for (const row of rows)
         sealed.push({ place: placeOf(row[key] as string), value: row[column] as Buffer, environment_id: row['environment_id'] as string });
