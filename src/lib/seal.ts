@@ -3,7 +3,8 @@ import { equalDigests, keyedDigest } from './digest.js';
 
 /**
  * What is sealed: each purpose has a key of its own, and `place` begins with it. The first ones are tables with a sealed column
- * (`db/tables/sealed_columns.ts`); the others travel in addresses and forms for an hour at most.
+ * (`db/tables/sealed_columns.ts`); the others travel in addresses and forms for an hour at most, or in a
+ * cookie that the next sign-in renews (`device`).
  */
 export const sealPurposes = [
   'signing_keys',
@@ -13,6 +14,7 @@ export const sealPurposes = [
   'mails',
   'sso_flows',
   'authorization-request',
+  'device',
   'logout-request',
   'setup',
   'sso-answer',

@@ -384,5 +384,5 @@ test('values that no key opens are counted and named, hold nothing else up, and 
     ]),
   );
   expect(events(second, 'secret_key.missing')).toMatchObject([{ key_id: lost.key_id, values: 1 }]);
-  expect(await secretKeyStatus(second.deps)).toContainEqual({ id: lost.key_id, seals: false, pending_count: 1, may_go_at: null });
+  expect(await secretKeyStatus(second.deps)).toContainEqual({ id: lost.key_id, seals: false, has_sealed: false, pending_count: 1, may_go_at: null });
 });
