@@ -1,5 +1,6 @@
 import { findUserByEmailKey, recordFailedLogin, recordLogin, replacePassword, type UserRow } from '../db/tables/users.js';
 import { normalizeEmail } from '../lib/email-address.js';
+import { requiredConnectionFor } from './connections.js';
 import type { Context } from './context.js';
 
 /** What proving a password came to. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
@@ -33,17 +34,31 @@ async function refreshHash(ctx: Context, user: UserRow, password: string): Promi
   return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password) });
 }
 
-/** Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. */
-export async function provePassword(ctx: Context, email: string, password: string, again = true): Promise<PasswordVerdict> {
-  const address = normalizeEmail(email);
+async function prove(ctx: Context, { email, password, barred }: Attempt, again = true): Promise<PasswordVerdict> {
+  const address = barred ? null : normalizeEmail(email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
   const right = await checkPassword(ctx, user, password);
   if (!user || !right) return { outcome: 'invalid' };
   if (user.status !== 'active') return { outcome: 'blocked' };
   const current = await refreshHash(ctx, user, password);
-  if (!current) return again ? provePassword(ctx, email, password, false) : { outcome: 'invalid' };
+  if (!current) return again ? prove(ctx, { email, password, barred }, false) : { outcome: 'invalid' };
   await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user: current };
+}
+
+type Attempt = { readonly email: string; readonly password: string; readonly barred: boolean };
+
+/**
+ * Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. An address that signs in through one
+ * connection alone (`required`) is nobody's here, whatever the password.
+ */
+export async function provePassword(ctx: Context, email: string, password: string): Promise<PasswordVerdict> {
+  return prove(ctx, { email, password, barred: (await requiredConnectionFor(ctx, email)) !== null });
+}
+
+/** The same for somebody who has signed in at a provider and proves the local account beside that, once: `required` bars nobody from it. */
+export async function proveLocalAccount(ctx: Context, email: string, password: string): Promise<PasswordVerdict> {
+  return prove(ctx, { email, password, barred: false });
 }
 
 /** An id that no user has: the refusal of a stranger makes the same statement as that of a user. */

@@ -261,7 +261,20 @@ const samples: Record<string, SamplePage> = {
       action: '/auth/sso/link',
       hidden: { link: '019ab3c2' },
       email: 'ada@example.com',
+      again: false,
       connection: { display_name: 'Google', strategy: 'google' },
+    },
+  },
+  'link-account-again': {
+    view: 'account/link-account',
+    model: {
+      ...base('Connect Example Corporation to your account again'),
+      action: '/auth/sso/link',
+      hidden: { link: '019ab3c2' },
+      email: 'ada@example.com',
+      again: true,
+      errors: { password: errorTexts.invalid_credentials },
+      connection: { display_name: 'Example Corporation', strategy: 'oidc' },
     },
   },
   leaving: {
