@@ -7,7 +7,6 @@ import type { Answer } from './callback.js';
 import { refuseStale } from './demand.js';
 import { askForProof } from './link-account.js';
 import { decide } from './linking.js';
-import { ssoRefusal } from './refusal.js';
 import { isTaken, settle } from './settle.js';
 
 const home = '/account';

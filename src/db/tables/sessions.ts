@@ -112,3 +112,12 @@ export async function listOpenSessionsOfUser(scope: Scope, user_id: string, now:
     .orderBy('last_activity_at', 'desc')
     .limit(shownSessions) as unknown as Promise<SessionRow[]>;
 }
+
+/** The user's sessions that were ended for this reason since that moment, last active first. */
+export async function listSessionsEnded(scope: Scope, user_id: string, reason: string, since: Date): Promise<SessionRow[]> {
+  return table<SessionRow>(scope, 'sessions')
+    .where({ user_id, revoke_reason: reason } as never)
+    .where('revoked_at', '>=', since)
+    .orderBy('last_activity_at', 'desc')
+    .limit(shownSessions) as unknown as Promise<SessionRow[]>;
+}
