@@ -4,12 +4,29 @@ import type { UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/csrf.js';
 import { queryOf, wantsJson } from '../http/form.js';
-import { basePage, type PageIdentity } from '../http/pages.js';
+import { basePage, type FormPage, type PageIdentity, type PageSession } from '../http/pages.js';
 import { safeReturnTo } from '../http/return-to.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
 import { deviceWords } from '../lib/user-agent.js';
 import { bodyReturnTo, bodyText, withReturnTo } from './fields.js';
+
+/**
+ * After a recovery: what was ended, and what still signs the person in. Posts `review_token` and `drop:<id>` for each account to be
+ * disconnected to /password/reset/review.
+ */
+export interface PasswordReviewPage extends FormPage {
+  review_token: string;
+  return_to: string;
+  sessions: Pick<PageSession, 'id' | 'device' | 'ip_address' | 'last_activity_at'>[];
+  identities: (PageIdentity & { last_login_at: string | null })[];
+}
+
+declare module '../http/page-models.js' {
+  interface PageModels {
+    'account/password-review': PasswordReviewPage;
+  }
+}
 
 const path = '/password/reset/review';
 const onward = (return_to: string | null) => withReturnTo('/login', { notice: 'password_reset' }, return_to);

@@ -8,11 +8,29 @@ import { PageError } from '../errors.js';
 import { csrfToken } from './csrf.js';
 import { errorTexts } from './error-texts.js';
 import { wantsJson } from './form.js';
-import type { PageConnection } from './page-models.js';
+import type { FormPage, PageConnection } from './page-models.js';
 import { basePage } from './pages.js';
 import { addressKey, limitBy } from './rate-limits.js';
 import { signIn } from './sign-in.js';
 import type { Web } from './web.js';
+
+/** Between an action of the account page and what it does. Posts `current_password` to `action`, the address that was posted to. */
+export interface FreshSignInPage extends FormPage {
+  action: string;
+  email: string;
+  /** Whether a password proves it here. */
+  password: boolean;
+  /** Whether one can be had by mail. */
+  by_mail: boolean;
+  /** Connections that prove it; `href` leads back to the account page. */
+  ways: (PageConnection & { href: string })[];
+}
+
+declare module './page-models.js' {
+  interface PageModels {
+    'account/fresh-sign-in': FreshSignInPage;
+  }
+}
 
 const freshMs = 10 * 60_000;
 

@@ -91,17 +91,6 @@ export interface PasswordResetPage extends FormPage {
   return_to: string;
 }
 
-/**
- * After a recovery: what was ended, and what still signs the person in. Posts `review_token` and `drop:<id>` for each account to be
- * disconnected to /password/reset/review.
- */
-export interface PasswordReviewPage extends FormPage {
-  review_token: string;
-  return_to: string;
-  sessions: Pick<PageSession, 'id' | 'device' | 'ip_address' | 'last_activity_at'>[];
-  identities: (PageIdentity & { last_login_at: string | null })[];
-}
-
 /** Something happened, or was sent: one paragraph per text and at most one way on. */
 export interface MessagePage extends BasePage {
   tone: 'good' | 'info' | 'warning';
@@ -169,18 +158,6 @@ export interface LinkAccountPage extends FormPage {
   /** The two were connected before, and the connection has changed since. */
   again: boolean;
   connection: { display_name: string; strategy: PageConnection['strategy'] };
-}
-
-/** Between an action of the account page and what it does. Posts `current_password` to `action`, the address that was posted to. */
-export interface FreshSignInPage extends FormPage {
-  action: string;
-  email: string;
-  /** Whether a password proves it here. */
-  password: boolean;
-  /** Whether one can be had by mail. */
-  by_mail: boolean;
-  /** Connections that prove it; `href` leads back to the account page. */
-  ways: (PageConnection & { href: string })[];
 }
 
 /** GET /logout: posts to /logout. */
@@ -259,11 +236,9 @@ export interface PageModels {
   'account/register-complete': RegisterCompletePage;
   'account/password-forgot': PasswordForgotPage;
   'account/password-reset': PasswordResetPage;
-  'account/password-review': PasswordReviewPage;
   'account/message': MessagePage;
   'account/account': AccountPage;
   'account/link-account': LinkAccountPage;
-  'account/fresh-sign-in': FreshSignInPage;
   'account/logout': LogoutPage;
   'oauth/consent': ConsentPage;
   'oauth/logout-confirm': LogoutConfirmPage;
