@@ -82,10 +82,11 @@ describe.each([
   });
 });
 
-test('where no button leads to the connection either, the right password is as wrong as any', async () => {
-  await set({ domains: ['corp.example'] });
-  const answer = await new Browser(service.url).postJson('/login', { email: user.email, password });
+test('the right password leads to the provider like any other, and signs nobody in', async () => {
+  const browser = new Browser(service.url);
+  const answer = await browser.postJson('/login', { email: user.email, password });
   expect(await answer.json()).toMatchObject({ user: null, redirect_to: expect.stringContaining(`/auth/sso/${connection.id}?`) as string });
+  expect(browser.cookies.has('session')).toBe(false);
 });
 
 test('registration and recovery say where to go by mail, and their codes are nobody’s', async () => {
