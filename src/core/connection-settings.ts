@@ -96,7 +96,7 @@ const requiredProblems = (row: ConnectionRow): Problem[] =>
     ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
 
-/** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (decisions 13). */
+/** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const present = (field: string) =>
     field === 'provider_client_secret'

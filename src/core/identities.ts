@@ -9,7 +9,9 @@ import {
 import { lockUser, type UserRow } from '../db/tables/users.js';
 import { uuidv7 } from '../lib/random.js';
 import { transaction, type Context } from './context.js';
-import { queueMail, type MailOrigin } from './mail.js';
+import { queueMail } from './mail.js';
+import type { Origin } from './origin.js';
+import { recordSecurityEvent, userParty } from './security-trail.js';
 
 /** The accounts at providers that sign this user in, oldest first. */
 export async function listIdentities(ctx: Context, user_id: string): Promise<IdentityWithConnection[]> {
@@ -30,16 +32,27 @@ export function isLastWayIn(
 }
 
 /**
- * Parts a user from an account at a provider; never from the last way in. The user's row is held meanwhile, so that two of them
+ * Parts a user from an account at a provider; never from the last way in. With `origin` it is the person's own doing, and recorded here; the
+ * Management API keeps its own record. The user's row is held meanwhile, so that two of them
  * unlinked at the same moment don't leave the user outside.
  */
-export async function unlinkIdentity(ctx: Context, input: { user_id: string; identity_id: string }): Promise<UnlinkOutcome> {
+export async function unlinkIdentity(
+  ctx: Context,
+  input: { user_id: string; identity_id: string; origin?: Origin },
+): Promise<UnlinkOutcome> {
   return transaction(ctx, async (tx): Promise<UnlinkOutcome> => {
     const user = await lockUser(tx.scope, input.user_id);
     const identities = user ? await listIdentitiesOfUser(tx.scope, user.id) : [];
-    if (!user || !identities.some(({ id }) => id === input.identity_id)) return 'not_found';
+    const identity = identities.find(({ id }) => id === input.identity_id);
+    if (!user || !identity) return 'not_found';
     if (isLastWayIn(user, identities, input.identity_id)) return 'last_way_in';
-    return (await removeIdentity(tx.scope, user.id, input.identity_id)) ? 'unlinked' : 'not_found';
+    if (!(await removeIdentity(tx.scope, user.id, input.identity_id))) return 'not_found';
+    if (input.origin) {
+      const target = { target_type: 'identity', target_id: identity.id, display: identity.email ?? identity.connection_display_name };
+      const detail = { connection_id: identity.connection_id };
+      await recordSecurityEvent(tx, 'identity.unlinked', { actor: userParty(user).actor, target, origin: input.origin, detail });
+    }
+    return 'unlinked';
   });
 }
 
@@ -64,10 +77,10 @@ export async function linkToAccount(
   tx: Context,
   user: Pick<UserRow, 'id' | 'email'>,
   account: ProviderAccount,
-  { provider, origin }: { readonly provider: string; readonly origin: MailOrigin },
+  { provider, origin }: { readonly provider: string; readonly origin: Origin },
 ): Promise<IdentityRow> {
   const identity = await linkIdentity(tx, user.id, account);
-  await mailLinked(tx, user, account, { provider, origin });
+  await announceLink(tx, identity, user, account, { provider, origin });
   return identity;
 }
 
@@ -75,22 +88,26 @@ export async function linkToAccount(
 export async function proveIdentity(
   tx: Context,
   identity: Pick<IdentityRow, 'id'>,
-  user: Pick<UserRow, 'email'>,
+  user: Pick<UserRow, 'id' | 'email'>,
   account: ProviderAccount,
-  how: { readonly provider: string; readonly origin: MailOrigin },
+  how: { readonly provider: string; readonly origin: Origin },
 ): Promise<void> {
   const now = tx.clock.now();
   const { generation, email, claims } = account;
   await updateIdentity(tx.scope, identity.id, { generation, email, claims, last_login_at: now, updated_at: now });
-  await mailLinked(tx, user, account, how);
+  await announceLink(tx, identity, user, account, how);
 }
 
-async function mailLinked(
+async function announceLink(
   tx: Context,
-  user: Pick<UserRow, 'email'>,
+  identity: Pick<IdentityRow, 'id'>,
+  user: Pick<UserRow, 'id' | 'email'>,
   account: ProviderAccount,
-  { provider, origin }: { readonly provider: string; readonly origin: MailOrigin },
+  { provider, origin }: { readonly provider: string; readonly origin: Origin },
 ): Promise<void> {
+  const { actor } = userParty(user);
+  const target = { target_type: 'identity', target_id: identity.id, display: account.email ?? provider };
+  await recordSecurityEvent(tx, 'identity.linked', { actor, target, origin, detail: { connection_id: account.connection_id } });
   const model = { provider, provider_email: account.email, account_url: `${tx.environment.issuer}/account` };
   await queueMail(tx, { template: 'account-linked', to: user.email, model, origin });
 }

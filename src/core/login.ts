@@ -2,6 +2,8 @@ import { findUserByEmailKey, recordFailedLogin, recordLogin, replacePassword, ty
 import { normalizeEmail } from '../lib/email-address.js';
 import { requiredConnectionFor } from './connections.js';
 import type { Context } from './context.js';
+import type { Origin } from './origin.js';
+import { noteSecurityEvent } from './security-trail.js';
 
 /** What proving a password came to. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
 export type PasswordVerdict =
@@ -12,19 +14,29 @@ export type PasswordVerdict =
  * could have. Wrong passwords are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the
  * right password too. Recovery and live sessions go on meanwhile.
  */
-export async function checkPassword(ctx: Context, user: UserRow | null, password: string): Promise<boolean> {
+export async function checkPassword(ctx: Context, user: UserRow | null, password: string, origin: Origin): Promise<boolean> {
   const now = ctx.clock.now();
   const locked = user?.locked_until != null && user.locked_until > now;
   if (!user?.password_hash) {
     await ctx.passwords.verifyDecoy(password);
     await recordFailedLogin(ctx.scope, nobody, ctx.environment.lockout_threshold, now);
+    noteRefusal(ctx, user, 'invalid_credentials', origin);
     return false;
   }
   const right = await ctx.passwords.verify(user.password_hash, password);
   if (right && !locked) return true;
   const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
-  await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
+  const lockedNow = await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
+  noteRefusal(ctx, user, locked ? 'account_locked' : 'invalid_credentials', origin);
+  if (lockedNow) noteSecurityEvent(ctx, 'account.locked', { target: targetOf(user), origin });
   return false;
+}
+
+const targetOf = (user: UserRow | null) => ({ target_type: 'user', target_id: user?.id ?? null, display: user?.email ?? null });
+
+/** A refused sign-in leaves the same trace in the same time, whether or not there is such an account. */
+function noteRefusal(ctx: Context, user: UserRow | null, reason: string, origin: Origin): void {
+  noteSecurityEvent(ctx, 'login.failed', { target: targetOf(user), origin, reason });
 }
 
 /** A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. */
@@ -34,31 +46,34 @@ async function refreshHash(ctx: Context, user: UserRow, password: string): Promi
   return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password) });
 }
 
-async function prove(ctx: Context, { email, password, barred }: Attempt, again = true): Promise<PasswordVerdict> {
+async function prove(ctx: Context, { email, password, barred, origin }: Attempt, again = true): Promise<PasswordVerdict> {
   const address = barred ? null : normalizeEmail(email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
-  const right = await checkPassword(ctx, user, password);
+  const right = await checkPassword(ctx, user, password, origin);
   if (!user || !right) return { outcome: 'invalid' };
-  if (user.status !== 'active') return { outcome: 'blocked' };
+  if (user.status !== 'active') {
+    noteRefusal(ctx, user, 'account_blocked', origin);
+    return { outcome: 'blocked' };
+  }
   const current = await refreshHash(ctx, user, password);
-  if (!current) return again ? prove(ctx, { email, password, barred }, false) : { outcome: 'invalid' };
+  if (!current) return again ? prove(ctx, { email, password, barred, origin }, false) : { outcome: 'invalid' };
   await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user: current };
 }
 
-type Attempt = { readonly email: string; readonly password: string; readonly barred: boolean };
+type Attempt = { readonly email: string; readonly password: string; readonly barred: boolean; readonly origin: Origin };
 
 /**
  * Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. An address that signs in through one
  * connection alone (`required`) is nobody's here, whatever the password.
  */
-export async function provePassword(ctx: Context, email: string, password: string): Promise<PasswordVerdict> {
-  return prove(ctx, { email, password, barred: (await requiredConnectionFor(ctx, email)) !== null });
+export async function provePassword(ctx: Context, email: string, password: string, origin: Origin): Promise<PasswordVerdict> {
+  return prove(ctx, { email, password, barred: (await requiredConnectionFor(ctx, email)) !== null, origin });
 }
 
 /** The same for somebody who has signed in at a provider and proves the local account beside that, once: `required` bars nobody from it. */
-export async function proveLocalAccount(ctx: Context, email: string, password: string): Promise<PasswordVerdict> {
-  return prove(ctx, { email, password, barred: false });
+export async function proveLocalAccount(ctx: Context, email: string, password: string, origin: Origin): Promise<PasswordVerdict> {
+  return prove(ctx, { email, password, barred: false, origin });
 }
 
 /** An id that no user has: the refusal of a stranger makes the same statement as that of a user. */

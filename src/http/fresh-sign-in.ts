@@ -8,6 +8,7 @@ import { PageError } from '../errors.js';
 import { csrfToken } from './csrf.js';
 import { errorTexts } from './error-texts.js';
 import { wantsJson } from './form.js';
+import { originOf } from './mail-origin.js';
 import type { FormPage, PageConnection } from './page-models.js';
 import { basePage } from './pages.js';
 import { addressKey, limitBy } from './rate-limits.js';
@@ -102,7 +103,7 @@ export function createProve(web: Web): Prove {
     }
     const session = sessionOf(req);
     const user = await findUser(req.ctx.scope, session.user_id);
-    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password) : null;
+    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, originOf(req)) : null;
     if (verdict?.outcome !== 'ok' || verdict.user.id !== session.user_id) return 'wrong';
     await signIn(req, res, session.user_id, ['pwd'], null, verdict.user.password_hash);
     const now = req.ctx.clock.now();

@@ -74,7 +74,7 @@ function render(web: Web, req: Request, res: Response, { link, waiting, email, c
   );
 }
 
-/** The page with the local account's password form (`account_linking` `ask`, and links that a change of the connection has voided). */
+/** The page with the local account's password form (specification 8.3.2: `account_linking` `ask`, and links that a change of the connection has voided). */
 export function askForProof(
   web: Web,
   req: Request,
@@ -105,7 +105,7 @@ async function proveWaiting(req: Request, waiting: Waiting, user: UserRow): Prom
   const password = req.form.get('password') ?? '';
   if (password.length > 4096) return { outcome: 'invalid' };
   const typed = waiting.again ? normalizeEmail(req.form.get('email') ?? '')?.email_key : user.email_key;
-  return proveLocalAccount(req.ctx, typed === user.email_key ? user.email : '', password);
+  return proveLocalAccount(req.ctx, typed === user.email_key ? user.email : '', password, originOf(req));
 }
 
 /** POST /auth/sso/link: with the local account's password the two accounts are one, from now on. */

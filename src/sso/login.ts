@@ -14,7 +14,7 @@ const home = '/account';
 /** The application on whose behalf the person signs in. */
 const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, return_to)?.parameters['client_id'] ?? null;
 
-/** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (decisions 8). */
+/** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). */
 export async function finishLogin(web: Web, req: Request, res: Response, answer: Answer): Promise<void> {
   const { flow, connection, profile, authentication } = answer;
   refuseStale(req, connection, flow.demand, authentication.auth_time);
