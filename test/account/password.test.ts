@@ -54,7 +54,9 @@ describe('recovery', () => {
     const mail = await lastMailTo(service.url, user.email);
     expect(mail.subject).toContain(codeIn(mail));
     const answer = await post('/password/reset', { reset_id: started.body['reset_id'], code: codeIn(mail), password: fresh });
-    expect([answer.status, answer.body]).toEqual([200, { redirect_to: '/login?notice=password_reset' }]);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ redirect_to: '/login?notice=password_reset', identities: [] });
+    expect(answer.body['sessions']).toHaveLength(2);
     expect([await isSignedIn(one), await isSignedIn(other)]).toEqual([false, false]);
     const refreshed = await tokenRequest(service.url, client, {
       grant_type: 'refresh_token',
