@@ -1,9 +1,36 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
+
+/** Without a database: pure functions, a router or a client by itself. A file that needs more says so at once: there is no server to ask. */
+const unit = [
+  'test/{config,tidy}.test.ts',
+  'test/lib/**',
+  'test/platform/**',
+  'test/core/{mail-templates,passwords}.test.ts',
+  'test/core/events/catalogue.test.ts',
+  'test/docs/{error-codes,generated,sso-guide}.test.ts',
+  'test/http/{error-texts,exact-routes,pages,rate-limits,static}.test.ts',
+  'test/outbox/{deliver-webhook,lane,sign}.test.ts',
+];
+
+/** With processes of their own: browsers, proxies, replicas, a second PostgreSQL; or minutes of waiting and measuring. */
+const slow = [
+  'test/browser/**',
+  'test/faults/**',
+  'test/account/timing.test.ts',
+  'test/dashboard/hostile-text.test.ts',
+  'test/db/{embedded-postgres,knex}.test.ts',
+  'test/docs/webhooks-guide.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,read-replica}.test.ts',
+  'test/invariants/{replicas,two-processes}.test.ts',
+];
+
+const tests = 'test/**/*.test.ts';
+const exactly = (folders: readonly string[]) => folders.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
+const database = { globalSetup: ['test/support/postgres.ts'] };
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 60_000,
@@ -11,5 +38,15 @@ export default defineConfig({
     teardownTimeout: 30_000,
     // A shared machine may stall for seconds; what fails twice more is broken.
     retry: process.env['CI'] ? 2 : 0,
+    reporters: ['default', new SkippedForWantOfAProgram()],
+    projects: [
+      { extends: true, test: { name: 'unit', include: exactly(unit), isolate: false } },
+      // Whatever isn't listed above: endpoints and operations on a real PostgreSQL, each file on a database of its own.
+      {
+        extends: true,
+        test: { name: 'service', include: [tests], exclude: [...configDefaults.exclude, ...unit, ...slow], isolate: false, ...database },
+      },
+      { extends: true, test: { name: 'slow', include: exactly(slow), ...database } },
+    ],
   },
 });
