@@ -38,6 +38,8 @@ export default defineConfig({
     teardownTimeout: 30_000,
     // A shared machine may stall for seconds; what fails twice more is broken.
     retry: process.env['CI'] ? 2 : 0,
+    // No test imports them: `--changed` can't tell whom they concern.
+    forceRerunTriggers: [...configDefaults.forceRerunTriggers, '**/{migrations,public,views}/**'],
     reporters: ['default', new SkippedForWantOfAProgram()],
     projects: [
       { extends: true, test: { name: 'unit', include: exactly(unit), isolate: false } },

@@ -1,7 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { expect, test, type TestAPI } from 'vitest';
-import { getCurrentSuite } from 'vitest/suite';
+import { expect, test, TestRunner, type TestAPI } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -11,7 +10,8 @@ declare module 'vitest' {
 }
 
 /** What some tests run beside the service. `.ci/run` installs all of them. */
-export type Program = 'chromium' | 'go' | 'haproxy' | 'nginx' | 'pgbouncer' | 'php' | 'python3' | 'redis-server' | 'ruby';
+export const programs = ['chromium', 'go', 'haproxy', 'nginx', 'pgbouncer', 'php', 'python3', 'redis-server', 'ruby'] as const;
+export type Program = (typeof programs)[number];
 
 /** Debian keeps servers where only root's PATH looks. */
 const alsoIn = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
@@ -45,7 +45,7 @@ export function pathOf(program: Program): string {
 export function needs(program: Program): TestAPI {
   if (locate(program) !== null) return test;
   if (process.env['CI']) test(`${program} is installed`, () => expect.fail('it is not; .ci/run installs it'));
-  const file = getCurrentSuite().file;
+  const file = TestRunner.getCurrentSuite().file;
   if (file) file.meta.absent = [...new Set([...(file.meta.absent ?? []), program])];
   return test.skip as TestAPI;
 }
