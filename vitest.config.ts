@@ -1,7 +1,8 @@
+import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
 
-/** Without a database: pure functions, a router or a client by itself. A file that needs more says so at once: there is no server to ask. */
+/** Without a database: pure functions, a router or a client by itself. */
 const unit = [
   'test/{config,tidy}.test.ts',
   'test/lib/**',
@@ -13,7 +14,7 @@ const unit = [
   'test/outbox/{deliver-webhook,lane,sign}.test.ts',
 ];
 
-/** With processes of their own: browsers, proxies, replicas, a second PostgreSQL; or minutes of waiting and measuring. */
+/** With processes of their own (browsers, proxies, replicas, a second PostgreSQL), or for long waiting and measuring; from whatever folder. */
 const slow = [
   'test/browser/**',
   'test/faults/**',
@@ -23,16 +24,20 @@ const slow = [
   'test/docs/webhooks-guide.test.ts',
   'test/flows/{behind-a-pooler,behind-a-proxy,read-replica}.test.ts',
   'test/invariants/{replicas,two-processes}.test.ts',
+  'test/platform/{logger,silent-mail-server}.test.ts',
 ];
 
-const tests = 'test/**/*.test.ts';
-const exactly = (folders: readonly string[]) => folders.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
+const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
+const except = (...paths: readonly string[]) => [...configDefaults.exclude, ...paths];
 const database = { globalSetup: ['test/support/postgres.ts'] };
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // The files of a project take turns in the same processes, which load the service once.
+    isolate: false,
+    // One more than there are processors: many tests wait for what they see. Four is what one PostgreSQL serves gladly.
+    maxWorkers: Math.min(4, availableParallelism() + 1),
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
@@ -42,13 +47,10 @@ export default defineConfig({
     forceRerunTriggers: [...configDefaults.forceRerunTriggers, '**/{migrations,public,views}/**'],
     reporters: ['default', new SkippedForWantOfAProgram()],
     projects: [
-      { extends: true, test: { name: 'unit', include: exactly(unit), isolate: false } },
+      { extends: true, test: { name: 'unit', include: filesOf(unit), exclude: except(...slow) } },
       // Whatever isn't listed above: endpoints and operations on a real PostgreSQL, each file on a database of its own.
-      {
-        extends: true,
-        test: { name: 'service', include: [tests], exclude: [...configDefaults.exclude, ...unit, ...slow], isolate: false, ...database },
-      },
-      { extends: true, test: { name: 'slow', include: exactly(slow), ...database } },
+      { extends: true, test: { name: 'service', include: filesOf(['test/**']), exclude: except(...unit, ...slow), ...database } },
+      { extends: true, test: { name: 'slow', include: filesOf(slow), ...database } },
     ],
   },
 });
