@@ -93,15 +93,16 @@ describe.each(['postgres', 'memory', 'redis'])('the %s store', (name) => {
 
   test('no sliding window ever holds more than the limit', async () => {
     const key = newKey();
-    const granted: number[] = [];
+    const granted: { asked: number; answered: number }[] = [];
     const until = performance.now() + 1500;
     while (performance.now() < until) {
       const asked = performance.now();
-      if ((await store().take(key, demand({ limit: 5, window_ms: 400 }))).granted > 0) granted.push(asked);
+      const { granted: count } = await store().take(key, demand({ limit: 5, window_ms: 400 }));
+      if (count > 0) granted.push({ asked, answered: performance.now() });
     }
     expect(granted.length).toBeGreaterThanOrEqual(15);
-    // Measured outside the store: a grant happens up to a statement's duration after it was asked for.
-    for (const start of granted) expect(granted.filter((at) => at >= start && at < start + 370).length).toBeLessThanOrEqual(5);
+    // A grant happens between question and answer; the store's clock is not this one, and may round.
+    for (const [i, sixth] of granted.slice(5).entries()) expect(sixth.answered - granted[i]!.asked).toBeGreaterThanOrEqual(395);
   });
 
   test('what it tells to wait is enough', async () => {
