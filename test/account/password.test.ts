@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPasswordReset } from '../../src/core/password-reset.js';
+import { createPasswordHasher } from '../../src/core/passwords.js';
 import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
@@ -11,7 +12,7 @@ import { startTestService, type TestService } from '../support/service.js';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
   await subscribe(service, ['*']);
 });
 afterAll(() => service?.stop());
