@@ -144,3 +144,31 @@ export async function recordFailedLogin(scope: Scope, id: string, threshold: num
     [id, threshold, lockedUntil],
   );
 }
+
+/** More kinds of imported hashes than this aren't told from each other: each costs a check at every refused sign-in. */
+const maxPasswordKinds = 8;
+
+/** The kinds of imported password hashes that the environment still holds (migration 0121), at most eight; mostly none. */
+export async function listImportedPasswordKinds(scope: Scope): Promise<string[]> {
+  const rows = await run<{ kind: string }>(
+    scope,
+    {
+      name: 'users.list_imported_password_kinds',
+      short: 'look_up',
+      // One descent into the index for each kind, however many rows have it.
+      text: `with recursive kinds (kind, n) as (
+               (select password_hash_kind(password_hash), 1 from users
+                where environment_id = $1 and password_hash_kind(password_hash) is not null
+                order by password_hash_kind(password_hash) limit 1)
+               union all
+               select (select password_hash_kind(u.password_hash) from users u
+                       where u.environment_id = $1 and password_hash_kind(u.password_hash) is not null and password_hash_kind(u.password_hash) > k.kind
+                       order by password_hash_kind(u.password_hash) limit 1), k.n + 1
+               from kinds k where k.kind is not null and k.n < $2
+             )
+             select kind from kinds where kind is not null`,
+    },
+    [maxPasswordKinds],
+  );
+  return rows.map(({ kind }) => kind);
+}
