@@ -43,7 +43,7 @@ const addressText = (address: UserAddress | null) => JSON.stringify(Object.entri
 function differences(user: UserRow, wanted: ProfileChanges): Partial<UserRow> {
   const columns = Object.entries(wanted.columns).filter(([name, value]) => user[name as ProfileColumn] !== value);
   const changes: Partial<UserRow> = Object.fromEntries(columns);
-  if ('phone_number' in changes && user.phone_number_verified) changes.phone_number_verified = false;
+  if (changes.phone_number !== undefined && user.phone_number_verified) changes.phone_number_verified = false;
   if (Object.keys(wanted.address).length > 0) {
     const address = changedAddress(user.address, wanted.address);
     if (addressText(address) !== addressText(user.address)) changes.address = address;

@@ -22,9 +22,12 @@ export function accountOf(connection: Connection, { subject, email, email_verifi
   };
 }
 
-/** What of the profile differs from the user. */
+/** What of the profile differs from the user. Another phone number is one that nobody has proven. */
 function changesOf(user: UserRow, attributes: ProfileAttributes): Partial<UserRow> {
-  return Object.fromEntries(Object.entries(attributes).filter(([name, value]) => user[name as keyof UserRow] !== value));
+  const changes: Partial<UserRow> = Object.fromEntries(
+    Object.entries(attributes).filter(([name, value]) => user[name as keyof UserRow] !== value),
+  );
+  return changes.phone_number !== undefined && user.phone_number_verified ? { ...changes, phone_number_verified: false } : changes;
 }
 
 /** `profile_sync` `on_login`: the provider's word for names and the like, never for the address that signs in. Emits `user.updated`. */

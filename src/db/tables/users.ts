@@ -78,9 +78,18 @@ export async function insertUserIfNew(scope: Scope, row: Partial<UserRow>): Prom
   return (stored as UserRow | undefined) ?? null;
 }
 
-/** Changes a user and returns it, or null when there is no such user. */
+/**
+ * Changes a user and returns it, or null when there is no such user. Whoever writes another address or phone number without saying that it
+ * is proven makes it unproven: the proof was of the one before.
+ */
 export async function updateUser(scope: Scope, id: string, changes: Partial<UserRow>): Promise<UserRow | null> {
-  return update<UserRow>(scope, 'users', { id }, changes);
+  const { email_key, phone_number, email_verified, phone_number_verified } = changes;
+  const proofs: Record<string, unknown> = {};
+  if (email_key !== undefined && email_verified === undefined)
+    proofs['email_verified'] = scope.knex.raw('email_verified and email_key = ?', [email_key]);
+  if (phone_number !== undefined && phone_number_verified === undefined)
+    proofs['phone_number_verified'] = scope.knex.raw('phone_number_verified and phone_number is not distinct from ?::text', [phone_number]);
+  return update<UserRow>(scope, 'users', { id }, { ...changes, ...proofs });
 }
 
 /**
