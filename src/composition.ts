@@ -9,6 +9,7 @@ import { startCacheSync } from './core/cache-sync.js';
 import { createClientUse, startClientUse } from './core/client-use.js';
 import type { Deps } from './core/context.js';
 import { startDailyStats } from './core/daily-stats.js';
+import { startDomainChecks } from './core/domain-checks.js';
 import { startJanitor, startStatistics } from './core/janitor.js';
 import { createPasswordHasher } from './core/passwords.js';
 import { startSigningKeyRotation } from './core/signing-key-rotation.js';
@@ -109,6 +110,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     webhook: startWebhookLoop(deps),
     backchannel_logout: startBackchannelLogout(deps),
     signing_keys: startSigningKeyRotation(deps),
+    domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),

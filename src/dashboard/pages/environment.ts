@@ -78,7 +78,9 @@ const domainStates: Record<string, [Tone, string]> = {
   failed: ['bad', 'Not found'],
 };
 const domainState = (record: Shown): Value =>
-  state(...(domainStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
+  record.attributes['missing_since'] !== null
+    ? state('warning', 'Record missing')
+    : state(...(domainStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 type DnsRecord = { record_kind: string; name: string; value: string };
 
@@ -122,6 +124,7 @@ export const custom_domains: Presentation = {
     { label: 'Verified', value: time(a['verified_at'], now) },
     { label: 'Checked', value: time(a['last_checked_at'], now) },
     { label: 'What was wrong', value: text(a['failure_reason']) },
+    ...(a['missing_since'] === null ? [] : [{ label: 'Record missing since', value: time(a['missing_since'], now) }]),
     { label: 'Added', value: time(a['created_at'], now) },
     { label: 'Id', value: code(id, true) },
   ],
