@@ -14,6 +14,7 @@ import {
   lifetime,
   linked,
   search,
+  shownName,
   stamps,
   stampSorts,
   text,
@@ -147,7 +148,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   },
   sorts: { ...stampSorts('clients'), name: textSort('clients.name') },
   create: {
-    schema: z.strictObject({ name: text(100), application_type: applicationType.optional(), ...settable }),
+    schema: z.strictObject({ name: shownName(100), application_type: applicationType.optional(), ...settable }),
     once,
     problems: (ctx, input) => clientInputProblems(ctx, input, null),
     async run(tx, _actor, input, related) {
@@ -157,7 +158,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     },
   },
   update: {
-    schema: z.strictObject({ name: text(100).optional(), ...settable }),
+    schema: z.strictObject({ name: shownName(100).optional(), ...settable }),
     problems: (ctx, input, row) => clientInputProblems(ctx, input, row),
     async run(tx, _actor, row, input, related) {
       const [client, connections] = [await changeClient(tx, row, input), offered(related)];

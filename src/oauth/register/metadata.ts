@@ -4,6 +4,7 @@ import { clientProblems } from '../../core/client-rules.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/authenticate-client.js';
+import { holdsInvisible } from '../../lib/plain-words.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch.js';
 import { grants } from '../grants/index.js';
@@ -20,7 +21,7 @@ const schema = (policy: { allowPrivateNetwork: boolean }) => {
   return z.object({
     redirect_uris: uris.default([]),
     post_logout_redirect_uris: uris.default([]),
-    client_name: text(255).nullish(),
+    client_name: text(255).refine((name) => !holdsInvisible(name), 'must not hold control characters, invisible ones or directions of writing').nullish(),
     application_type: z.enum(['web', 'native']).default('web'),
     grant_types: z.array(z.enum(Object.keys(grants) as [string, ...string[]])).default(['authorization_code']),
     response_types: z.array(z.literal('code')).default(['code']),
