@@ -50,6 +50,7 @@ const settable = z
     scopes: uniqueTexts(scopeToken, 200).nullable(),
     access_token_format: z.enum(['jwt', 'opaque']),
     first_party: z.boolean(),
+    introspection_allowed: z.boolean(),
     require_pkce: z.boolean(),
     id_token_lifetime: lifetime(60, day).nullable(),
     refresh_token_lifetime: lifetime(60, 400 * day).nullable(),
@@ -91,6 +92,10 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     scopes: z.array(z.string()).nullable().meta({ description: 'Scopes that it may ask for; null = all.' }),
     access_token_format: z.enum(['jwt', 'opaque']),
     first_party: z.boolean(),
+    introspection_allowed: z.boolean().meta({
+      description:
+        'Whether it may ask about tokens of other clients (RFC 7662). A new confidential client may unless told otherwise, one that registered itself never.',
+    }),
     require_pkce: z.boolean(),
     id_token_lifetime: z.int().nullable(),
     refresh_token_lifetime: z.int().nullable(),
