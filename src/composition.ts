@@ -30,6 +30,7 @@ import type { Logger } from './platform/logger.js';
 import { createMailer } from './platform/mailer.js';
 import { createMetrics } from './platform/metrics.js';
 import { createTxtLookup } from './platform/txt-lookup.js';
+import { named } from './lib/named.js';
 
 /** Where the database is and what seals its secrets; `main.ts` finds both out. */
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
@@ -103,7 +104,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
   const cacheSync = startCacheSync(deps);
-  const loops: Record<string, Loop> = {
+  const loops: Record<string, Loop> = named({
     janitor: startJanitor(deps),
     statistics: startStatistics(deps),
     mail: startMailLoop(deps),
@@ -114,7 +115,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),
-  };
+  });
   const notifications = listen({
     url: directUrl,
     channels: ['cache', 'outbox'],

@@ -9,6 +9,7 @@ import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
 import { viewerOf } from './gate.js';
 import type { Field, Part } from './page-parts.js';
+import { named } from '../lib/named.js';
 
 const fresh = 10 * 60_000;
 const name = 'current_password';
@@ -64,7 +65,7 @@ async function otherProof(req: Request, back: string): Promise<readonly Part[]> 
  * What shows anew that it is still the same person, on a page for something that needs a fresh sign-in; nothing while it is fresh.
  * @param back where somebody who signs in elsewhere returns to: the page's own address, to be had by GET
  */
-export async function proofOf(req: Request, back: string, errors: Readonly<Record<string, string>> = {}): Promise<Proof> {
+export async function proofOf(req: Request, back: string, errors: Readonly<Record<string, string>> = named()): Promise<Proof> {
   if (!isStale(req)) return { fields: [], instead: null };
   const user = await findUser(req.ctx.scope, viewerOf(req).user_id);
   if (user?.password_hash) return { fields: [passwordField(viewerOf(req).user_email, errors[name] ?? null)], instead: null };

@@ -4,13 +4,14 @@ import type { Part, Tone, Value } from '../page-parts.js';
 import type { Shown } from '../records.js';
 import { subscriptionCounts, subscribers } from './subscriptions.js';
 import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words } from '../values.js';
+import { named } from '../../lib/named.js';
 
-const keyStates: Record<string, [Tone, string]> = {
+const keyStates: Record<string, [Tone, string]> = named({
   next: ['info', 'Next'],
   primary: ['good', 'Primary'],
   previous: ['quiet', 'Previous'],
   deactivated: ['bad', 'Deactivated'],
-};
+});
 const keyState = (record: Shown): Value =>
   state(...(keyStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
@@ -72,11 +73,11 @@ export const signing_keys: Presentation = {
   },
 };
 
-const domainStates: Record<string, [Tone, string]> = {
+const domainStates: Record<string, [Tone, string]> = named({
   pending: ['info', 'Pending'],
   verified: ['good', 'Verified'],
   failed: ['bad', 'Not found'],
-};
+});
 const domainState = (record: Shown): Value =>
   record.attributes['missing_since'] !== null
     ? state('warning', 'Record missing')

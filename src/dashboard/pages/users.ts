@@ -6,9 +6,10 @@ import { placeOf, type Presentation } from '../presentation.js';
 import { may, resourceOf, type Shown } from '../records.js';
 import { code, json, number, quiet, stack, state, tags, text, time, web, words } from '../values.js';
 import { userTabs } from './user-tabs.js';
+import { named } from '../../lib/named.js';
 
 const fullName = (a: Shown['attributes']) => [a['first_name'], a['last_name']].filter(Boolean).join(' ');
-const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], blocked: ['bad', 'Blocked'] };
+const tones: Record<string, [Tone, string]> = named({ active: ['good', 'Active'], blocked: ['bad', 'Blocked'] });
 const userState = (record: Shown): Value =>
   state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 

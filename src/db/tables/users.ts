@@ -1,4 +1,5 @@
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { named } from '../../lib/named.js';
 
 /** The `address` claim (OIDC Core 5.1.1). */
 export type UserAddress = {
@@ -84,7 +85,7 @@ export async function insertUserIfNew(scope: Scope, row: Partial<UserRow>): Prom
  */
 export async function updateUser(scope: Scope, id: string, changes: Partial<UserRow>): Promise<UserRow | null> {
   const { email_key, phone_number, email_verified, phone_number_verified } = changes;
-  const proofs: Record<string, unknown> = {};
+  const proofs: Record<string, unknown> = named();
   if (email_key !== undefined && email_verified === undefined)
     proofs['email_verified'] = scope.knex.raw('email_verified and email_key = ?', [email_key]);
   if (phone_number !== undefined && phone_number_verified === undefined)
