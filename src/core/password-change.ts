@@ -4,8 +4,10 @@ import { findUser, replacePassword, type UserRow } from '../db/tables/users.js';
 import { transaction, type Context } from './context.js';
 import { emitPasswordChanged } from './events/users.js';
 import { checkPassword } from './login.js';
-import { queueMail, type MailOrigin } from './mail.js';
+import { queueMail } from './mail.js';
+import type { Origin } from './origin.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
+import { recordSecurityEvent, userParty } from './security-trail.js';
 import { endSessions } from './sessions.js';
 import { grantRevocationEnd } from './tokens/revoke.js';
 
@@ -24,12 +26,12 @@ export type ChangeVerdict =
 export async function changePassword(
   ctx: Context,
   session: { id: string; user_id: string },
-  input: { current_password: string; password: string; origin: MailOrigin },
+  input: { current_password: string; password: string; origin: Origin },
 ): Promise<ChangeVerdict> {
   const user = await findUser(ctx.scope, session.user_id);
   if (!user?.password_hash) return { outcome: 'no_password' };
   const { password_hash: proven } = user;
-  if (!(await checkPassword(ctx, user, input.current_password))) return { outcome: 'wrong' };
+  if (!(await checkPassword(ctx, user, input.current_password, input.origin))) return { outcome: 'wrong' };
   const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
   if (problems.length > 0) return { outcome: 'refused', problems };
   const password_hash = await ctx.passwords.hash(input.password);
@@ -42,6 +44,7 @@ export async function changePassword(
     const ended = await endSessions(tx, { user_id: user.id, except: session.id }, 'password_changed');
     await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
     await emitPasswordChanged(tx, row, { sessions_revoked: ended.length > 0 });
+    await recordSecurityEvent(tx, 'password.changed', { ...userParty(row), origin: input.origin });
     const reset_url = `${tx.environment.issuer}/password/forgot`;
     await queueMail(tx, { template: 'password-changed', to: row.email, model: { reset_url }, origin: input.origin });
     return row;

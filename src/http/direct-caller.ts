@@ -1,15 +1,16 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 
-const loopback = /^(127\.|::1$|::ffff:127\.)/;
-
-/** Headers that whoever relays a request adds to it, beside all that begin with `x-forwarded-` (RFC 7239, RFC 9110 7.6.3). */
-const relayHeaders = new Set(['forwarded', 'via', 'x-real-ip', 'x-client-ip', 'x-cluster-client-ip', 'true-client-ip', 'cf-connecting-ip']);
+const loopbackAddress = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
+/** What proxies and tunnels write; a caller on this machine has no reason to. */
+const relayHeader =
+  /^(?:x-forwarded(?:-.*)?|forwarded|via|x-real-ip|x-original-.*|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/;
 
 /**
- * Whether the caller is a program on this machine: the connection comes from loopback, and no header says that it relays for
- * somebody else, as a proxy on this machine would. A header can only take this away: what a caller claims to be proves nothing.
+ * Whether a program on this very machine is asking, and no relay for somebody else: by the address of the connection, whatever
+ * TRUST_PROXY says, and without a header that a relay adds. HTTP/1.0 counts as one: nginx speaks it to what is behind it unless told
+ * otherwise, and may add nothing.
  */
-export function isDirectLoopback(req: Request): boolean {
-  if (!loopback.test(req.socket.remoteAddress ?? '')) return false;
-  return !Object.keys(req.headers).some((name) => name.startsWith('x-forwarded-') || relayHeaders.has(name));
+export function isDirectLoopback(req: IncomingMessage): boolean {
+  if (!loopbackAddress.test(req.socket.remoteAddress ?? '')) return false;
+  return req.httpVersionMajor * 10 + req.httpVersionMinor > 10 && !Object.keys(req.headers).some((name) => relayHeader.test(name));
 }

@@ -46,6 +46,12 @@ export function createMetrics() {
       labelNames: ['method', 'outcome'],
       registers,
     }),
+    securityEvents: new Counter({
+      name: 'security_events_total',
+      help: 'Security events by name.',
+      labelNames: ['event'],
+      registers,
+    }),
     cacheReads: createTally(registry, {
       name: 'cache_reads_total',
       help: 'Reads of the in-process cache by kind and result.',
@@ -68,6 +74,12 @@ export function createMetrics() {
       name: 'outbox_attempts_total',
       help: 'Delivery attempts by queue and outcome.',
       labelNames: ['queue', 'outcome'],
+      registers,
+    }),
+    sealedRowsPending: new Gauge({
+      name: 'sealed_rows_pending',
+      help: 'Sealed values that a key other than SECRET_KEY sealed, when they were last counted.',
+      aggregator: 'max',
       registers,
     }),
     claimSeconds: new Histogram({
