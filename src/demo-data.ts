@@ -87,6 +87,7 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
       redirect_uris: [web.redirect_uri],
       token_endpoint_auth_method: 'client_secret_basic',
       secret_digest: digest(web.client_secret),
+      introspection_allowed: true,
       ...people,
     });
     await ensureClient(tx, spa.client_id, {
@@ -100,6 +101,7 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
     });
     await ensureClient(tx, machine.client_id, {
       name: 'Demo machine',
+      introspection_allowed: true,
       application_type: 'machine',
       grant_types: ['client_credentials'],
       token_endpoint_auth_method: 'client_secret_basic',

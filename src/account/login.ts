@@ -13,6 +13,7 @@ import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
 import { userDocument } from './user-document.js';
+import { named } from '../lib/named.js';
 
 const home = '/account';
 
@@ -74,9 +75,9 @@ function wantsFreshLogin(req: Request, return_to: string | null): boolean {
 }
 
 /** What the page says to somebody who comes from another one; the name travels in the address. */
-const notices: Readonly<Record<string, string>> = {
+const notices: Readonly<Record<string, string>> = named({
   password_reset: 'Your password has been changed, and all sessions have been ended. Sign in with the new one.',
-};
+});
 
 /** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */
 export function loginPage(web: Web) {

@@ -125,6 +125,7 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
         secret_digest,
         secret_hint: wanted.client_secret.slice(-4),
         is_system: true,
+        introspection_allowed: true,
         ...times,
       });
     } else if (!existing.secret_digest || !equalDigests(existing.secret_digest, secret_digest) || existing.status !== 'enabled') {

@@ -12,7 +12,7 @@ const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 const publicKey = z
   .looseObject({ kty: z.enum(['RSA', 'EC']) })
-  .refine((key) => !secretMembers.some((name) => name in key), 'must hold public keys only');
+  .refine((key) => !secretMembers.some((name) => Object.hasOwn(key, name)), 'must hold public keys only');
 
 /** The keys that a client registers by value (RFC 7591 2, `jwks`): public ones, of the kinds that the algorithms above need. */
 export const publicKeySet = z.object({ keys: z.array(publicKey).min(1, 'must hold a key').max(20) });

@@ -1,4 +1,11 @@
-import { findUserByEmailKey, recordFailedLogin, recordLogin, replacePassword, type UserRow } from '../db/tables/users.js';
+import {
+  findUserByEmailKey,
+  listImportedPasswordKinds,
+  recordFailedLogin,
+  recordLogin,
+  replacePassword,
+  type UserRow,
+} from '../db/tables/users.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { requiredConnectionFor } from './connections.js';
 import type { Context } from './context.js';
@@ -10,25 +17,23 @@ export type PasswordVerdict =
   { readonly outcome: 'ok'; readonly user: UserRow } | { readonly outcome: 'invalid' } | { readonly outcome: 'blocked' };
 
 /**
- * Whether it is the password of the user, who may be nobody. Every refusal costs one hash, real or decoy, and one statement that writes or
- * could have. Wrong passwords are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the
+ * Whether it is the password of the user, who may be nobody. Every refusal costs a check of each kind of hash that the environment holds,
+ * real or decoy, one look-up of those kinds, and one statement that writes or could have: imported accounts take as long as any other
+ * until their first sign-in replaces the hash. Wrong passwords are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the
  * right password too. Recovery and live sessions go on meanwhile.
  */
 export async function checkPassword(ctx: Context, user: UserRow | null, password: string, origin: Origin): Promise<boolean> {
   const now = ctx.clock.now();
   const locked = user?.locked_until != null && user.locked_until > now;
-  if (!user?.password_hash) {
-    await ctx.passwords.verifyDecoy(password);
-    await recordFailedLogin(ctx.scope, nobody, ctx.environment.lockout_threshold, now);
-    noteRefusal(ctx, user, 'invalid_credentials', origin);
-    return false;
-  }
-  const right = await ctx.passwords.verify(user.password_hash, password);
+  const phc = user?.password_hash ?? null;
+  const right = phc === null ? await ctx.passwords.verifyDecoy(password) : await ctx.passwords.verify(phc, password);
   if (right && !locked) return true;
+  await ctx.passwords.verifyOtherKinds(phc, await listImportedPasswordKinds(ctx.scope), password);
   const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
-  const lockedNow = await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
-  noteRefusal(ctx, user, locked ? 'account_locked' : 'invalid_credentials', origin);
-  if (lockedNow) noteSecurityEvent(ctx, 'account.locked', { target: targetOf(user), origin });
+  const known = user !== null && phc !== null;
+  const lockedNow = await recordFailedLogin(ctx.scope, known && !locked ? user.id : nobody, ctx.environment.lockout_threshold, lockedUntil);
+  noteRefusal(ctx, user, known && locked ? 'account_locked' : 'invalid_credentials', origin);
+  if (known && lockedNow) noteSecurityEvent(ctx, 'account.locked', { target: targetOf(user), origin });
   return false;
 }
 

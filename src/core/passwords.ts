@@ -18,6 +18,23 @@ export type PasswordCost = { readonly memoryCost: number; readonly timeCost: num
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
 const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?){3})\$[A-Za-z0-9+/]{11,86}\$([A-Za-z0-9+/]{22,86})$/;
 
+/** The kind of the hashes that are made here. */
+const ownKind = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$`;
+
+/**
+ * The kind of a stored hash, which is what its check costs: algorithm and parameters (`$2b$12$` for every spelling of bcrypt at cost 12).
+ * The kinds of imported hashes are told apart in the same way by the database's `password_hash_kind`. What can't be read costs a decoy of
+ * our own kind.
+ */
+export function passwordHashKind(phc: string): string {
+  if (bcryptHash.test(phc)) return `$2b${phc.slice(3, 7)}`;
+  if (!acceptsPasswordHash(phc)) return ownKind;
+  return /^\$argon2(?:id|i|d)\$(?:v=\d+\$)?[^$]+\$/.exec(phc)?.[0] ?? ownKind;
+}
+
+/** A hash of the kind that belongs to no password. */
+const sampleOf = (kind: string) => kind + (kind.startsWith('$2') ? '.'.repeat(53) : `${'A'.repeat(22)}$${'A'.repeat(43)}`);
+
 /** Too many passwords wait to be hashed: the caller answers 503 with `Retry-After`. */
 export class OverloadedError extends Error {
   /** @param retry_after seconds until the queue is likely to have drained */
@@ -97,14 +114,18 @@ export function createPasswordHasher({
 
   const check = (phc: string, text: Buffer) => (phc.startsWith('$2') ? verifyBcrypt(phc, text.toString('utf8')) : argon2Verify(phc, text));
 
-  async function verifyDecoy(password: string): Promise<false> {
-    if (tooLong(password)) return false;
-    await run(async () => {
-      const normalised = typed(password);
-      await argon2Hash(normalised, hashing);
-      const received = Buffer.from(password, 'utf8');
-      if (!received.equals(normalised)) await argon2Hash(received, hashing);
-    });
+  /** Whether it is the password as typed or as received: one check, two where normalising changes it. */
+  async function checkBoth(phc: string, password: string): Promise<boolean> {
+    const normalised = typed(password);
+    if (await check(phc, normalised)) return true;
+    const received = Buffer.from(password, 'utf8');
+    return !received.equals(normalised) && (await check(phc, received));
+  }
+
+  async function verifyDecoy(password: string, kind = ownKind): Promise<false> {
+    const sample = sampleOf(kind);
+    if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
+    await run(() => checkBoth(sample, password));
     return false;
   }
 
@@ -125,16 +146,20 @@ export function createPasswordHasher({
     async verify(phc: string, password: string): Promise<boolean> {
       if (tooLong(password)) return false;
       if (!acceptsPasswordHash(phc)) return verifyDecoy(password);
-      return run(async () => {
-        const normalised = typed(password);
-        if (await check(phc, normalised)) return true;
-        const received = Buffer.from(password, 'utf8');
-        return !received.equals(normalised) && (await check(phc, received));
-      });
+      return run(() => checkBoth(phc, password));
     },
 
-    /** Costs what `verify` costs and is never true: for an unknown account, or one without a password. */
+    /** Costs what `verify` of a hash of the kind (ours, unless told) costs and is never true: for an unknown account, or one without a password. */
     verifyDecoy,
+
+    /**
+     * What a refused check costs beyond the one that was made: `phc` is the hash that was checked (null: a decoy), `imported` the kinds of
+     * imported hashes in the environment. Afterwards one hash of each kind was checked, ours included, whoever's password it was to be.
+     */
+    async verifyOtherKinds(phc: string | null, imported: readonly string[], password: string): Promise<void> {
+      const checked = phc === null ? ownKind : passwordHashKind(phc);
+      for (const kind of new Set([ownKind, ...imported])) if (kind !== checked) await verifyDecoy(password, kind);
+    },
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */
     needsRehash(phc: string): boolean {

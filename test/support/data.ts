@@ -46,6 +46,7 @@ export async function addClient(ctx: Context, row: Partial<ClientRow> = {}): Pro
     grant_types: ['authorization_code', 'refresh_token'],
     token_endpoint_auth_method: 'client_secret_basic',
     secret_digest: isPublic ? null : digest(client_secret),
+    introspection_allowed: !isPublic && !row.registration_token_digest,
     ...row,
   });
   ctx.cache.invalidate(ctx.environment.id, 'clients');

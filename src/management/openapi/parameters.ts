@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Filter, Resource } from '../resource.js';
+import { named } from '../../lib/named.js';
 
 const includable = (resource: Resource) =>
   Object.entries(resource.relationships)
@@ -33,11 +34,11 @@ function filterParameters(name: string, filter: Filter): [string, z.ZodType][] {
   return filter.comparisons.map((comparison) => [`filter[${name}][${comparison}]`, schema()]);
 }
 
-const pageParameters: Record<string, z.ZodType> = {
+const pageParameters: Record<string, z.ZodType> = named({
   'page[size]': z.int().min(1).max(100).optional().meta({ description: 'Records a page; 25 unless given.' }),
   'page[after]': z.string().optional().meta({ description: 'The page after this cursor; take it from links.next.' }),
   'page[before]': z.string().optional().meta({ description: 'The page before this cursor; take it from links.prev.' }),
-};
+});
 
 /** Everything that a list takes. */
 export function listParameters(resource: Resource): Record<string, z.ZodType> {
