@@ -114,7 +114,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       kind: 'many',
       to: 'client_grant',
       by: { foreign: 'client_id' },
-      description: 'What it may do for itself.',
+      description: 'What it may do for itself, and what it may ask people for.',
       include: true,
     },
     connections: {

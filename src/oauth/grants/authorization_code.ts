@@ -9,7 +9,8 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import { shownPermissions, type Grant } from './grant.js';
+import type { Grant } from './grant.js';
+import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
 
 /** What is told of a code that gives nothing. It is spent all the same: a second try, even a right one, fails (RFC 6819 4.4.1.3). */
 const refusals: Record<CodeProblem, OAuthError> = {
@@ -71,6 +72,12 @@ export const authorization_code: Grant = {
     });
     if (redeemed === null) return refuseSpentCode(ctx, code);
     if (redeemed.problem !== null) throw refusals[redeemed.problem];
+    const target = redeemed.resource === null ? null : await targetInForce(ctx, client, redeemed.resource);
+    if (redeemed.resource !== null && !target) {
+      await endGrant(ctx, redeemed.grant_id);
+      throw notLetIn();
+    }
+    const scope = target ? scopeInForce(target, redeemed.scope) : redeemed.scope;
 
     const [access_token, id_token] = await Promise.all([
       accessTokenValue(ctx, {
@@ -78,7 +85,7 @@ export const authorization_code: Grant = {
         format: redeemed.access_token_format,
         sub: redeemed.user_id,
         client_id: client.id,
-        scope: redeemed.scope,
+        scope,
         audience: redeemed.resource ?? ctx.environment.issuer,
         lifetime: redeemed.access_token_lifetime,
         issued_at: now,
@@ -87,7 +94,7 @@ export const authorization_code: Grant = {
         auth_time: redeemed.auth_time,
         acr: redeemed.acr,
         amr: redeemed.amr,
-        ...(redeemed.resource === null ? {} : { permissions: shownPermissions(client, redeemed.scope, redeemed.permissions) }),
+        ...(target && { permissions: shownPermissions(client, target, scope, redeemed.permissions) }),
       }),
       redeemed.scope.split(' ').includes('openid')
         ? idTokenValue(ctx, { ...redeemed, client, sub: redeemed.user_id, issued_at: now })
@@ -97,7 +104,7 @@ export const authorization_code: Grant = {
       access_token,
       token_type: 'Bearer',
       expires_in: redeemed.access_token_lifetime,
-      scope: redeemed.scope,
+      scope,
       ...(refresh_token === null ? {} : { refresh_token }),
       ...(id_token === undefined ? {} : { id_token }),
     };

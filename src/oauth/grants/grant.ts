@@ -18,12 +18,3 @@ export type Grant = {
   readonly public_clients: boolean;
   handle(ctx: Context, client: Client, parameters: Parameters): Promise<TokenResponse>;
 };
-
-/**
- * The permissions that a user's token shows: those the user holds. An application that isn't first-party gets no more of them than the
- * person allowed it, which is what its scope says.
- */
-export function shownPermissions(client: Client, scope: string, held: readonly string[]): readonly string[] {
-  const scopes = scope.split(' ');
-  return client.first_party ? held : held.filter((permission) => scopes.includes(permission));
-}
