@@ -42,7 +42,7 @@ function passwordRoutes(router: Router, web: Web): void {
   step(router, '/password/forgot', {
     get: [browserSession, forgotPage(web)],
     head: true,
-    post: [formOrJson, ...limits('email'), browserSession, csrf, forgot(web)],
+    post: [formOrJson, ...limits('email'), limitMails(web, 'password'), browserSession, csrf, forgot(web)],
   });
   step(router, '/password/reset', {
     get: [browserSession, resetPage(web)],
