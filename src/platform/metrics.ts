@@ -46,6 +46,12 @@ export function createMetrics() {
       labelNames: ['method', 'outcome'],
       registers,
     }),
+    passcodeBudget: new Counter({
+      name: 'passcode_budget_alerts_total',
+      help: 'How often the wrong six-digit codes of an environment used half of their hourly budget, or all of it.',
+      labelNames: ['state'],
+      registers,
+    }),
     cacheReads: createTally(registry, {
       name: 'cache_reads_total',
       help: 'Reads of the in-process cache by kind and result.',
