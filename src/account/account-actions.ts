@@ -10,6 +10,7 @@ import { PageError } from '../errors.js';
 import { clearSessionCookie } from '../http/browser-session.js';
 import { errorTexts } from '../http/error-texts.js';
 import { wantsJson } from '../http/form.js';
+import { shownBrowser } from '../http/known-browser.js';
 import { originOf } from '../http/mail-origin.js';
 import { profileFields } from '../http/page-models.js';
 import type { Web } from '../http/web.js';
@@ -61,7 +62,12 @@ export function password(web: Web) {
     };
     const empty = emptyFields(req, ['current_password', 'password']);
     if (empty) return refuse(empty);
-    const input = { current_password: bodyText(req, 'current_password'), password: bodyText(req, 'password'), origin: originOf(req) };
+    const input = {
+      current_password: bodyText(req, 'current_password'),
+      password: bodyText(req, 'password'),
+      origin: originOf(req),
+      browser: shownBrowser(req),
+    };
     const verdict = await changePassword(req.ctx, session, input);
     switch (verdict.outcome) {
       case 'wrong':

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import type { RateLimit } from '../config.js';
+import { isKnownBrowser } from '../http/known-browser.js';
 import { addressKey, limitBy } from '../http/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
@@ -22,6 +23,23 @@ export function limitAttempts(web: Web, name: string, limit: RateLimit, field: s
         return identifier === null ? null : `${req.ctx.environment.id} ${identifier}`;
       },
     }),
+  ];
+}
+
+/**
+ * The limits of a sign-in: per client address, and per submitted email wherever it comes from. A browser that has signed in to that account
+ * before has a window of its own there: strangers who use theirs up don't keep it out. Needs a parsed body before.
+ */
+export function limitLogin(web: Web): RequestHandler[] {
+  const limit = web.deps.config.rateLimits.login;
+  const keyOf = (req: Request, known: boolean): string | null => {
+    const email_key = identifierOf(req, 'email');
+    return email_key !== null && isKnownBrowser(req, email_key) === known ? `${req.ctx.environment.id} ${email_key}` : null;
+  };
+  return [
+    limitBy(web.limiter, { name: 'login', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
+    limitBy(web.limiter, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
+    limitBy(web.limiter, { name: 'login_known', limit, key: (req) => keyOf(req, true) }),
   ];
 }
 

@@ -7,6 +7,7 @@ import { PageError } from '../errors.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
 import { queryOf, wantsJson } from '../http/form.js';
+import { rememberBrowser, shownBrowser } from '../http/known-browser.js';
 import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages.js';
 import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
@@ -107,7 +108,7 @@ export function login(web: Web) {
     if (password.length > 4096) throw new PageError(400, 'invalid_request', 'The password is too long.');
     const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
     if (connection && password === '') return toConnection(req, res, connection, email, return_to);
-    const verdict = await provePassword(req.ctx, email, password);
+    const verdict = await provePassword(req.ctx, email, password, shownBrowser(req));
     req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', verdict.outcome === 'ok' ? 'succeeded' : 'failed');
     // A local password still signs in: the administrator whose connection is broken has to get in somehow.
@@ -119,6 +120,7 @@ export function login(web: Web) {
       return renderLogin(web, req, res, { return_to, email, errors: { form: errorTexts[code] }, status });
     }
     await signIn(req, res, verdict.user.id, ['pwd'], null, verdict.user.password_hash);
+    rememberBrowser(req, res, verdict.user.email_key);
     const redirect_uri = return_to ?? home;
     if (wantsJson(req)) {
       res.set('Cache-Control', 'no-store').json({ user: userDocument(verdict.user), redirect_to: redirect_uri });

@@ -4,6 +4,7 @@ import { completeRegistration, findProvenRegistration } from '../core/registrati
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { csrfToken } from '../http/csrf.js';
 import { wantsJson } from '../http/form.js';
+import { rememberBrowser } from '../http/known-browser.js';
 import { basePage } from '../http/pages.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
@@ -80,6 +81,7 @@ export function complete(web: Web) {
     if (completion.outcome === 'expired') return refuse(expired);
     if (completion.outcome === 'email_taken') return refuse({ status: 409, code: 'email_taken' });
     await signIn(req, res, completion.user.id, amr);
+    rememberBrowser(req, res, completion.user.email_key);
     req.ctx.metrics.logins.inc({ method: 'registration', outcome: 'ok' });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
     const redirect_to = return_to ?? '/account';

@@ -21,12 +21,12 @@ export type ChangeVerdict =
 export async function changePassword(
   ctx: Context,
   session: { id: string; user_id: string },
-  input: { current_password: string; password: string; origin: MailOrigin },
+  input: { current_password: string; password: string; origin: MailOrigin; browser: string | null },
 ): Promise<ChangeVerdict> {
   const user = await findUser(ctx.scope, session.user_id);
   if (!user?.password_hash) return { outcome: 'no_password' };
   const { password_hash: proven } = user;
-  if (!(await checkPassword(ctx, user, input.current_password))) return { outcome: 'wrong' };
+  if (!(await checkPassword(ctx, user, input.current_password, input.browser))) return { outcome: 'wrong' };
   const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
   if (problems.length > 0) return { outcome: 'refused', problems };
   const password_hash = await ctx.passwords.hash(input.password);

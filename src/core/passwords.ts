@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
 import { isCommonPassword } from './common-passwords.js';
+import { createHashingQueue, type Urgency } from './hashing-queue.js';
 import { createBcryptVerifier } from './passwords-bcrypt.js';
 
 /** Longest password, in Unicode code points after NFC. */
@@ -14,15 +15,6 @@ const parameters = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelis
 
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
 const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?){3})\$[A-Za-z0-9+/]{11,86}\$([A-Za-z0-9+/]{22,86})$/;
-
-/** Too many passwords wait to be hashed: the caller answers 503 with `Retry-After`. */
-export class OverloadedError extends Error {
-  /** @param retry_after seconds until the queue is likely to have drained */
-  constructor(readonly retry_after: number) {
-    super('too many password checks are waiting');
-    this.name = 'OverloadedError';
-  }
-}
 
 /**
  * Whether a stored or imported hash is one that `verify` reads at a bearable cost: argon2 in PHC form (at most 256 MiB, 16 passes,
@@ -55,46 +47,24 @@ async function argon2Phc(text: Buffer): Promise<string> {
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${unpadded(salt)}$${unpadded(digest)}`;
 }
 
-/** Runs at most `concurrency` works at once; at most `queueMax` wait, in order. */
-function createQueue(concurrency: number, queueMax: number) {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  let averageMs = 50;
-
-  return async function run<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= concurrency) {
-      if (waiting.length >= queueMax) throw new OverloadedError(Math.max(1, Math.ceil((waiting.length * averageMs) / concurrency / 1000)));
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running++;
-    const started = performance.now();
-    try {
-      return await work();
-    } finally {
-      averageMs += (performance.now() - started - averageMs) / 16;
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  };
-}
-
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
- * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) wait; then
- * every function throws {@link OverloadedError}.
+ * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each urgency wait, for `maxWaitMs` (default 5 s)
+ * at most; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
  */
 export function createPasswordHasher({
   concurrency = Math.max(1, availableParallelism() - 1),
   queueMax = 200,
-}: { readonly concurrency?: number; readonly queueMax?: number } = {}) {
-  const run = createQueue(concurrency, queueMax);
+  maxWaitMs = 5_000,
+}: { readonly concurrency?: number; readonly queueMax?: number; readonly maxWaitMs?: number } = {}) {
+  const queue = createHashingQueue({ concurrency, queueMax, maxWaitMs });
   const verifyBcrypt = createBcryptVerifier();
 
   const check = (phc: string, text: Buffer) => (phc.startsWith('$2') ? verifyBcrypt(phc, text.toString('utf8')) : argon2Verify(phc, text));
 
-  async function verifyDecoy(password: string): Promise<false> {
+  async function verifyDecoy(password: string, urgency: Urgency = 'stranger'): Promise<false> {
     if (tooLong(password)) return false;
-    await run(async () => {
+    await queue.run(urgency, async () => {
       const normalised = typed(password);
       await argon2Hash(normalised, parameters);
       const received = Buffer.from(password, 'utf8');
@@ -110,17 +80,22 @@ export function createPasswordHasher({
      */
     async hash(password: string): Promise<string> {
       if (tooLong(password)) throw new RangeError('password too long to hash');
-      return run(() => argon2Phc(typed(password)));
+      return queue.run('known', () => argon2Phc(typed(password)));
+    },
+
+    /** The same if no other password waits; else null, for what can be done another time. */
+    async hashIfIdle(password: string): Promise<string | null> {
+      return queue.idle() ? queue.run('known', () => argon2Phc(typed(password))) : null;
     },
 
     /**
      * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
      * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
      */
-    async verify(phc: string, password: string): Promise<boolean> {
+    async verify(phc: string, password: string, urgency: Urgency = 'stranger'): Promise<boolean> {
       if (tooLong(password)) return false;
-      if (!acceptsPasswordHash(phc)) return verifyDecoy(password);
-      return run(async () => {
+      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency);
+      return queue.run(urgency, async () => {
         const normalised = typed(password);
         if (await check(phc, normalised)) return true;
         const received = Buffer.from(password, 'utf8');

@@ -4,6 +4,7 @@ import { listIdentities } from '../core/identities.js';
 import { provePassword } from '../core/login.js';
 import { findUser } from '../db/tables/users.js';
 import { errorTexts } from '../http/error-texts.js';
+import { isKnownBrowser, shownBrowser } from '../http/known-browser.js';
 import { addressKey, limitBy } from '../http/rate-limits.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
@@ -73,6 +74,9 @@ export async function proofOf(req: Request, back: string, errors: Readonly<Recor
 
 export type Prove = (req: Request, res: Response) => Promise<Record<string, string>>;
 
+const isKnown = (req: Request) => isKnownBrowser(req, viewerOf(req).user_email.toLowerCase());
+const accountKey = (req: Request) => `${req.ctx.environment.id} ${viewerOf(req).user_email.toLowerCase()}`;
+
 /**
  * Proves a fresh sign-in: either it is one, or the form bore the right password, which renews it. Wrong passwords count against the limits
  * and the lockout of the login. Answers the errors of the field, empty when all is well.
@@ -83,19 +87,20 @@ export function createProve(web: Web): Prove {
   const byAccount = limitBy(web.limiter, {
     name: 'login_email',
     limit: login,
-    key: (req) => `${req.ctx.environment.id} ${viewerOf(req).user_email.toLowerCase()}`,
+    key: (req) => (isKnown(req) ? null : accountKey(req)),
   });
+  const byKnown = limitBy(web.limiter, { name: 'login_known', limit: login, key: (req) => (isKnown(req) ? accountKey(req) : null) });
   return async (req, res) => {
     if (!isStale(req)) return {};
     const password = req.form.get(name);
     if (password === undefined)
       return { [name]: (await proofOf(req, '/dashboard')).instead ? 'Sign in again first.' : errorTexts.required };
-    for (const limit of [byAddress, byAccount]) {
+    for (const limit of [byAddress, byAccount, byKnown]) {
       await new Promise<void>((resolve, reject) => void limit(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve())));
     }
     const viewer = viewerOf(req);
     const user = await findUser(req.ctx.scope, viewer.user_id);
-    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password) : null;
+    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, shownBrowser(req)) : null;
     if (verdict?.outcome !== 'ok' || verdict.user.id !== viewer.user_id) return { [name]: 'This is not your password.' };
     await signIn(req, res, viewer.user_id, ['pwd'], null, verdict.user.password_hash);
     req.session = { ...viewer, authenticated_at: req.ctx.clock.now() };

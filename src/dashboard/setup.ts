@@ -7,6 +7,7 @@ import { errorTexts } from '../http/error-texts.js';
 import { queryOf } from '../http/form.js';
 import type { FormPage } from '../http/page-models.js';
 import { basePage } from '../http/pages.js';
+import { rememberBrowser } from '../http/known-browser.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
@@ -80,6 +81,7 @@ export function setup(web: Web) {
     });
     if (!user) throw invalid();
     await signIn(req, res, user.id, ['pwd']);
+    rememberBrowser(req, res, user.email_key);
     res.redirect(303, '/dashboard');
   };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/core/context.js';
 import { startRegistration } from '../../src/core/registration.js';
 import { startPasscode } from '../../src/core/passcodes.js';
+import { deleteBrowserLockout, findBrowserLockout, recordBrowserFailure } from '../../src/db/tables/browser_lockouts.js';
 import { noteHalfUsed, returnGuess } from '../../src/db/tables/passcode_budgets.js';
 import {
   completePasscode,
@@ -65,6 +66,13 @@ test('passcodes, mails and sessions of one environment are not there in another'
   const limits = { max_attempts: 5, max_wrong: 50, budget: 500, since: new Date(0) };
   const which = { purpose: 'password_reset', id: passcode.id } as const;
   expect(await countAttempt(scope, which, limits, now)).toMatchObject({ passcode: null, guess_count: null });
+  const browser = digest('browser');
+  const failure = { threshold: 10, locked_until: now, expires_at: new Date(now.getTime() + 60_000) };
+  await recordBrowserFailure(own.scope, browser, failure);
+  expect(await findBrowserLockout(scope, browser)).toBeNull();
+  await deleteBrowserLockout(scope, browser);
+  await recordBrowserFailure(scope, browser, { ...failure, threshold: 1 });
+  expect(await findBrowserLockout(own.scope, browser)).toMatchObject({ failed_login_count: 1, locked_until: null });
   const spent = { environment_id: own.environment.id, window_started_at: now, guess_count: 3 };
   await own.knex('passcode_budgets').insert(spent);
   await returnGuess(scope);

@@ -1,13 +1,8 @@
 import { argon2i, argon2id, hash as argon2Hash } from 'argon2';
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
-import {
-  acceptsPasswordHash,
-  createPasswordHasher,
-  MAX_PASSWORD_LENGTH,
-  OverloadedError,
-  passwordProblems,
-} from '../../src/core/passwords.js';
+import { acceptsPasswordHash, createPasswordHasher, MAX_PASSWORD_LENGTH, passwordProblems } from '../../src/core/passwords.js';
+import { OverloadedError } from '../../src/core/hashing-queue.js';
 
 const hasher = createPasswordHasher();
 
