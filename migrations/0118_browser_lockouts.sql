@@ -2,7 +2,7 @@
 -- locks the other out; a browser that guesses too much is a stranger again until `locked_until`.
 create table browser_lockouts (
   environment_id uuid not null references environments (id) on delete cascade,
-  -- Of the random id in the browser's cookie.
+  -- Of the random id in the browser's cookie and the account.
   browser_digest bytea not null,
   failed_login_count integer not null,
   locked_until timestamptz,

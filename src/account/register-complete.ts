@@ -4,7 +4,6 @@ import { completeRegistration, findProvenRegistration } from '../core/registrati
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { csrfToken } from '../http/csrf.js';
 import { wantsJson } from '../http/form.js';
-import { rememberBrowser } from '../http/known-browser.js';
 import { basePage } from '../http/pages.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
@@ -55,7 +54,7 @@ function refuseInput(req: Request, email: string, input: { first_name: string; l
 }
 
 /**
- * POST /register/complete (decisions 4): makes the account and signs in. Refused fields and a taken address don't spend the token;
+ * POST /register/complete (specification 4.3.3): makes the account and signs in. Refused fields and a taken address don't spend the token;
  * only here somebody who has proven the address learns that it has an account.
  */
 export function complete(web: Web) {
@@ -81,7 +80,6 @@ export function complete(web: Web) {
     if (completion.outcome === 'expired') return refuse(expired);
     if (completion.outcome === 'email_taken') return refuse({ status: 409, code: 'email_taken' });
     await signIn(req, res, completion.user.id, amr);
-    rememberBrowser(req, res, completion.user.email_key);
     req.ctx.metrics.logins.inc({ method: 'registration', outcome: 'ok' });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
     const redirect_to = return_to ?? '/account';

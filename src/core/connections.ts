@@ -1,5 +1,6 @@
 import { findConnection, listEnabledConnections, type ConnectionRow } from '../db/tables/connections.js';
 import { isUuid } from '../lib/random.js';
+import type { Place } from '../lib/seal.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import type { Context } from './context.js';
 import type { Environment } from './environments.js';
@@ -73,6 +74,6 @@ export function providerSecret(ctx: Pick<Context, 'sealer'>, connection: Connect
 }
 
 /** The place that a provider's secret is sealed for. */
-export function secretPlace(connection_id: string): string {
+export function secretPlace(connection_id: string): Place {
   return `connections/${connection_id}`;
 }

@@ -1,9 +1,10 @@
 import { noteHalfUsed, returnGuess } from '../db/tables/passcode_budgets.js';
 import { countAttempt, insertPasscode, type AttemptLimits, type PasscodePurpose, type PasscodeRow } from '../db/tables/passcodes.js';
-import { equalDigests } from '../lib/digest.js';
 import type { EmailAddress } from '../lib/email-address.js';
 import { isUuid, randomDigits, randomToken, uuidv7 } from '../lib/random.js';
 import type { Context } from './context.js';
+import { noOrigin } from './origin.js';
+import { noteSecurityEvent } from './security-trail.js';
 
 const codeLength = 6;
 const budgetWindowMs = 3_600_000;
@@ -12,15 +13,13 @@ const budgetFactor = 10;
 /** The same for all passcodes of an environment: guessing at many addresses, some code would be right some day. */
 const environmentFactor = 100;
 
-/** The digest that is stored: keyed, and bound to its passcode, so that no other one's code is right here. */
-export function codeDigest(ctx: Pick<Context, 'sealer'>, id: string, code: string): Buffer {
-  return ctx.sealer.digest('passcode', `${id} ${code}`);
-}
+/** What is digested: the code bound to its passcode, so that no other one's code is right here. */
+const boundCode = (id: string, code: string) => `${id} ${code}`;
 
 /** A new code for the passcode. One that nobody may use (`usable` false) gets a digest of no code at all. */
 export function mintCode(ctx: Pick<Context, 'sealer'>, id: string, usable = true): { code: string; code_digest: Buffer } {
   const code = randomDigits(codeLength);
-  return { code, code_digest: codeDigest(ctx, id, usable ? code : randomToken('')) };
+  return { code, code_digest: ctx.sealer.digest('passcode', boundCode(id, usable ? code : randomToken(''))) };
 }
 
 /** Stores a passcode for an address; the caller mails the code. */
@@ -77,12 +76,14 @@ const limitsOf = (ctx: Context): AttemptLimits => {
 /** Tells operators, by the log and a metric, that guesses use the environment's budget up: at half of it once a window, and at its end. */
 async function watchBudget(ctx: Context, guess_count: number, half_noted: boolean, { budget }: AttemptLimits): Promise<void> {
   const half = Math.ceil(budget / 2);
-  const notice = (state: 'half_used' | 'used_up') => {
-    ctx.metrics.passcodeBudget.inc({ state });
-    ctx.logger.warn({ environment_id: ctx.environment.id, guess_count, budget }, `passcode.budget_${state}`);
+  const happening = {
+    target: { target_type: 'environment', target_id: ctx.environment.id },
+    origin: noOrigin,
+    detail: { guess_count, budget },
   };
-  if (guess_count >= half && !half_noted && (await noteHalfUsed(ctx.scope, half, ctx.clock.now()))) notice('half_used');
-  if (guess_count >= budget) notice('used_up');
+  if (guess_count >= half && !half_noted && (await noteHalfUsed(ctx.scope, half, ctx.clock.now())))
+    noteSecurityEvent(ctx, 'passcode.budget_half_used', happening);
+  if (guess_count >= budget) noteSecurityEvent(ctx, 'passcode.budget_used_up', happening);
 }
 
 /**
@@ -99,10 +100,9 @@ export async function tryCode(ctx: Context, purpose: PasscodePurpose, id: string
     return { outcome: 'budget_used_up', retry_after: Math.max(1, Math.ceil(wait / 1000)) };
   }
   if (!passcode) return { outcome: 'expired' };
-  const presented = codeDigest(ctx, id, typed.replace(/[\s-]/g, ''));
-  const right = equalDigests(presented, passcode.code_digest);
-  const superseded = passcode.superseded_digests.some((earlier) => equalDigests(presented, earlier));
-  if (right || superseded) {
+  const isPresented = (stored: Buffer) => ctx.sealer.isDigest('passcode', boundCode(id, typed.replace(/[\s-]/g, '')), stored);
+  const right = isPresented(passcode.code_digest);
+  if (right || passcode.superseded_digests.some(isPresented)) {
     await returnGuess(ctx.scope);
     return right ? { outcome: 'right', passcode } : { outcome: 'expired' };
   }

@@ -1,14 +1,15 @@
 import { consumePasscode, findPasscode, refundAttempt, voidPasswordResets, type PasscodeRow } from '../db/tables/passcodes.js';
 import { revokeGrants } from '../db/tables/revocations.js';
 import { findUser, findUserByEmailKey, updateUser, type UserRow } from '../db/tables/users.js';
-import { equalDigests } from '../lib/digest.js';
 import type { EmailAddress } from '../lib/email-address.js';
 import { isUuid, randomToken } from '../lib/random.js';
 import { transaction, type Context } from './context.js';
 import { emitPasswordReset, emitUserUpdated } from './events/users.js';
 import { queueMail, type MailOrigin } from './mail.js';
+import type { Origin } from './origin.js';
 import { startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
+import { noteSecurityEvent, recordSecurityEvent, userParty } from './security-trail.js';
 import { endSessions } from './sessions.js';
 import { grantRevocationEnd } from './tokens/revoke.js';
 
@@ -21,8 +22,6 @@ export type StartedReset = { readonly reset_id: string; readonly expires_in: num
 const unknownOrigin: MailOrigin = { ip_address: null, user_agent: null };
 /** Seconds that a person has who did not ask for the mail and isn't waiting for it. */
 const adminResetLifetime = 86_400;
-
-const linkDigest = (ctx: Pick<Context, 'sealer'>, token: string) => ctx.sealer.digest('password_reset_link', token);
 
 type Start = { address: EmailAddress; user: UserRow | null; initiated_by: ResetInitiator; origin: MailOrigin };
 
@@ -37,7 +36,7 @@ async function openReset(ctx: Context, { address, user, initiated_by, origin }: 
       usable: user !== null,
       lifetime: expires_in,
       initiated_by,
-      link_digest: linkDigest(tx, user ? token : randomToken('')),
+      link_digest: tx.sealer.digest('password_reset_link', user ? token : randomToken('')),
     });
     // The token may end in a dash, which mail programs leave out of a link: it doesn't come last.
     const query = new URLSearchParams({ code: token, reset_id: passcode.id });
@@ -55,11 +54,14 @@ async function openReset(ctx: Context, { address, user, initiated_by, origin }: 
 
 /**
  * Starts the recovery of whatever account has the address. Without one (or with a blocked one) the same happens, except that the mail
- * goes to nobody and no code is right: the same answer, in the same time (decisions 4).
+ * goes to nobody and no code is right: the same answer, in the same time (specification 4.3).
  */
-export async function requestPasswordReset(ctx: Context, address: EmailAddress, origin: MailOrigin): Promise<StartedReset> {
+export async function requestPasswordReset(ctx: Context, address: EmailAddress, origin: Origin): Promise<StartedReset> {
   const found = await findUserByEmailKey(ctx.scope, address.email_key);
-  return openReset(ctx, { address, user: found?.status === 'active' ? found : null, initiated_by: 'user', origin });
+  const started = await openReset(ctx, { address, user: found?.status === 'active' ? found : null, initiated_by: 'user', origin });
+  const target = { target_type: 'user', target_id: found?.id ?? null, display: found?.email ?? null };
+  noteSecurityEvent(ctx, 'recovery.requested', { target, origin });
+  return started;
 }
 
 /**
@@ -86,14 +88,14 @@ const linkToken = /^[\w-]{43}$/;
 async function tryLink(ctx: Context, id: string, token: string): Promise<CodeVerdict> {
   const passcode = isUuid(id) ? await findPasscode(ctx.scope, 'password_reset', id) : null;
   if (!passcode?.link_digest || passcode.consumed_at !== null || passcode.expires_at <= ctx.clock.now()) return { outcome: 'expired' };
-  return equalDigests(linkDigest(ctx, token), passcode.link_digest) ? { outcome: 'right', passcode } : { outcome: 'expired' };
+  return ctx.sealer.isDigest('password_reset_link', token, passcode.link_digest) ? { outcome: 'right', passcode } : { outcome: 'expired' };
 }
 
 async function apply(
   ctx: Context,
   passcode: PasscodeRow,
   user: UserRow,
-  change: { password_hash: string; origin: MailOrigin },
+  change: { password_hash: string; origin: Origin },
 ): Promise<UserRow | null> {
   const now = ctx.clock.now();
   return transaction(ctx, async (tx) => {
@@ -113,6 +115,7 @@ async function apply(
     await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
     await emitPasswordReset(tx, changed, { initiated_by: passcode.initiated_by, sessions_revoked: ended.length > 0 });
     if (!user.email_verified) await emitUserUpdated(tx, user, changed, ['email_verified']);
+    await recordSecurityEvent(tx, 'recovery.completed', { ...userParty(changed), origin: change.origin });
     const reset_url = `${tx.environment.issuer}/password/forgot`;
     await queueMail(tx, { template: 'password-reset-done', to: changed.email, model: { reset_url }, origin: change.origin });
     return changed;
@@ -121,13 +124,22 @@ async function apply(
 
 /**
  * Sets a new password with the code, or the token of the link, of a recovery mail: ends all sessions, all refresh tokens and the lockout,
- * voids other open resets, emits `user.password_reset`, tells the owner by mail (decisions 4). What can be said of the password without
+ * voids other open resets, emits `user.password_reset`, tells the owner by mail (specification 4.5.2). What can be said of the password without
  * knowing whose it is comes before the try; the rest after it, lest the refusal tell a stranger the owner's name.
  */
 export async function resetPassword(
   ctx: Context,
-  input: { reset_id: string; code: string; password: string; origin: MailOrigin },
+  input: { reset_id: string; code: string; password: string; origin: Origin },
 ): Promise<ResetVerdict> {
+  const verdict = await tryReset(ctx, input);
+  if (verdict.outcome !== 'reset' && verdict.outcome !== 'refused') {
+    const reason = verdict.outcome === 'wrong' ? 'invalid_code' : 'code_expired';
+    noteSecurityEvent(ctx, 'recovery.failed', { target: { target_type: 'user', target_id: null }, origin: input.origin, reason });
+  }
+  return verdict;
+}
+
+async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]): Promise<ResetVerdict> {
   const { reset_id, password, origin } = input;
   const code = input.code.trim();
   const min_length = ctx.environment.password_min_length;

@@ -4,7 +4,8 @@ import { listIdentities } from '../core/identities.js';
 import { provePassword } from '../core/login.js';
 import { findUser } from '../db/tables/users.js';
 import { errorTexts } from '../http/error-texts.js';
-import { isKnownBrowser, shownBrowser } from '../http/known-browser.js';
+import { deviceOf, lastSignInHere } from '../http/device-cookie.js';
+import { originOf } from '../http/mail-origin.js';
 import { addressKey, limitBy } from '../http/rate-limits.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
@@ -74,7 +75,7 @@ export async function proofOf(req: Request, back: string, errors: Readonly<Recor
 
 export type Prove = (req: Request, res: Response) => Promise<Record<string, string>>;
 
-const isKnown = (req: Request) => isKnownBrowser(req, viewerOf(req).user_email.toLowerCase());
+const isKnown = (req: Request) => lastSignInHere(req, viewerOf(req).user_id) !== null;
 const accountKey = (req: Request) => `${req.ctx.environment.id} ${viewerOf(req).user_email.toLowerCase()}`;
 
 /**
@@ -100,7 +101,8 @@ export function createProve(web: Web): Prove {
     }
     const viewer = viewerOf(req);
     const user = await findUser(req.ctx.scope, viewer.user_id);
-    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, shownBrowser(req)) : null;
+    const by = { origin: originOf(req), device: deviceOf(req) };
+    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, by) : null;
     if (verdict?.outcome !== 'ok' || verdict.user.id !== viewer.user_id) return { [name]: 'This is not your password.' };
     await signIn(req, res, viewer.user_id, ['pwd'], null, verdict.user.password_hash);
     req.session = { ...viewer, authenticated_at: req.ctx.clock.now() };

@@ -7,7 +7,6 @@ import { errorTexts } from '../http/error-texts.js';
 import { queryOf } from '../http/form.js';
 import type { FormPage } from '../http/page-models.js';
 import { basePage } from '../http/pages.js';
-import { rememberBrowser } from '../http/known-browser.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
@@ -43,7 +42,7 @@ function render(web: Web, req: Request, res: Response, token: string, values: Va
   web.renderPage(res, 'dashboard/setup', { ...base, token, values, errors, password_min_length }, { status: errors ? 422 : 200 });
 }
 
-/** GET /dashboard/setup?token=: the form for the first administrator, as long as there is none (decisions 1). */
+/** GET /dashboard/setup?token=: the form for the first administrator, as long as there is none (specification 1.3.2). */
 export function setupPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const token = queryOf(req).get('token') ?? '';
@@ -81,7 +80,6 @@ export function setup(web: Web) {
     });
     if (!user) throw invalid();
     await signIn(req, res, user.id, ['pwd']);
-    rememberBrowser(req, res, user.email_key);
     res.redirect(303, '/dashboard');
   };
 }

@@ -46,10 +46,10 @@ export function createMetrics() {
       labelNames: ['method', 'outcome'],
       registers,
     }),
-    passcodeBudget: new Counter({
-      name: 'passcode_budget_alerts_total',
-      help: 'How often the wrong six-digit codes of an environment used half of their hourly budget, or all of it.',
-      labelNames: ['state'],
+    securityEvents: new Counter({
+      name: 'security_events_total',
+      help: 'Security events by name.',
+      labelNames: ['event'],
       registers,
     }),
     cacheReads: createTally(registry, {
@@ -74,6 +74,12 @@ export function createMetrics() {
       name: 'outbox_attempts_total',
       help: 'Delivery attempts by queue and outcome.',
       labelNames: ['queue', 'outcome'],
+      registers,
+    }),
+    sealedRowsPending: new Gauge({
+      name: 'sealed_rows_pending',
+      help: 'Sealed values that a key other than SECRET_KEY sealed, when they were last counted.',
+      aggregator: 'max',
       registers,
     }),
     claimSeconds: new Histogram({

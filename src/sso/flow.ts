@@ -3,6 +3,7 @@ import { insertSsoFlow, redeemSsoFlow } from '../db/tables/sso_flows.js';
 import { cookieName, readCookie, setCookie } from '../http/cookies.js';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
+import type { Place } from '../lib/seal.js';
 
 /** A login through a provider that is under way. */
 export type Flow = {
@@ -24,7 +25,7 @@ const lifetimeSeconds = 600;
 const cookie = 'sso';
 const shape = /^[\w-]{43}$/;
 
-const place = (connection_id: string) => `sso_flows/${connection_id}`;
+const place = (connection_id: string): Place => `sso_flows/${connection_id}`;
 
 /** The secret that ties flows to this browser; one for all its tabs. */
 function browserSecret(req: Request): string | null {
@@ -36,6 +37,12 @@ function browserSecret(req: Request): string | null {
 export function browserMark(req: Request): string | null {
   const secret = browserSecret(req);
   return secret === null ? null : req.ctx.sealer.digest('sso-browser', secret).toString('base64url');
+}
+
+/** Whether `mark` stands for this browser, under whichever key it was made. */
+export function isBrowserMark(req: Request, mark: string): boolean {
+  const secret = browserSecret(req);
+  return secret !== null && req.ctx.sealer.isDigest('sso-browser', secret, Buffer.from(mark, 'base64url'));
 }
 
 /** Begins a flow in this browser; the state is for the provider, and good for one answer within ten minutes (RFC 9700 4.7). */

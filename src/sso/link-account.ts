@@ -7,13 +7,15 @@ import { findIdentity } from '../db/tables/identities.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
+import { deviceOf } from '../http/device-cookie.js';
 import { originOf } from '../http/mail-origin.js';
 import { basePage, formActionSource } from '../http/pages.js';
 import { pendingOf } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
+import type { Place } from '../lib/seal.js';
 import type { Answer } from './callback.js';
-import { browserMark } from './flow.js';
+import { browserMark, isBrowserMark } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { authenticationOf } from './profile.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
@@ -32,13 +34,13 @@ type Waiting = {
 };
 
 const lifetimeMs = 600_000;
-const place = (req: Request) => `sso-link ${req.ctx.environment.id}`;
+const place = (req: Request): Place => `sso-link ${req.ctx.environment.id}`;
 
 function openWaiting(req: Request): Waiting | null {
   const text = req.ctx.sealer.openText(req.form.get('link') ?? '', place(req));
   const waiting = text === null ? null : (JSON.parse(text) as Waiting);
   if (!waiting || waiting.until <= req.ctx.clock.now().getTime()) return null;
-  return waiting.browser !== null && waiting.browser === browserMark(req) ? waiting : null;
+  return waiting.browser !== null && isBrowserMark(req, waiting.browser) ? waiting : null;
 }
 
 function render(
@@ -72,7 +74,7 @@ function render(
   );
 }
 
-/** The page with the local account's password form (decisions 13, `ask`). */
+/** The page with the local account's password form (specification 8.3.2). */
 export function askForProof(
   web: Web,
   req: Request,
@@ -105,7 +107,8 @@ export function linkAccount(web: Web) {
     if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
     if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
     const password = req.form.get('password') ?? '';
-    const verdict = password.length > 4096 ? null : await provePassword(req.ctx, user.email, password);
+    const verdict =
+      password.length > 4096 ? null : await provePassword(req.ctx, user.email, password, { origin: originOf(req), device: deviceOf(req) });
     if (verdict?.outcome === 'blocked') throw ssoRefusal('account_blocked');
     if (verdict?.outcome !== 'ok') {
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'invalid' });

@@ -109,7 +109,9 @@ describe('the budget', () => {
 
 test('half used: one line in the log and one count for each hour, and another when all is used', async () => {
   const metric = async (state: string) =>
-    Number(new RegExp(`passcode_budget_alerts_total\\{state="${state}"\\} (\\d+)`).exec(await service.deps.metrics.render())?.[1] ?? 0);
+    Number(
+      new RegExp(`security_events_total\\{event="passcode.budget_${state}"\\} (\\d+)`).exec(await service.deps.metrics.render())?.[1] ?? 0,
+    );
   const before = [await metric('half_used'), await metric('used_up')];
   const lines = logged('passcode.budget_half_used').length;
   await used(budget / 2 - 1);
@@ -119,10 +121,15 @@ test('half used: one line in the log and one count for each hour, and another wh
   }
   const said = logged('passcode.budget_half_used').slice(lines);
   expect(said).toHaveLength(1);
-  expect(said[0]).toMatchObject({ environment_id: ctx.environment.id, guess_count: budget / 2, budget, level: 40 });
+  expect(said[0]).toMatchObject({
+    event: 'passcode.budget_half_used',
+    environment_id: ctx.environment.id,
+    detail: { guess_count: budget / 2, budget },
+    level: 40,
+  });
   await service.deps.knex('passcode_budgets').update({ guess_count: budget - 1 });
   const { registration_id, code } = await started();
   await verify(registration_id, otherCode(code));
-  expect(logged('passcode.budget_used_up').at(-1)).toMatchObject({ guess_count: budget, budget });
+  expect(logged('passcode.budget_used_up').at(-1)).toMatchObject({ detail: { guess_count: budget, budget } });
   expect([await metric('half_used'), await metric('used_up')]).toEqual([(before[0] ?? 0) + 1, (before[1] ?? 0) + 1]);
 });

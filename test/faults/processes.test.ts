@@ -1,4 +1,5 @@
 // Faults of whole processes, at a size for every run; the files beside this one play them at full size.
+import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { killReplicas } from '../support/replica.js';
@@ -13,7 +14,7 @@ afterEach(() => killReplicas());
 
 async function play(scenario: Scenario) {
   const database = await createTestDatabase();
-  const secretKey = Buffer.alloc(32, 7).toString('base64');
+  const secretKey = randomBytes(32).toString('base64');
   const opened = await openContext(database.url, secretKey);
   try {
     return await scenario({ url: database.url, secretKey, ctx: opened.ctx });
@@ -24,15 +25,15 @@ async function play(scenario: Scenario) {
   }
 }
 
-test('F01: one of two replicas is killed with deliveries in flight: all arrive, twice at most what was in flight', async () => {
+test('one of two replicas is killed with deliveries in flight: all arrive, twice at most what was in flight (fault F01)', async () => {
   expect(await play(killInFlight({ inFlight: 50, replicas: 2 }))).toMatchObject({ deliveries: 100 });
 }, 120_000);
 
-test('F22: a process suspended past its lease: another delivers, the late result is fenced off', async () => {
+test('a process suspended past its lease: another delivers, the late result is fenced off (fault F22)', async () => {
   expect(await play(suspended)).toMatchObject({ attempts_recorded: 1 });
 }, 120_000);
 
-test('F29: SIGTERM with twenty deliveries in flight: finished or released, none lost, exit 0', async () => {
+test('SIGTERM with twenty deliveries in flight: finished or released, none lost, exit 0 (fault F29)', async () => {
   expect(await play(stoppedInFlight({ inFlight: 20 }))).toMatchObject({ deliveries: 60, finished: 10, released: 10, exit_code: 0 });
 }, 120_000);
 

@@ -44,7 +44,7 @@ beforeAll(async () => {
   client = await addClient(ctx, { first_party: true });
   // Events are kept for those who asked for them.
   const now = ctx.clock.now();
-  const secret_sealed = ctx.sealer.seal('whsec_', 'nowhere');
+  const secret_sealed = ctx.sealer.seal('whsec_', 'webhooks/nowhere');
   const times = { created_at: now, updated_at: now };
   await insertWebhook(ctx.scope, {
     id: uuidv7(now.getTime()),

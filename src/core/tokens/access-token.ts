@@ -187,8 +187,8 @@ async function scopesOfPersonInForce(ctx: Context, client: Client, resource: Api
 
 /**
  * What is left of a token's scope at its API resource, from memory: a permission, the client's grant (for itself, or for people's tokens
- * where the resource demands one) and the resource itself may have been withdrawn since; another resource of the same identifier, made
- * later, is not the token's. Null when that leaves nothing.
+ * where the resource demands one) and the resource itself may have been withdrawn since (specification 5.12.1); another resource of the same
+ * identifier, made later, is not the token's. Null when that leaves nothing.
  */
 async function scopeInForce(
   ctx: Context,

@@ -4,7 +4,7 @@ import { tokenIssuedSubscribers } from '../../core/events/emit.js';
 import { holdsRefreshTokens } from '../../core/sessions.js';
 import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
 import { idTokenValue } from '../../core/tokens/id-token.js';
-import { endGrant } from '../../core/tokens/revoke.js';
+import { endReusedGrant } from '../../core/tokens/revoke.js';
 import { findRefreshToken, useRefreshToken, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
@@ -22,9 +22,10 @@ const rotationShare = 0.7;
 
 /**
  * The successor of a token. It follows from the token and a key that only the service has, so that a retry is given the same one
- * although nothing but digests is stored.
+ * although nothing but digests is stored. First what follows now, then what would have followed under each earlier SECRET_KEY.
  */
-const successorOf = (ctx: Context, token: string) => `rt_${ctx.sealer.digest('refresh successor', token).toString('base64url')}`;
+const successorsOf = (ctx: Context, token: string): readonly string[] =>
+  ctx.sealer.digests('refresh successor', token).map((one) => `rt_${one.toString('base64url')}`);
 
 /** First refusal that applies, or null. A token of another client is left as it is (RFC 6749 6). */
 function problemOf(ctx: Context, client: Client, token: RefreshTokenState, now: Date): string | null {
@@ -55,7 +56,7 @@ function scopeOf(token: RefreshTokenState, parameters: Parameters): string {
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
 export const refresh_token: Grant = {
   public_clients: true,
-  async handle(ctx, client, parameters) {
+  async handle(ctx, client, parameters, origin) {
     const presented = parameters.get('refresh_token');
     if (presented === undefined) throw OAuthError.invalid_request('refresh_token is required');
     const now = ctx.clock.now();
@@ -64,7 +65,7 @@ export const refresh_token: Grant = {
     const problem = problemOf(ctx, client, token, now);
     if (problem !== null) throw OAuthError.invalid_grant(problem);
     if (token.rotated_at !== null && now.getTime() - token.rotated_at.getTime() > toleranceMs) {
-      await endGrant(ctx, token.grant_id);
+      await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
       throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
     }
     const asked = parameters.get('resource');
@@ -81,11 +82,13 @@ export const refresh_token: Grant = {
     const lifetime = resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime;
     const audience = resource?.identifier ?? ctx.environment.issuer;
     const rotate = token.rotated_at !== null || mustRotate(client, token, now);
-    const successor = rotate ? successorOf(ctx, presented) : presented;
+    const [successor, ...earlier] = rotate ? successorsOf(ctx, presented) : [presented];
+    const candidates = token.rotated_at === null ? [] : [successor as string, ...earlier];
     const used = await useRefreshToken(ctx.scope, {
       digest: token.digest,
       now,
-      successor_digest: rotate ? digest(successor) : null,
+      successor_digest: rotate ? digest(successor as string) : null,
+      known_successors: candidates.map(digest),
       successor_expires_at: refreshTokenEnds(ctx, client, now).refresh_expires_at,
       jti: seed.jti,
       access_token_format: format,
@@ -124,7 +127,7 @@ export const refresh_token: Grant = {
       token_type: 'Bearer',
       expires_in: lifetime,
       scope,
-      refresh_token: successor,
+      refresh_token: candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? (successor as string),
       ...(id_token === undefined ? {} : { id_token }),
     };
   },
