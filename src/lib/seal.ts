@@ -3,7 +3,7 @@ import { equalDigests, keyedDigest } from './digest.js';
 
 /**
  * What is sealed: each purpose has a key of its own, and `place` begins with it. The first ones are tables with a sealed column
- * (`db/tables/sealed_columns.ts`); the others travel in addresses and forms for an hour at most.
+ * (`db/tables/sealed_columns.ts`); the others travel in addresses, forms and cookies: for an hour at most, a device for 400 days.
  */
 export const sealPurposes = [
   'signing_keys',
@@ -18,6 +18,7 @@ export const sealPurposes = [
   'sso-answer',
   'sso-link',
   'sso-test',
+  'device',
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */
