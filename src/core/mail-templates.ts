@@ -48,9 +48,10 @@ export type MailModels = {
 export type RenderedMail = { subject: string; text: string; html: string };
 
 const subjects: { [Name in keyof MailModels]: (model: MailModels[Name]) => string } = {
-  'register-code': ({ code, environment }) => `${code} is your code for ${environment.name}`,
+  // Never the code: subjects are shown on locked screens and kept by relays and their logs.
+  'register-code': ({ environment }) => `Your code for ${environment.name}`,
   'account-exists': ({ environment }) => `You already have an account at ${environment.name}`,
-  'password-reset-code': ({ code, environment }) => `${code} is your code to reset your password at ${environment.name}`,
+  'password-reset-code': ({ environment }) => `Reset your password at ${environment.name}`,
   'sign-in-elsewhere': ({ provider, environment }) => `Sign in with ${provider} at ${environment.name}`,
   'password-changed': ({ environment }) => `Your password at ${environment.name} was changed`,
   'password-reset-done': ({ environment }) => `Your password at ${environment.name} was reset`,

@@ -17,7 +17,10 @@ export function recordParameters(resource: Resource): Record<string, z.ZodType> 
           include: z
             .string()
             .optional()
-            .meta({ description: `Related records to add, comma-separated paths: ${names.join(', ')}.`, example: names[0] }),
+            .meta({
+              description: `Related records to add, comma-separated paths of at most three relationships (a.b.c): ${names.join(', ')}.`,
+              example: names[0],
+            }),
         }
       : {}),
     [`fields[${resource.type}]`]: z

@@ -3,7 +3,7 @@ import { changeClientConnections, replaceClientConnections } from '../../core/cl
 import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
 import type { ClientInput } from '../../core/client-rules.js';
 import { clientAuthMethods } from '../../http/authenticate-client.js';
-import { publicKeySet } from '../../core/client-keys.js';
+import { publicKeySet } from '../../core/client-key-set.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
@@ -120,7 +120,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       kind: 'many',
       to: 'client_grant',
       by: { foreign: 'client_id' },
-      description: 'What it may do for itself.',
+      description: 'What it may do for itself, and what it may ask people for.',
       include: true,
     },
     connections: {
