@@ -16,7 +16,8 @@ import {
 import { insufficientScope, notFound, problem, refuse, translated } from './problems.js';
 import { findRecord } from './records.js';
 import { linkedIds, writtenLinks } from './written-links.js';
-import { idOf, permissionFor, targetOf, versionOf, type Resource, type Row, type Written } from './resource.js';
+import { touchedBetween, touchedByCreation, weigh, weighTargets } from './weigh.js';
+import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resource, type Row, type Written } from './resource.js';
 
 /** A write that was done: the record of the answer and its resource. */
 export type Outcome = Written<Row> & { readonly resource: Resource };
@@ -26,6 +27,8 @@ export type WriteOptions = {
   readonly expected?: readonly number[] | null | undefined;
   /** First thing inside the transaction. */
   readonly begin?: ((call: Call) => Promise<void>) | undefined;
+  /** Gathers the permissions that the write took; without it nobody who holds everything is weighed. */
+  readonly needed?: Set<string> | undefined;
   /** Last thing inside the transaction. */
   readonly finish?: ((call: Call, outcome: Outcome | null) => Promise<void>) | undefined;
 };
@@ -34,6 +37,20 @@ export type WriteOptions = {
 export function requirePermissions(call: Call, ...permissions: readonly string[]): void {
   if (permissions.some((one) => !call.actor.permissions.has(one))) throw insufficientScope(permissions);
 }
+
+/** The same, and tells whoever wants to know what the write took. */
+function requireForWrite(call: Call, resource: Resource, options: WriteOptions, ...others: readonly string[]): void {
+  const permissions = [permissionFor(resource, 'write'), ...others];
+  for (const one of permissions) options.needed?.add(one);
+  requirePermissions(call, ...permissions);
+}
+
+/** What the relationships of a document need: the same as through their own URLs. */
+const neededByLinks = (resource: Resource, input: Input): string[] =>
+  Object.keys(input.relationships).flatMap((name) => {
+    const relationship = Object.hasOwn(resource.relationships, name) ? resource.relationships[name] : undefined;
+    return relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : [];
+  });
 
 function checkVersion(row: Row, expected: WriteOptions['expected']): void {
   if (!expected || expected.includes(versionOf(row))) return;
@@ -95,7 +112,7 @@ export async function createRecord(call: Call, resource: Resource, input: Input,
   if (!create) throw new Error(`${resource.path} can not be created`);
   const entry = { action: operationNames.create(), resource, target_id: null };
   return recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'));
+    requireForWrite(call, resource, options, ...neededByLinks(resource, input));
     return translated(input.document, async () => {
       const { attributes, related } = await readCreation(call, resource, input);
       const prepared = await create.prepare?.(call.ctx, call.actor, attributes, related);
@@ -104,7 +121,12 @@ export async function createRecord(call: Call, resource: Resource, input: Input,
         document: input.document,
         options,
         async run(inner) {
+          const { create: touch = 'reach' } = resource.reach;
+          const weighing = await weigh(inner, resource, null, options.needed);
+          const touched = touch === 'everything' ? [{ touch, at: {} }] : touchedByCreation(resource, attributes, related);
+          if (touch === 'everything') weighing.begin(touched);
           const written = await create.run(inner.ctx, inner.actor, attributes, related, prepared);
+          if (touch !== 'plain') await weighing.end(written.row, touched);
           const after = { ...attributesOf(inner, resource, written.row), ...(await writtenLinks(inner, resource, related, written.row)) };
           const target = { target_id: idOf(resource, written.row), target_display: displayOf(resource, written.row) };
           return { outcome: { ...written, resource }, changes: changesBetween({}, after, Object.keys(attributes)), ...target };
@@ -115,13 +137,23 @@ export async function createRecord(call: Call, resource: Resource, input: Input,
   });
 }
 
+/** Ids that a document names, by relationship, as `writtenLinks` tells those that are there. */
+const linksOf = (call: Call, resource: Resource, related: RelatedRows): Row =>
+  Object.fromEntries(
+    Object.entries(related).flatMap(([name, rows]) => {
+      const relationship = resource.relationships[name];
+      if (relationship?.kind !== 'many' || !Array.isArray(rows)) return [];
+      return [[name, (rows as readonly Row[]).map((row) => idOf(targetOf(call.registry, relationship), row))]];
+    }),
+  );
+
 /** Changes a record. @throws {ApiError} 403, 404, 409, 412, 422 */
 export async function updateRecord(call: Call, resource: Resource, id: string, input: Input, options: WriteOptions = {}): Promise<Outcome> {
   const { update } = resource;
   if (!update) throw new Error(`${resource.path} can not be updated`);
   const entry = { action: operationNames.update(), resource, target_id: id };
   return recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'));
+    requireForWrite(call, resource, options, ...neededByLinks(resource, input));
     const seen = await requireRecord(call.ctx, resource, id, options);
     return translated(input.document, async () => {
       const related = await resolveRelationships(call, resource, input, seen);
@@ -133,9 +165,13 @@ export async function updateRecord(call: Call, resource: Resource, id: string, i
         options,
         async run(inner) {
           const row = await requireRecord(inner.ctx, resource, id, options, true);
+          const sent = Object.keys(attributes);
+          const weighing = await weigh(inner, resource, row, options.needed);
           const before = { ...attributesOf(inner, resource, row), ...(await writtenLinks(inner, resource, related, row)) };
+          weighing.begin(touchedBetween(resource, before, { ...before, ...attributes, ...linksOf(call, resource, related) }, []));
           const written = await update.run(inner.ctx, inner.actor, row, attributes, related, prepared);
           const after = { ...attributesOf(inner, resource, written.row), ...(await writtenLinks(inner, resource, related, written.row)) };
+          await weighing.end(written.row, touchedBetween(resource, before, after, sent));
           return { outcome: { ...written, resource }, changes: changesBetween(before, after, Object.keys(attributes)) };
         },
       });
@@ -150,13 +186,16 @@ export async function deleteRecord(call: Call, resource: Resource, id: string, o
   if (!remove) throw new Error(`${resource.path} can not be deleted`);
   const entry = { action: operationNames.remove(resource), resource, target_id: id };
   await recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'));
+    requireForWrite(call, resource, options);
     await write(call, {
       entry,
       options,
       async run(inner) {
         const row = await requireRecord(inner.ctx, resource, id, options, true);
         const before = attributesOf(inner, resource, row);
+        const weighing = await weigh(inner, resource, row, options.needed);
+        const { remove: touch = 'control' } = resource.reach;
+        weighing.begin([{ touch, at: {} }]);
         await remove.run(inner.ctx, inner.actor, row);
         return { outcome: null, changes: changesBetween(before, {}), target_display: displayOf(resource, row) };
       },
@@ -176,7 +215,7 @@ export async function actOnRecord(
   if (!action) throw new Error(`${resource.path} have no action ${verb}`);
   const entry = { action: operationNames.act(resource, verb), resource, target_id: id };
   return recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'), ...(action.needs ?? []));
+    requireForWrite(call, resource, options, ...(action.needs ?? []));
     const seen = await requireRecord(call.ctx, resource, id, options);
     const answers = action.answers === undefined ? resource : (call.registry.byType.get(action.answers) ?? resource);
     return translated(undefined, async () => {
@@ -188,7 +227,11 @@ export async function actOnRecord(
         async run(inner) {
           const row = await requireRecord(inner.ctx, resource, id, options, true);
           const before = attributesOf(inner, resource, row);
+          const weighing = await weigh(inner, resource, row, options.needed);
+          const touched = [{ touch: action.touch, at: {} }];
+          weighing.begin(touched);
           const written = await action.run(inner.ctx, inner.actor, row, input, prepared);
+          await weighing.end(answers === resource ? written.row : row, touched);
           const after = answers === resource ? attributesOf(inner, resource, written.row) : before;
           const changes = {
             ...changesBetween(before, after, Object.keys(written.once ?? {})),
@@ -215,14 +258,11 @@ export async function changeRelationship(
   const relationship = resource.relationships[name];
   const entry = { action: operationNames.update(), resource, target_id: id };
   await recordDenial(call, entry, async () => {
-    requirePermissions(
-      call,
-      permissionFor(resource, 'write'),
-      ...(relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : []),
-    );
+    requireForWrite(call, resource, options, ...(relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : []));
     await requireRecord(call.ctx, resource, id, options);
-    const operation = relationship?.kind === 'many' ? relationship.change?.[how] : undefined;
-    if (relationship?.kind !== 'many' || !operation) {
+    const change = relationship?.kind === 'many' ? relationship.change : undefined;
+    const operation = change?.[how];
+    if (relationship?.kind !== 'many' || !change || !operation) {
       throw new ApiError(problem(403, 'relationship_read_only', 'This relationship does not support that.'));
     }
     checkArity(relationship, linkage, 'data');
@@ -233,7 +273,13 @@ export async function changeRelationship(
       async run(inner) {
         const row = await requireRecord(inner.ctx, resource, id, options, true);
         const before = await linkedIds(inner, resource, relationship, row);
+        const weighing = await weigh(inner, resource, row, options.needed);
+        const touched = [{ touch: change.touch, at: {} }];
+        weighing.begin(touched);
+        const endTargets = await weighTargets(inner, relationship, targets, options.needed);
         await operation(inner.ctx, inner.actor, row, targets);
+        await weighing.end(row, touched);
+        await endTargets();
         const after = await linkedIds(inner, resource, relationship, row);
         return { outcome: null, changes: changesBetween({ [name]: before }, { [name]: after }), target_display: displayOf(resource, row) };
       },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { changeClientGrant, createClientGrant, removeClientGrant } from '../../core/client-grants.js';
+import { reachOfClientGrant } from '../../core/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';
@@ -18,6 +19,7 @@ export const client_grants = resource<ClientGrantRow, { scopes: string[] }, { sc
   description: 'Which scopes of an API resource a client may have for itself (client credentials).',
   source: { table: 'client_grants', key: 'id', keyType: 'uuid' },
   attributes: z.object({ scopes: z.array(z.string()), ...stamps }),
+  reach: { of: reachOfClientGrant, attributes: { scopes: 'reach' } },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
     api_resource: {

@@ -8,6 +8,7 @@ import {
   verificationRecords,
   type DomainCheck,
 } from '../../core/custom-domains.js';
+import { reachOfCustomDomain } from '../../core/reach-of.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import { equalTo, stamps, stampSorts, textSort, time } from '../fields.js';
 import { resource } from '../resource.js';
@@ -40,6 +41,7 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
     ...stamps,
   }),
   computed: { verification_records: verificationRecords },
+  reach: { of: (_tx, row) => reachOfCustomDomain(row), attributes: { domain: 'plain', is_primary: 'reach' } },
   relationships: { environment: environmentLink },
   filters: {
     domain: equalTo('domain', z.string().max(253), 'The exact name.'),
@@ -59,6 +61,7 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
       method: 'PATCH',
       description: 'Looks for the TXT record now. Not finding it is no error: the status says so.',
       audit: 'verified',
+      touch: 'plain',
       prepare: (ctx, _actor, row) => checkDomain(ctx, row),
       run: async (tx, _actor, row, _input, check) => ({ row: await noteDomainCheck(tx, row, check as DomainCheck) }),
     },

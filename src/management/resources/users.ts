@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { startPasswordReset } from '../../core/password-reset.js';
+import { reachOfUser } from '../../core/reach-of.js';
 import { endSessions } from '../../core/sessions.js';
 import { grantRevocationEnd } from '../../core/tokens/revoke.js';
 import { invalidTransition } from '../../core/refusal.js';
@@ -100,13 +101,13 @@ const writable = {
 const allOptional = z.strictObject(writable).partial().shape;
 
 /** Replaces the roles when the document names any. */
-async function withRoles(tx: Context, actor: Parameters<typeof changeUserRoles>[1], user: UserRow, related: RelatedRows): Promise<UserRow> {
+async function withRoles(tx: Context, user: UserRow, related: RelatedRows): Promise<UserRow> {
   const wanted = related['roles'] as unknown as readonly RoleRow[] | undefined;
   if (!wanted) return user;
   const keep = new Set(wanted.map((role) => role.id));
   const surplus = (await listRoleIdsOfUser(tx.scope, user.id)).filter((id) => !keep.has(id));
   const remove = (await findRows(tx.scope, { table: 'roles', key: 'id', keyType: 'uuid' }, 'id', surplus)) as unknown as RoleRow[];
-  return changeUserRoles(tx, actor, user, { add: wanted, remove });
+  return changeUserRoles(tx, user, { add: wanted, remove });
 }
 
 /** People who can sign in. */
@@ -134,6 +135,32 @@ export const users = resource<UserRow, UserInput, UserInput>({
     full_name: (user) => [user.first_name, user.last_name].filter(Boolean).join(' ') || null,
     has_password: (user) => user.password_hash !== null,
   },
+  reach: {
+    of: (tx, user) => reachOfUser(tx, user.id),
+    attributes: {
+      email: 'control',
+      email_verified: 'control',
+      first_name: 'plain',
+      last_name: 'plain',
+      middle_name: 'plain',
+      nickname: 'plain',
+      preferred_username: 'plain',
+      profile: 'plain',
+      picture: 'plain',
+      website: 'plain',
+      gender: 'plain',
+      birthdate: 'plain',
+      zoneinfo: 'plain',
+      locale: 'plain',
+      phone_number: 'control',
+      phone_number_verified: 'control',
+      address: 'plain',
+      external_id: 'plain',
+      metadata: 'plain',
+      password: 'control',
+      password_hash: 'control',
+    },
+  },
   relationships: {
     roles: {
       kind: 'many',
@@ -144,11 +171,12 @@ export const users = resource<UserRow, UserInput, UserInput>({
       write: true,
       change: {
         needs: ['roles:write'],
-        add: async (tx, actor, row, roles) =>
-          void (await changeUserRoles(tx, actor, row as UserRow, { add: roles as RoleRow[], remove: [] })),
-        remove: async (tx, actor, row, roles) =>
-          void (await changeUserRoles(tx, actor, row as UserRow, { add: [], remove: roles as RoleRow[] })),
-        replace: async (tx, actor, row, roles) => void (await withRoles(tx, actor, row as UserRow, { roles })),
+        touch: 'reach',
+        add: async (tx, _actor, row, roles) =>
+          void (await changeUserRoles(tx, row as UserRow, { add: roles as RoleRow[], remove: [] })),
+        remove: async (tx, _actor, row, roles) =>
+          void (await changeUserRoles(tx, row as UserRow, { add: [], remove: roles as RoleRow[] })),
+        replace: async (tx, _actor, row, roles) => void (await withRoles(tx, row as UserRow, { roles })),
       },
     },
     sessions: { kind: 'many', to: 'session', by: { foreign: 'user_id' }, description: 'Where the user is, or was, signed in.' },
@@ -196,9 +224,9 @@ export const users = resource<UserRow, UserInput, UserInput>({
     schema: z.strictObject({ email: email.optional(), ...allOptional }),
     problems: (ctx, input, row) => userProblems(ctx, input, row),
     prepare: (ctx, _actor, row, input) => hashOf(ctx, input, row),
-    async run(tx, actor, row, input, related, hash) {
-      const user = await changeUser(tx, actor, row, input, hash as string | undefined);
-      return { row: await withRoles(tx, actor, user, related) };
+    async run(tx, _actor, row, input, related, hash) {
+      const user = await changeUser(tx, row, input, hash as string | undefined);
+      return { row: await withRoles(tx, user, related) };
     },
   },
   remove: { run: removeUser },
@@ -207,18 +235,21 @@ export const users = resource<UserRow, UserInput, UserInput>({
       method: 'PATCH',
       description: 'Blocks the user, and ends the sessions and everything that clients hold of the user.',
       audit: 'blocked',
+      touch: 'control',
       run: async (tx, actor, row) => ({ row: await blockUser(tx, actor, row) }),
     },
     unblock: {
       method: 'PATCH',
       description: 'Lets a blocked user sign in again.',
       audit: 'unblocked',
+      touch: 'control',
       run: async (tx, _actor, row) => ({ row: await unblockUser(tx, row) }),
     },
     revoke_sessions: {
       method: 'PATCH',
       description: 'Ends all sessions of the user, and what was issued in them unless `offline_access` was granted.',
       audit: 'sessions_revoked',
+      touch: 'control',
       needs: ['sessions:write'],
       async run(tx, _actor, row) {
         const ended = await endSessions(tx, { user_id: row.id }, 'revoked');
@@ -229,6 +260,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
       method: 'PATCH',
       description: 'Ends everything that clients hold of the user, `offline_access` or not; sessions and consents stay.',
       audit: 'tokens_revoked',
+      touch: 'control',
       async run(tx, _actor, row) {
         const grants = await revokeGrants(tx.scope, { user_id: row.id }, grantRevocationEnd(tx));
         return { row, noted: { grants } };
@@ -238,6 +270,8 @@ export const users = resource<UserRow, UserInput, UserInput>({
       method: 'POST',
       description: 'Mails the user a code and a link to choose a new password; neither is shown here.',
       audit: 'password_reset_sent',
+      // It goes to the person's own address.
+      touch: 'plain',
       async run(tx, _actor, row) {
         if (row.status === 'blocked') throw invalidTransition('A blocked user can not choose a new password.');
         await startPasswordReset(tx, row, { initiated_by: 'admin' });

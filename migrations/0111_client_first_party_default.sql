@@ -1,0 +1,2 @@
+-- A client is first-party only when somebody says so who may: people are not asked before such a client sees what is theirs.
+alter table clients alter column first_party set default false;
