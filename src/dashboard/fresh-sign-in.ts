@@ -98,7 +98,9 @@ export function createProve(web: Web): Prove {
     const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password) : null;
     if (verdict?.outcome !== 'ok' || verdict.user.id !== viewer.user_id) return { [name]: 'This is not your password.' };
     await signIn(req, res, viewer.user_id, ['pwd'], null, verdict.user.password_hash);
-    req.session = { ...viewer, authenticated_at: req.ctx.clock.now() };
+    const signed_in_at = req.ctx.clock.now();
+    req.session = { ...viewer, authenticated_at: signed_in_at };
+    req.call = { ...req.call, actor: { ...req.call.actor, signed_in_at } };
     return {};
   };
 }

@@ -74,7 +74,7 @@ async function append(call: Call, entry: AuditEntry, outcome: 'success' | 'denie
 export const recordWrite = (call: Call, entry: AuditEntry): Promise<void> => append(call, entry, 'success', null);
 
 /** Refusals for want of permission, as against a request that is wrong in itself. */
-const deniedCodes = new Set(['insufficient_scope', 'scope_escalation', 'operators_only', 'system_record']);
+const deniedCodes = new Set(['insufficient_scope', 'insufficient_user_authentication', 'scope_escalation', 'operators_only', 'system_record']);
 
 function deniedCode(error: unknown): string | null {
   const codes =

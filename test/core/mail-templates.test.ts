@@ -14,6 +14,12 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
   'password-changed': { ...base, reset_url: 'https://id.example/password/forgot' },
   'password-reset-done': { ...base, reset_url: 'https://id.example/password/forgot' },
   'account-linked': { ...base, provider: 'Google', provider_email: 'ada@gmail.example', account_url: 'https://id.example/account' },
+  'primary-domain': {
+    ...base,
+    address: 'https://login.example.com',
+    by: 'root@example.com',
+    domains_url: 'https://id.example/dashboard/custom_domains',
+  },
   'new-sign-in': { ...base, account_url: 'https://id.example/account' },
 };
 const names = Object.keys(models) as (keyof MailModels)[];

@@ -33,7 +33,9 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
   attributes: z.object({
     domain: z.string(),
     status,
-    is_primary: z.boolean(),
+    is_primary: z
+      .boolean()
+      .meta({ description: 'Changed by holders of every Management permission who signed in within the last ten minutes; all of them get mail.' }),
     verification_records: z.array(z.object({ record_kind: z.string(), name: z.string(), value: z.string() })),
     verified_at: time.nullable(),
     last_checked_at: time.nullable(),
@@ -51,11 +53,11 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
   create: { schema: z.strictObject({ domain }), run: async (tx, _actor, input) => ({ row: await createCustomDomain(tx, input) }) },
   update: {
     schema: z.strictObject({ is_primary: z.boolean().optional() }),
-    run: async (tx, _actor, row, input) => ({
-      row: input.is_primary === undefined ? row : await setPrimaryDomain(tx, row, input.is_primary),
+    run: async (tx, actor, row, input) => ({
+      row: input.is_primary === undefined ? row : await setPrimaryDomain(tx, actor, row, input.is_primary),
     }),
   },
-  remove: { run: (tx, _actor, row) => removeCustomDomain(tx, row) },
+  remove: { run: (tx, actor, row) => removeCustomDomain(tx, actor, row) },
   actions: {
     verify: {
       method: 'PATCH',

@@ -107,7 +107,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
   sorts: { ...stampSorts('environments'), name: textSort('environments.name') },
   create: {
     schema: z.strictObject({ name: text(100), slug, kind, ...optionalSettings }),
-    meta: z.object({ management_client: z.object({ client_id: z.string(), client_secret: z.string().optional() }) }),
+    meta: z.object({ management_client: z.object({ client_id: z.string(), client_secret: z.string().optional() }), secret_shown_before: z.literal(true).optional() }),
     allow: refuseUnlessOperator,
     prepare: (ctx) => generateSigningKey(ctx),
     async run(tx, _actor, input, _related, key) {

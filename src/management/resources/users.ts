@@ -166,7 +166,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
       kind: 'many',
       to: 'role',
       by: { table: 'user_roles', near: 'user_id', far: 'role_id' },
-      description: 'The roles that the user holds.',
+      description: 'The roles that the user holds. To name them in a write takes `roles:write` too.',
       include: true,
       write: true,
       change: {
