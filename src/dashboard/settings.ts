@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { holdsEverything } from '../core/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { environmentKindChoices } from './choices.js';
@@ -9,6 +10,8 @@ import type { FieldSpec, Look } from './presentation.js';
 import { may, recordOf, resourceOf, versionOf, type Shown } from './records.js';
 import { attempt, type Tools } from './resource-forms.js';
 import { code, text } from './values.js';
+
+const guarded = ' What guards everybody’s sign-in (lifetimes, passwords, codes, lockout, the kind) takes every permission, which you do not hold.';
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
 
@@ -147,7 +150,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
     res,
     {
       title: 'Settings',
-      lead: 'Of this environment. Each part is saved on its own.',
+      lead: `Of this environment. Each part is saved on its own.${holdsEverything(call.actor) ? '' : guarded}`,
       errors: failed?.errors ?? {},
       labels,
       parts: [facts, ...forms],
