@@ -34,11 +34,11 @@ export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Re
 export const reachOfNewcomers = async (tx: Tx): Promise<Reach> => new Set(await listReachOfDefaultRoles(tx.scope));
 
 /**
- * A client: what it was granted of the Management API, for itself or to ask people for; one that people sign in to and that is first-party
- * everything, for they are not asked before they hand it what is theirs.
+ * A client: what it was granted of the Management API, for itself or to ask people for; a first-party one everything, for people are not asked
+ * before they hand it what is theirs.
  */
-export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'first_party' | 'grant_types'>): Promise<Reach> {
-  if (client.first_party && client.grant_types.includes('authorization_code')) return fullReach;
+export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'first_party'>): Promise<Reach> {
+  if (client.first_party) return fullReach;
   return new Set(await listReachOfClientGrants(tx.scope, client.id));
 }
 

@@ -44,7 +44,7 @@ with everything as (
   from (select distinct event_type from told union select distinct event_type from webhook_deliveries) t
 )
 select 'client ' || c.environment_id || ' ' || c.id as principal,
-  case when c.first_party and 'authorization_code' = any (c.grant_types) then (select names from everything)
+  case when c.first_party then (select names from everything)
     else coalesce((select array_agg(s) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
       unnest(g.scopes) s where a.is_system and g.environment_id = c.environment_id and g.client_id = c.id), '{}') end as reach,
   jsonb_build_array(c.redirect_uris, c.post_logout_redirect_uris, c.allowed_origins, c.grant_types, c.token_endpoint_auth_method, c.jwks, c.jwks_uri,
