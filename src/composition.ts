@@ -11,6 +11,7 @@ import type { Deps } from './core/context.js';
 import { startDailyStats } from './core/daily-stats.js';
 import { startJanitor, startStatistics } from './core/janitor.js';
 import { createPasswordHasher } from './core/passwords.js';
+import { createSecurityTrail, startSecurityTrail } from './core/security-trail.js';
 import { startSigningKeyRotation } from './core/signing-key-rotation.js';
 import { createKnex, poolState } from './db/knex.js';
 import { migrate } from './db/migrate.js';
@@ -60,6 +61,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
     passwords: createPasswordHasher(),
     clientUse: createClientUse(),
+    securityTrail: createSecurityTrail(),
     ...overrides,
   };
 }
@@ -113,6 +115,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     client_use: startClientUse(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),
   };
+  const securityTrail = startSecurityTrail(deps);
   const notifications = listen({
     url: directUrl,
     channels: ['cache', 'outbox'],
@@ -138,6 +141,8 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
       await runDry(server, config.shutdownDelayMs);
       await close(server);
       await Promise.all([...Object.values(loops).map((loop) => loop.stop()), notifications.close(), cacheSync.close()]);
+      // Last: what the others ended with is written down too.
+      await securityTrail.stop();
       await service.close();
       await deps.mailer?.close();
       await deps.fetch.close();

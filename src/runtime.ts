@@ -64,7 +64,7 @@ export function createStops(): Stops {
   };
 }
 
-/** Start-up in its order (decisions 1): database, migrations, bootstrap, listen, loops; then the ready line. */
+/** Start-up in its order (specification 1.2.1): database, migrations, bootstrap, listen, loops; then the ready line. */
 export async function startAll(config: Config, logger: Logger, stops: Stops): Promise<RunningService> {
   const database = await openDatabase(config, logger);
   stops.add(() => database.close());

@@ -8,6 +8,7 @@ import { endSessions } from '../core/sessions.js';
 import { findSession } from '../db/tables/sessions.js';
 import { PageError } from '../errors.js';
 import { clearSessionCookie } from '../http/browser-session.js';
+import { keepDevice } from '../http/device-cookie.js';
 import { errorTexts } from '../http/error-texts.js';
 import { wantsJson } from '../http/form.js';
 import { originOf } from '../http/mail-origin.js';
@@ -51,7 +52,7 @@ export function profile(web: Web) {
 const emptyFields = (req: Request, names: readonly string[]) =>
   refuseFields(Object.fromEntries(names.map((name) => [name, bodyText(req, name) === '' ? ['required'] : []])));
 
-/** POST /account/password (decisions 4): 401 for a wrong current password, 422 for a new one that won't do. */
+/** POST /account/password (specification 4.5.4): 401 for a wrong current password, 422 for a new one that won't do. */
 export function password(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const session = sessionOf(req);
@@ -71,6 +72,7 @@ export function password(web: Web) {
       case 'refused':
         return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
       case 'changed':
+        keepDevice(req, res, session.user_id);
         return done(req, res, 'password', { user: userDocument(verdict.user) });
     }
   };
@@ -100,7 +102,9 @@ export async function revokeOtherSessions(req: Request, res: Response): Promise<
 export function unlink(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const identity_id = pathParameter(req, 'id');
-    const outcome = isUuid(identity_id) ? await unlinkIdentity(req.ctx, { user_id: sessionOf(req).user_id, identity_id }) : 'not_found';
+    const outcome = isUuid(identity_id)
+      ? await unlinkIdentity(req.ctx, { user_id: sessionOf(req).user_id, identity_id, origin: originOf(req) })
+      : 'not_found';
     if (outcome === 'not_found') throw notFound();
     if (outcome === 'unlinked') return done(req, res, 'identity');
     const refusal = {
@@ -113,10 +117,10 @@ export function unlink(web: Web) {
   };
 }
 
-/** POST /account/applications/{client_id}/revoke: takes consent back and ends all the client holds, `offline_access` or not (decisions 13). */
+/** POST /account/applications/{client_id}/revoke: takes consent back and ends all the client holds, `offline_access` or not (specification 5.3.3). */
 export async function revokeApplication(req: Request, res: Response): Promise<void> {
   const client_id = pathParameter(req, 'client_id');
-  const withdrawn = await transaction(req.ctx, (tx) => withdrawConsent(tx, sessionOf(req).user_id, client_id));
+  const withdrawn = await transaction(req.ctx, (tx) => withdrawConsent(tx, sessionOf(req).user_id, client_id, originOf(req)));
   if (!withdrawn) throw notFound();
   done(req, res, 'application');
 }

@@ -36,7 +36,7 @@ export function accountPath(done: string): string {
   return `/account?done=${done}`;
 }
 
-/** A session as JSON shows it to its owner (decisions 4); never its token. */
+/** A session as JSON shows it to its owner (specification 4.7.2); never its token. */
 function sessionDocument(req: Request, session: SessionRow) {
   return {
     id: session.id,

@@ -10,7 +10,7 @@ const identifierOf = (req: Request, name: string): string | null => {
   return name === 'email' ? (normalizeEmail(value)?.email_key ?? value.trim().toLowerCase().slice(0, 320)) : value.slice(0, 320);
 };
 
-/** Two limits: per client address, and per submitted identifier wherever it comes from (decisions 10). Needs a parsed body before. */
+/** Two limits: per client address, and per submitted identifier wherever it comes from (specification 10.1). Needs a parsed body before. */
 export function limitAttempts(web: Web, name: string, limit: RateLimit, field: string): RequestHandler[] {
   return [
     limitBy(web.limiter, { name, limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),

@@ -7,6 +7,7 @@ import { PageError } from '../errors.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
 import { queryOf, wantsJson } from '../http/form.js';
+import { originOf } from '../http/mail-origin.js';
 import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages.js';
 import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
@@ -91,7 +92,7 @@ export function loginPage(web: Web) {
 
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
-/** Home-realm discovery: the address's domain belongs to a connection, and the person goes straight there (decisions 8). */
+/** Home-realm discovery: the address's domain belongs to a connection, and the person goes straight there (specification 8.5.1). */
 function toConnection(req: Request, res: Response, connection: Connection, email: string, return_to: string | null): void {
   const query = new URLSearchParams({ from: 'form', login_hint: email.trim().slice(0, 255), ...(return_to !== null && { return_to }) });
   const redirect_to = `/auth/sso/${connection.id}?${query}`;
@@ -99,7 +100,7 @@ function toConnection(req: Request, res: Response, connection: Connection, email
   else res.redirect(303, redirect_to);
 }
 
-/** POST /login (decisions 4): one answer and one time for every failed sign-in. */
+/** POST /login (specification 4.3.1): one answer and one time for every failed sign-in. */
 export function login(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const body = req.body as Record<string, unknown>;
@@ -107,14 +108,13 @@ export function login(web: Web) {
     if (password.length > 4096) throw new PageError(400, 'invalid_request', 'The password is too long.');
     const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
     if (connection && password === '') return toConnection(req, res, connection, email, return_to);
-    const verdict = await provePassword(req.ctx, email, password);
+    const verdict = await provePassword(req.ctx, email, password, originOf(req));
     req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', verdict.outcome === 'ok' ? 'succeeded' : 'failed');
     // A local password still signs in: the administrator whose connection is broken has to get in somehow.
     if (connection && verdict.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
     if (verdict.outcome !== 'ok') {
       const [status, code] = verdict.outcome === 'blocked' ? ([403, 'account_blocked'] as const) : ([401, 'invalid_credentials'] as const);
-      req.ctx.logger.info({ request_id: req.request_id, environment_id: req.ctx.environment.id, outcome: code }, 'login.refused');
       if (wantsJson(req)) throw new PageError(status, code, errorTexts[code]);
       return renderLogin(web, req, res, { return_to, email, errors: { form: errorTexts[code] }, status });
     }

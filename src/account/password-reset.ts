@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { requestPasswordReset, resetPassword } from '../core/password-reset.js';
 import { clearSessionCookie } from '../http/browser-session.js';
 import { csrfToken } from '../http/csrf.js';
+import { keepDevice } from '../http/device-cookie.js';
 import { queryOf, wantsJson } from '../http/form.js';
 import { originOf } from '../http/mail-origin.js';
 import { basePage } from '../http/pages.js';
@@ -42,7 +43,7 @@ export function forgotPage(web: Web) {
   };
 }
 
-/** POST /password/forgot (decisions 4): the same answer for any address. */
+/** POST /password/forgot (specification 4.3): the same answer for any address. */
 export function forgot(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const typed = bodyText(req, 'email');
@@ -88,7 +89,7 @@ const missing = (req: Request) =>
     Object.fromEntries(['reset_id', 'code', 'password'].map((name) => [name, bodyText(req, name).trim() === '' ? ['required'] : []])),
   );
 
-/** POST /password/reset (decisions 4): sets the password, ends all sessions and refresh tokens; sign-in comes next. */
+/** POST /password/reset (specification 4.5.2): sets the password, ends all sessions and refresh tokens; sign-in comes next. */
 export function reset(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const [reset_id, code] = [bodyText(req, 'reset_id').slice(0, 64), bodyText(req, 'code').slice(0, 64)];
@@ -103,6 +104,7 @@ export function reset(web: Web) {
     const verdict = await resetPassword(req.ctx, { reset_id, code, password: bodyText(req, 'password'), origin: originOf(req) });
     if (verdict.outcome === 'refused') return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
     if (verdict.outcome !== 'reset') return refuse(codeRefusal(verdict));
+    keepDevice(req, res, verdict.user.id);
     if (req.session?.user_id === verdict.user.id) clearSessionCookie(req, res);
     const redirect_to = withReturnTo('/login', { notice: 'password_reset' }, return_to);
     if (!wantsJson(req)) return res.redirect(303, redirect_to);

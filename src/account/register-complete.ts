@@ -54,7 +54,7 @@ function refuseInput(req: Request, email: string, input: { first_name: string; l
 }
 
 /**
- * POST /register/complete (decisions 4): makes the account and signs in. Refused fields and a taken address don't spend the token;
+ * POST /register/complete (specification 4.3.3): makes the account and signs in. Refused fields and a taken address don't spend the token;
  * only here somebody who has proven the address learns that it has an account.
  */
 export function complete(web: Web) {

@@ -16,7 +16,7 @@ export function verifyPath(registration_id: string, return_to: string | null): s
   return `/register/verify?${query}`;
 }
 
-/** Why a code wasn't taken (decisions 4); the same words for registration and recovery. */
+/** Why a code wasn't taken (specification 4.4); the same words for registration and recovery. */
 export function codeRefusal(verdict: { outcome: 'wrong'; attempts_left: number } | { outcome: 'expired' }): StepRefusal {
   if (verdict.outcome === 'expired') return { status: 410, code: 'code_expired' };
   const { attempts_left } = verdict;
@@ -63,7 +63,7 @@ export function verifyPage(web: Web) {
   };
 }
 
-/** POST /register/verify (decisions 4): a right code proves the address and gives a token for the last step. */
+/** POST /register/verify (specification 4.4): a right code proves the address and gives a token for the last step. */
 export function verify(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const [registration_id, code] = [bodyText(req, 'registration_id'), bodyText(req, 'code').slice(0, 64)];

@@ -16,7 +16,7 @@ import { connectionButtons, pendingClient, pendingFormAction } from './login.js'
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { renderVerify, verifyPath } from './register-verify.js';
 
-/** Refuses every step, also of a registration that is half done, where registration is switched off (decisions 4). */
+/** Refuses every step, also of a registration that is half done, where registration is switched off (specification 4.3.5). */
 export function registrationOpen(req: Request, _res: Response, next: NextFunction): void {
   next(
     req.ctx.environment.registration_enabled ? undefined : new PageError(403, 'registration_disabled', errorTexts.registration_disabled),
@@ -73,7 +73,7 @@ function started(req: Request, res: Response, registration: PasscodeRow): void {
   res.status(202).set('Cache-Control', 'no-store').json({ registration_id: registration.id, expires_in, resend_after: resendPause });
 }
 
-/** POST /register (decisions 4): a code is on its way, whether or not the address has an account already. */
+/** POST /register (specification 4.3.2): a code is on its way, whether or not the address has an account already. */
 export function register(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const return_to = bodyReturnTo(req);

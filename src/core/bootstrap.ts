@@ -166,7 +166,7 @@ export async function prepareEnvironment(deps: Deps, id: string): Promise<Contex
 }
 
 /**
- * Brings an empty or older database to the point where the service can answer (decisions 1). Idempotent; an advisory lock lets
+ * Brings an empty or older database to the point where the service can answer (specification 1.3). Idempotent; an advisory lock lets
  * replicas start together.
  */
 export async function bootstrap(deps: Deps): Promise<void> {

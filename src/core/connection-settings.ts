@@ -89,7 +89,7 @@ function listProblems(row: ConnectionRow): Problem[] {
   return [...scopes, ...domains];
 }
 
-/** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (decisions 13). */
+/** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const present = (field: string) =>
     field === 'provider_client_secret'

@@ -3,6 +3,8 @@ import { revokeGrants } from '../db/tables/revocations.js';
 import { uuidv7 } from '../lib/random.js';
 import { isWithin } from '../lib/scope-set.js';
 import type { Context } from './context.js';
+import { noOrigin, type Origin } from './origin.js';
+import { noteSecurityEvent, recordSecurityEvent } from './security-trail.js';
 import { grantRevocationEnd } from './tokens/revoke.js';
 import { isOpenidScope } from './tokens/scopes.js';
 
@@ -33,20 +35,36 @@ export async function isConsented(ctx: Context, question: ConsentQuestion): Prom
   );
 }
 
-/** Remembers that the person allowed it. */
-export async function giveConsent(tx: Context, question: ConsentQuestion): Promise<void> {
+/** What the trace of a consent says of whose it is. */
+const partiesOf = (user_id: string, client_id: string) => ({
+  actor: { actor_kind: 'user', actor_id: user_id, display: null } as const,
+  target: { target_type: 'client', target_id: client_id },
+});
+
+/** Remembers that the person allowed it. Call it in a transaction. */
+export async function giveConsent(tx: Context, question: ConsentQuestion, origin: Origin = noOrigin): Promise<void> {
   const { user_id, client_id } = question;
   const at = tx.clock.now();
   for (const [resource, scopes] of heaps(question))
     await addConsent(tx.scope, { id: uuidv7(at.getTime()), user_id, client_id, resource, scopes, at });
+  const detail = { scopes: question.scopes, resource: question.resource };
+  await recordSecurityEvent(tx, 'consent.given', { ...partiesOf(user_id, client_id), origin, detail });
+}
+
+/** Notes that the person did not allow it. */
+export function noteConsentDenied(ctx: Context, user_id: string, client_id: string, origin: Origin): void {
+  noteSecurityEvent(ctx, 'consent.denied', { ...partiesOf(user_id, client_id), origin });
 }
 
 /**
- * Takes back what the user allowed the client, and ends everything that the client holds of the user, `offline_access` or not
- * (decisions 13). Call it in a transaction. @returns false when there was neither.
+ * Takes back what the user allowed the client, and ends everything that the client holds of the user, `offline_access` or
+ * not (specification 5.3.3). Call it in a transaction. With `origin` it is the person's own doing, and recorded here; the Management API keeps its own record.
+ * @returns false when there was neither.
  */
-export async function withdrawConsent(tx: Context, user_id: string, client_id: string): Promise<boolean> {
+export async function withdrawConsent(tx: Context, user_id: string, client_id: string, origin?: Origin): Promise<boolean> {
   const known = await deleteConsent(tx.scope, user_id, client_id);
   const ended = await revokeGrants(tx.scope, { user_id, client_id }, grantRevocationEnd(tx));
-  return known || ended > 0;
+  const withdrawn = known || ended > 0;
+  if (withdrawn && origin) await recordSecurityEvent(tx, 'consent.withdrawn', { ...partiesOf(user_id, client_id), origin });
+  return withdrawn;
 }

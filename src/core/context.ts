@@ -13,6 +13,7 @@ import type { Cache } from './cache.js';
 import type { ClientUse } from './client-use.js';
 import type { Environment } from './environments.js';
 import type { PasswordHasher } from './passwords.js';
+import type { SecurityTrail } from './security-trail.js';
 
 /** What the whole process shares, built once in `main.ts` (tests build the same with fakes at `platform/` only). */
 export type Deps = {
@@ -31,13 +32,22 @@ export type Deps = {
   readonly sealer: Sealer;
   readonly passwords: PasswordHasher;
   readonly clientUse: ClientUse;
+  readonly securityTrail: SecurityTrail;
 };
 
 /** Deps plus the environment that the work belongs to; what every operation takes first. */
 export type Context = Deps & {
   readonly environment: Environment;
   readonly scope: Scope;
+  /** In a transaction: what waits for its commit. */
+  readonly committed?: (() => void)[];
 };
+
+/** Calls `work` once what the context writes is committed, and never when it isn't; at once outside of a transaction. It must not throw. */
+export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): void {
+  if (ctx.committed) ctx.committed.push(work);
+  else work();
+}
 
 /** A context of the environment, outside any transaction. */
 export function createContext(deps: Deps, environment: Environment): Context {
@@ -65,11 +75,13 @@ export async function transaction<T>(ctx: Context, work: (tx: Context) => Promis
   if ('isTransaction' in ctx.scope.knex && ctx.scope.knex.isTransaction) return work(ctx);
   for (let attempt = 1; ; attempt++) {
     const touched = new Set<string>();
+    const committed: (() => void)[] = [];
     try {
       const result = await ctx.scope.knex.transaction((trx: Knex.Transaction) =>
-        work({ ...ctx, scope: { environment_id: ctx.scope.environment_id, knex: trx, touched } }),
+        work({ ...ctx, scope: { environment_id: ctx.scope.environment_id, knex: trx, touched }, committed }),
       );
       for (const kind of touched) ctx.cache.invalidate(ctx.environment.id, kind);
+      for (const done of committed) done();
       return result;
     } catch (error) {
       const code = (error as { code?: unknown }).code;

@@ -9,7 +9,7 @@ import { environmentData, signingKeyData } from './events/data.js';
 import { emit } from './events/emit.js';
 import { Refusal, refuseDuplicates } from './refusal.js';
 
-/** What can be set on an environment; auth settings are flat members (decisions 13). */
+/** What can be set on an environment; auth settings are flat members (specification 3.1.2). */
 export type EnvironmentInput = Partial<Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at'>>;
 
 /** What a new environment is administered with; shown once. */

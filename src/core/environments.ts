@@ -5,7 +5,7 @@ import type { Deps } from './context.js';
 
 /** An environment as the service works with it: its row and what follows from BASE_URL and its domains. */
 export type Environment = EnvironmentRow & {
-  /** `iss` of everything it issues: the primary custom domain, else `base_url`. Never taken from a request (decisions 3). */
+  /** `iss` of everything it issues: the primary custom domain, else `base_url`. Never taken from a request (specification 3.2.2). */
   readonly issuer: string;
   /** Where it is reached without a custom domain. */
   readonly base_url: string;
@@ -61,7 +61,7 @@ function idOf(hosts: Hosts, own: string, host: string): string {
   return hosts.domains.get(name.replace(/:\d+$/, '')) ?? hosts.slugs.get(slug) ?? hosts.default_id;
 }
 
-/** The environment that answers on a host (decisions 3): a verified custom domain, `<slug>.<host of BASE_URL>`, else the default one. */
+/** The environment that answers on a host (specification 3.2.1): a verified custom domain, `<slug>.<host of BASE_URL>`, else the default one. */
 export async function findEnvironmentForHost(deps: Deps, host: string): Promise<Environment> {
   const hosts = await deps.cache.get('*', 'hosts', 'all', () => loadHosts(deps));
   const environment = hosts && (await findEnvironmentById(deps, idOf(hosts, deps.config.baseHost, host)));

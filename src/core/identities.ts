@@ -8,7 +8,9 @@ import {
 import { lockUser, type UserRow } from '../db/tables/users.js';
 import { uuidv7 } from '../lib/random.js';
 import { transaction, type Context } from './context.js';
-import { queueMail, type MailOrigin } from './mail.js';
+import { queueMail } from './mail.js';
+import type { Origin } from './origin.js';
+import { recordSecurityEvent, userParty } from './security-trail.js';
 
 /** The accounts at providers that sign this user in, oldest first. */
 export async function listIdentities(ctx: Context, user_id: string): Promise<IdentityWithConnection[]> {
@@ -29,16 +31,27 @@ export function isLastWayIn(
 }
 
 /**
- * Parts a user from an account at a provider; never from the last way in. The user's row is held meanwhile, so that two of them
+ * Parts a user from an account at a provider; never from the last way in. With `origin` it is the person's own doing, and recorded here; the
+ * Management API keeps its own record. The user's row is held meanwhile, so that two of them
  * unlinked at the same moment don't leave the user outside.
  */
-export async function unlinkIdentity(ctx: Context, input: { user_id: string; identity_id: string }): Promise<UnlinkOutcome> {
+export async function unlinkIdentity(
+  ctx: Context,
+  input: { user_id: string; identity_id: string; origin?: Origin },
+): Promise<UnlinkOutcome> {
   return transaction(ctx, async (tx): Promise<UnlinkOutcome> => {
     const user = await lockUser(tx.scope, input.user_id);
     const identities = user ? await listIdentitiesOfUser(tx.scope, user.id) : [];
-    if (!user || !identities.some(({ id }) => id === input.identity_id)) return 'not_found';
+    const identity = identities.find(({ id }) => id === input.identity_id);
+    if (!user || !identity) return 'not_found';
     if (isLastWayIn(user, identities, input.identity_id)) return 'last_way_in';
-    return (await removeIdentity(tx.scope, user.id, input.identity_id)) ? 'unlinked' : 'not_found';
+    if (!(await removeIdentity(tx.scope, user.id, input.identity_id))) return 'not_found';
+    if (input.origin) {
+      const target = { target_type: 'identity', target_id: identity.id, display: identity.email ?? identity.connection_display_name };
+      const detail = { connection_id: identity.connection_id };
+      await recordSecurityEvent(tx, 'identity.unlinked', { actor: userParty(user).actor, target, origin: input.origin, detail });
+    }
+    return 'unlinked';
   });
 }
 
@@ -61,9 +74,12 @@ export async function linkToAccount(
   tx: Context,
   user: Pick<UserRow, 'id' | 'email'>,
   account: ProviderAccount,
-  { provider, origin }: { readonly provider: string; readonly origin: MailOrigin },
+  { provider, origin }: { readonly provider: string; readonly origin: Origin },
 ): Promise<IdentityRow> {
   const identity = await linkIdentity(tx, user.id, account);
+  const { actor } = userParty(user);
+  const target = { target_type: 'identity', target_id: identity.id, display: account.email ?? provider };
+  await recordSecurityEvent(tx, 'identity.linked', { actor, target, origin, detail: { connection_id: account.connection_id } });
   const model = { provider, provider_email: account.email, account_url: `${tx.environment.issuer}/account` };
   await queueMail(tx, { template: 'account-linked', to: user.email, model, origin });
   return identity;

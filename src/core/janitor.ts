@@ -31,7 +31,7 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock'>): Promise<R
     gone['cache_changes'] = await deleteOldCacheChanges(deps.knex);
     gone['rate_limits'] = await inBatches(() => deleteExpiredRateLimits(deps.knex, batch));
     for (const table of expiringTables) {
-      gone[table.name] = await inBatches(() => deleteExpired(deps.knex, table, deps.clock.now(), batch));
+      gone[table.name] = (gone[table.name] ?? 0) + (await inBatches(() => deleteExpired(deps.knex, table, deps.clock.now(), batch)));
     }
   });
   return gone;

@@ -1,6 +1,8 @@
 import { findUserByEmailKey, recordFailedLogin, recordLogin, replacePassword, type UserRow } from '../db/tables/users.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import type { Context } from './context.js';
+import type { Origin } from './origin.js';
+import { noteSecurityEvent } from './security-trail.js';
 
 /** What proving a password came to. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
 export type PasswordVerdict =
@@ -11,19 +13,29 @@ export type PasswordVerdict =
  * could have. Wrong passwords are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the
  * right password too. Recovery and live sessions go on meanwhile.
  */
-export async function checkPassword(ctx: Context, user: UserRow | null, password: string): Promise<boolean> {
+export async function checkPassword(ctx: Context, user: UserRow | null, password: string, origin: Origin): Promise<boolean> {
   const now = ctx.clock.now();
   const locked = user?.locked_until != null && user.locked_until > now;
   if (!user?.password_hash) {
     await ctx.passwords.verifyDecoy(password);
     await recordFailedLogin(ctx.scope, nobody, ctx.environment.lockout_threshold, now);
+    noteRefusal(ctx, user, 'invalid_credentials', origin);
     return false;
   }
   const right = await ctx.passwords.verify(user.password_hash, password);
   if (right && !locked) return true;
   const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
-  await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
+  const lockedNow = await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
+  noteRefusal(ctx, user, locked ? 'account_locked' : 'invalid_credentials', origin);
+  if (lockedNow) noteSecurityEvent(ctx, 'account.locked', { target: targetOf(user), origin });
   return false;
+}
+
+const targetOf = (user: UserRow | null) => ({ target_type: 'user', target_id: user?.id ?? null, display: user?.email ?? null });
+
+/** A refused sign-in leaves the same trace in the same time, whether or not there is such an account. */
+function noteRefusal(ctx: Context, user: UserRow | null, reason: string, origin: Origin): void {
+  noteSecurityEvent(ctx, 'login.failed', { target: targetOf(user), origin, reason });
 }
 
 /** A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. */
@@ -34,14 +46,17 @@ async function refreshHash(ctx: Context, user: UserRow, password: string): Promi
 }
 
 /** Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. */
-export async function provePassword(ctx: Context, email: string, password: string, again = true): Promise<PasswordVerdict> {
+export async function provePassword(ctx: Context, email: string, password: string, origin: Origin, again = true): Promise<PasswordVerdict> {
   const address = normalizeEmail(email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
-  const right = await checkPassword(ctx, user, password);
+  const right = await checkPassword(ctx, user, password, origin);
   if (!user || !right) return { outcome: 'invalid' };
-  if (user.status !== 'active') return { outcome: 'blocked' };
+  if (user.status !== 'active') {
+    noteRefusal(ctx, user, 'account_blocked', origin);
+    return { outcome: 'blocked' };
+  }
   const current = await refreshHash(ctx, user, password);
-  if (!current) return again ? provePassword(ctx, email, password, false) : { outcome: 'invalid' };
+  if (!current) return again ? provePassword(ctx, email, password, origin, false) : { outcome: 'invalid' };
   await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user: current };
 }

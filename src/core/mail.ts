@@ -64,7 +64,7 @@ function openReadable(sealer: Sealer, row: MailRow): MailContent | null {
   }
 }
 
-/** A captured mail as `/dev/mailbox` shows it (decisions 1). */
+/** A captured mail as `/dev/mailbox` shows it (specification 1.5.1). */
 export type CapturedMail = { id: string; to: string; subject: string; text: string; html: string; created_at: string };
 
 const mailboxLimit = 100;

@@ -7,8 +7,10 @@ import { isUuid, randomToken } from '../lib/random.js';
 import { transaction, type Context } from './context.js';
 import { emitPasswordReset, emitUserUpdated } from './events/users.js';
 import { queueMail, type MailOrigin } from './mail.js';
+import type { Origin } from './origin.js';
 import { startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
+import { noteSecurityEvent, recordSecurityEvent, userParty } from './security-trail.js';
 import { endSessions } from './sessions.js';
 import { grantRevocationEnd } from './tokens/revoke.js';
 
@@ -55,11 +57,14 @@ async function openReset(ctx: Context, { address, user, initiated_by, origin }: 
 
 /**
  * Starts the recovery of whatever account has the address. Without one (or with a blocked one) the same happens, except that the mail
- * goes to nobody and no code is right: the same answer, in the same time (decisions 4).
+ * goes to nobody and no code is right: the same answer, in the same time (specification 4.3).
  */
-export async function requestPasswordReset(ctx: Context, address: EmailAddress, origin: MailOrigin): Promise<StartedReset> {
+export async function requestPasswordReset(ctx: Context, address: EmailAddress, origin: Origin): Promise<StartedReset> {
   const found = await findUserByEmailKey(ctx.scope, address.email_key);
-  return openReset(ctx, { address, user: found?.status === 'active' ? found : null, initiated_by: 'user', origin });
+  const started = await openReset(ctx, { address, user: found?.status === 'active' ? found : null, initiated_by: 'user', origin });
+  const target = { target_type: 'user', target_id: found?.id ?? null, display: found?.email ?? null };
+  noteSecurityEvent(ctx, 'recovery.requested', { target, origin });
+  return started;
 }
 
 /**
@@ -93,7 +98,7 @@ async function apply(
   ctx: Context,
   passcode: PasscodeRow,
   user: UserRow,
-  change: { password_hash: string; origin: MailOrigin },
+  change: { password_hash: string; origin: Origin },
 ): Promise<UserRow | null> {
   const now = ctx.clock.now();
   return transaction(ctx, async (tx) => {
@@ -113,6 +118,7 @@ async function apply(
     await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
     await emitPasswordReset(tx, changed, { initiated_by: passcode.initiated_by, sessions_revoked: ended.length > 0 });
     if (!user.email_verified) await emitUserUpdated(tx, user, changed, ['email_verified']);
+    await recordSecurityEvent(tx, 'recovery.completed', { ...userParty(changed), origin: change.origin });
     const reset_url = `${tx.environment.issuer}/password/forgot`;
     await queueMail(tx, { template: 'password-reset-done', to: changed.email, model: { reset_url }, origin: change.origin });
     return changed;
@@ -121,13 +127,22 @@ async function apply(
 
 /**
  * Sets a new password with the code, or the token of the link, of a recovery mail: ends all sessions, all refresh tokens and the lockout,
- * voids other open resets, emits `user.password_reset`, tells the owner by mail (decisions 4). What can be said of the password without
+ * voids other open resets, emits `user.password_reset`, tells the owner by mail (specification 4.5.2). What can be said of the password without
  * knowing whose it is comes before the try; the rest after it, lest the refusal tell a stranger the owner's name.
  */
 export async function resetPassword(
   ctx: Context,
-  input: { reset_id: string; code: string; password: string; origin: MailOrigin },
+  input: { reset_id: string; code: string; password: string; origin: Origin },
 ): Promise<ResetVerdict> {
+  const verdict = await tryReset(ctx, input);
+  if (verdict.outcome !== 'reset' && verdict.outcome !== 'refused') {
+    const reason = verdict.outcome === 'wrong' ? 'invalid_code' : 'code_expired';
+    noteSecurityEvent(ctx, 'recovery.failed', { target: { target_type: 'user', target_id: null }, origin: input.origin, reason });
+  }
+  return verdict;
+}
+
+async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]): Promise<ResetVerdict> {
   const { reset_id, password, origin } = input;
   const code = input.code.trim();
   const min_length = ctx.environment.password_min_length;

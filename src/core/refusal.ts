@@ -28,7 +28,7 @@ export function refuseIfAny(problems: readonly Problem[]): void {
   if (problems.length > 0) throw new Refusal(problems);
 }
 
-/** A state that doesn't allow the move (decisions 6). */
+/** A state that doesn't allow the move (specification 6.3.4). */
 export function invalidTransition(detail: string): Refusal {
   return new Refusal({ status: 409, code: 'invalid_transition', detail });
 }

@@ -18,7 +18,7 @@ import { emit } from './events/emit.js';
 import { queueMail, type MailOrigin } from './mail.js';
 import { mintCode, startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
 
-/** Seconds that the token of a proven address is good for (decisions 4). */
+/** Seconds that the token of a proven address is good for (specification 4.3). */
 export const registrationTokenLifetime = 1800;
 /** Seconds between two mails of one registration. */
 export const resendPause = 60;
@@ -43,7 +43,7 @@ async function mailCode(
 
 /**
  * Starts a registration: a code goes to the address. One that has an account gets a mail which says so, and a registration whose code
- * nobody knows: the same work, the same answer (decisions 4).
+ * nobody knows: the same work, the same answer (specification 4.3.2).
  */
 export async function startRegistration(ctx: Context, address: EmailAddress, origin: MailOrigin): Promise<PasscodeRow> {
   const known = await findUserByEmailKey(ctx.scope, address.email_key);

@@ -59,7 +59,7 @@ export async function findBrowserSession(ctx: Context, token: string): Promise<B
 
 const touchPauseMs = 60_000;
 
-/** Moves the last activity, at most once a minute (decisions 4). */
+/** Moves the last activity, at most once a minute (specification 4.7.3). */
 export async function noteActivity(ctx: Context, session: BrowserSession): Promise<void> {
   const now = ctx.clock.now();
   if (now.getTime() - session.last_activity_at.getTime() >= touchPauseMs) await touchSession(ctx.scope, session.id, now);

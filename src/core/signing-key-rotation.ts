@@ -8,7 +8,7 @@ import { activateKey, deactivateKey, publishNextKey } from './signing-key-operat
 import { generateSigningKey } from './signing-keys.js';
 
 const dayMs = 86_400_000;
-/** A primary key signs for 90 days (decisions 5). */
+/** A primary key signs for 90 days (specification 5.11.1). */
 const rotationMs = 90 * dayMs;
 /** The next key is published this long before it signs, so that every verifier has seen it. */
 const publishedBeforeMs = dayMs;

@@ -16,7 +16,7 @@ import { mintSigningSecret, previousSecretLifetimeMs } from './webhook-secrets.j
 
 // Every operation takes the context of a transaction (`transaction` in context.ts). Inputs have passed `webhookProblems`.
 
-/** A webhook and its secret in plain: shown this once, never again (interface.md "Webhook"). */
+/** A webhook and its secret in plain: shown this once, never again (specification 7.1.2). */
 export type WebhookWithSecret = { readonly webhook: WebhookRow; readonly signing_secret: string };
 
 /** What ends with the change that disables a webhook; the loop ends the rest. */
@@ -64,7 +64,7 @@ export async function enableWebhook(tx: Context, id: string): Promise<WebhookRow
   return updateWebhook(tx, id, { status: 'enabled' });
 }
 
-/** Stops the deliveries; pending ones fail with `webhook_disabled` (decisions 7). Tests and redeliveries by hand remain possible. */
+/** Stops the deliveries; pending ones fail with `webhook_disabled` (specification 7.4.3). Tests and redeliveries by hand remain possible. */
 export async function disableWebhook(tx: Context, id: string): Promise<WebhookRow | null> {
   return updateWebhook(tx, id, { status: 'disabled' });
 }
@@ -75,7 +75,7 @@ export async function deleteWebhook(tx: Context, id: string): Promise<boolean> {
 }
 
 /**
- * Gives the webhook a new secret. From the commit on attempts are signed with it (interface.md "Secret rotation"); the old one
+ * Gives the webhook a new secret. From the commit on attempts are signed with it (specification 7.3.4); the old one
  * also signs the Standard Webhooks header for 24 hours. Null when there is no such webhook.
  */
 export async function rotateSecret(tx: Context, id: string): Promise<WebhookWithSecret | null> {

@@ -26,7 +26,10 @@ const columns: readonly { readonly name: string; text(record: Shown): string }[]
     name: name === 'display' ? 'target' : name,
     text: ({ attributes: a }: Shown) => member((a['targets'] as Party[] | undefined)?.[0], name),
   })),
-  ...['ip_address', 'user_agent', 'request_id', 'changes'].map((name) => ({ name, text: ({ attributes: a }: Shown) => words(a[name]) })),
+  ...['ip_address', 'user_agent', 'request_id', 'changes', 'count'].map((name) => ({
+    name,
+    text: ({ attributes: a }: Shown) => words(a[name]),
+  })),
   { name: 'id', text: ({ id }) => id },
 ];
 

@@ -4,6 +4,7 @@ import { listIdentities } from '../core/identities.js';
 import { provePassword } from '../core/login.js';
 import { findUser } from '../db/tables/users.js';
 import { errorTexts } from '../http/error-texts.js';
+import { originOf } from '../http/mail-origin.js';
 import { addressKey, limitBy } from '../http/rate-limits.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
@@ -95,7 +96,7 @@ export function createProve(web: Web): Prove {
     }
     const viewer = viewerOf(req);
     const user = await findUser(req.ctx.scope, viewer.user_id);
-    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password) : null;
+    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, originOf(req)) : null;
     if (verdict?.outcome !== 'ok' || verdict.user.id !== viewer.user_id) return { [name]: 'This is not your password.' };
     await signIn(req, res, viewer.user_id, ['pwd'], null, verdict.user.password_hash);
     const signed_in_at = req.ctx.clock.now();

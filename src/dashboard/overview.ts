@@ -151,7 +151,7 @@ export function overviewPage(render: Render, charts: Charts) {
       path: 'audit_logs',
       caption: 'Latest changes',
       columns: auditColumns,
-      filters: {},
+      filters: { security_event: 'false' },
       nothing: ['Nothing yet', 'Changes that people make here or through the Management API appear here.'],
     });
     const range: Part = {

@@ -60,7 +60,7 @@ function resourceRoutes(router: Router, tools: Tools): void {
   }
 }
 
-/** The dashboard: server-rendered administration over the operations of the Management API (decisions 9). */
+/** The dashboard: server-rendered administration over the operations of the Management API (specification 9.1). */
 export function dashboardRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   const tools: Tools = { render: createRender(web), prove: createProve(web) };

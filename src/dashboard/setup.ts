@@ -42,7 +42,7 @@ function render(web: Web, req: Request, res: Response, token: string, values: Va
   web.renderPage(res, 'dashboard/setup', { ...base, token, values, errors, password_min_length }, { status: errors ? 422 : 200 });
 }
 
-/** GET /dashboard/setup?token=: the form for the first administrator, as long as there is none (decisions 1). */
+/** GET /dashboard/setup?token=: the form for the first administrator, as long as there is none (specification 1.3.2). */
 export function setupPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const token = queryOf(req).get('token') ?? '';

@@ -1,5 +1,6 @@
 import { apiErrorCodes } from '../lib/error-codes.js';
 import { oauthErrorCodes } from '../lib/oauth-error-codes.js';
+import { tableOf } from './table.js';
 
 const introduction = `# Errors
 
@@ -16,15 +17,6 @@ const oauth = `## OAuth and OpenID Connect
 
 Refusals are JSON (\`{"error": "...", "error_description": "..."}\`), or travel to the redirect URI in \`error\` and \`error_description\`, with \`state\` and \`iss\`. A client or redirect URI that is
 not right is told on a page and never redirected.`;
-
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...all.map((row) => [...(row[column] ?? '')].length)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - [...cell].length)).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(head), rule, ...rows.map(line)].join('\n');
-}
 
 /** docs/errors.md: every code with what to do. */
 export function errorsPage(): string {

@@ -1,7 +1,8 @@
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
+import { securityEventsPage } from './security-events-page.js';
 
 /** The documents that follow from the code, by path. `npm run docs` writes them; a test compares them. */
 export function generatedPages(): Readonly<Record<string, string>> {
-  return { 'docs/events.md': eventsPage(), 'docs/errors.md': errorsPage() };
+  return { 'docs/events.md': eventsPage(), 'docs/errors.md': errorsPage(), 'docs/security-events.md': securityEventsPage() };
 }

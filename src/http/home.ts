@@ -6,7 +6,7 @@ import type { Web } from './web.js';
 const loopbackAddress = /^(127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
 
 /**
- * Whether captured mail may be looked at: only without an SMTP server and in a development environment (decisions 1), and under a name of
+ * Whether captured mail may be looked at: only without an SMTP server and in a development environment (specification 1.5.2), and under a name of
  * the service's own, so that no web page reads it through a name that it points at this machine (DNS rebinding).
  */
 export function hasMailbox(req: Request): boolean {

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
-import type { MailOrigin } from '../core/mail.js';
+import type { Origin } from '../core/origin.js';
 
-/** Where the request comes from, for the mail that it causes. */
-export function originOf(req: Request): MailOrigin {
-  return { ip_address: req.ip ?? null, user_agent: req.headers['user-agent'] ?? null };
+/** Where the request comes from, for the mail and the trace that it leaves. */
+export function originOf(req: Request): Origin {
+  return { ip_address: req.ip ?? null, user_agent: req.headers['user-agent'] ?? null, request_id: req.request_id };
 }

@@ -13,7 +13,7 @@ export type RenderOptions = {
   formAction?: readonly string[];
 };
 
-/** Renders a view with its model and sends it as an HTML page with the headers of every page (decisions.md 13). */
+/** Renders a view with its model and sends it as an HTML page with the headers of every page (specification 11.3.2). */
 export type RenderPage = <View extends keyof PageModels>(
   res: Response,
   view: View,

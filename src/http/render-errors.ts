@@ -43,7 +43,9 @@ function isUnavailable(error: unknown): boolean {
   const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
   if (typeof code === 'string' && unavailableCodes.has(code)) return true;
   return (
-    name === 'KnexTimeoutError' || (typeof message === 'string' && /^(Connection terminated|Query read timeout|timeout e)/i.test(message))
+    name === 'KnexTimeoutError' ||
+    // Knex puts the statement before pg's words: `ROLLBACK - Connection terminated unexpectedly`.
+    (typeof message === 'string' && /(?:^| - )(?:Connection terminated|Query read timeout|timeout e)[^-]*$/i.test(message))
   );
 }
 
@@ -124,7 +126,7 @@ function surfaceOf(path: string): Surface {
   return oauthJson.test(path) ? 'oauth' : 'page';
 }
 
-/** One JSON:API error object; `id` is the request id (decisions 13). */
+/** One JSON:API error object; `id` is the request id (specification 11.1.1). */
 export function apiErrorDocument(req: Pick<Request, 'request_id'>, errors: readonly ApiErrorObject[]): string {
   return JSON.stringify({
     jsonapi: { version: '1.1' },
@@ -190,7 +192,7 @@ function renderAsPage(web: Web, req: Request, res: Response, refusal: Refusal): 
   );
 }
 
-/** The one place where refusals and failures become answers, each in its surface's dialect (decisions 11). */
+/** The one place where refusals and failures become answers, each in its surface's dialect (specification 11.1). */
 export function renderErrors(web: Web): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (res.headersSent) return next(error);

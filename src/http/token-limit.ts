@@ -4,7 +4,7 @@ import { authenticateClient, claimedClientId } from './authenticate-client.js';
 import { createTokenLimit, type TokenCaller } from './rate-limits.js';
 import type { Web } from './web.js';
 
-/** Client authentication behind the limit of /oauth/token (decisions 10): counted per claimed client and address. Needs `form` before. */
+/** Client authentication behind the limit of /oauth/token (specification 10.1): counted per claimed client and address. Needs `form` before. */
 export function limitedClientAuthentication(web: Web) {
   if (!web.limiter.enabled) return authenticateClient;
   const limit = createTokenLimit(web.limiter, web.deps.config.rateLimits.token);

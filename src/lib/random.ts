@@ -40,6 +40,17 @@ export function uuidv7(now: number): string {
   }
   const bytes = pool.subarray(used, used + 16);
   used += 16;
+  return asUuidv7(bytes, now);
+}
+
+/** A UUID of the same form for the time that follows from `seed` (10 bytes at least) alone: the same seed gives the same id. */
+export function uuidv7Of(now: number, seed: Buffer): string {
+  const bytes = Buffer.alloc(16);
+  seed.copy(bytes, 6, 0, 10);
+  return asUuidv7(bytes, now);
+}
+
+function asUuidv7(bytes: Buffer, now: number): string {
   bytes.writeUIntBE(now, 0, 6);
   bytes[6] = 0x70 | (bytes[6]! & 0x0f);
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);

@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Refusal } from '../core/refusal.js';
-import { insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
+import { afterCommit } from '../core/context.js';
+import { isSecurityEvent } from '../core/security-events.js';
+import { idOfMinute, tellSecurityEvent } from '../core/security-trail.js';
+import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
 import type { Call } from './call.js';
@@ -47,10 +50,8 @@ export function changesBetween(
   return changes;
 }
 
-async function append(call: Call, entry: AuditEntry, outcome: 'success' | 'denied', reason: string | null): Promise<void> {
-  const occurred_at = call.ctx.clock.now();
-  await insertAuditLog(call.ctx.scope, {
-    id: uuidv7(occurred_at.getTime()),
+function rowOf(call: Call, entry: AuditEntry, outcome: 'success' | 'denied', reason: string | null, occurred_at: Date) {
+  return {
     occurred_at,
     action: `${entry.resource.type}.${entry.action}`,
     outcome,
@@ -66,12 +67,35 @@ async function append(call: Call, entry: AuditEntry, outcome: 'success' | 'denie
     ip_address: call.ip_address,
     user_agent: call.user_agent?.slice(0, 512) ?? null,
     request_id: call.request_id,
-    idempotency_key_digest: call.idempotency_key_digest ?? null,
-  });
+  };
 }
 
+/** What an event's line in the log says of the call. */
+const happeningOf = ({ actor, ip_address, user_agent, request_id }: Call, { resource, target_id }: AuditEntry, reason: string | null) => ({
+  actor,
+  target: { target_type: resource.type, target_id },
+  origin: { ip_address, user_agent, request_id },
+  reason,
+});
+
 /** Appends the entry of a write; `call` is that of its transaction, so that both are kept or neither. */
-export const recordWrite = (call: Call, entry: AuditEntry): Promise<void> => append(call, entry, 'success', null);
+export async function recordWrite(call: Call, entry: AuditEntry): Promise<void> {
+  const occurred_at = call.ctx.clock.now();
+  const row = rowOf(call, entry, 'success', null, occurred_at);
+  const idempotency_key_digest = call.idempotency_key_digest ?? null;
+  await insertAuditLog(call.ctx.scope, { ...row, id: uuidv7(occurred_at.getTime()), idempotency_key_digest });
+  const { action } = row;
+  if (isSecurityEvent(action)) afterCommit(call.ctx, () => tellSecurityEvent(call.ctx, action, happeningOf(call, entry, null)));
+}
+
+/** Appends the entry of a refusal; the same one again within a minute adds to its count, so that nobody fills the log by asking in vain. */
+async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Promise<void> {
+  const row = rowOf(call, entry, 'denied', reason, call.ctx.clock.now());
+  const alike = [row.action, reason, row.actor_kind, row.actor_id, row.target_id, row.ip_address];
+  const id = idOfMinute(row.occurred_at, call.ctx.environment.id, ...alike);
+  await countAuditLog(call.ctx.scope, { ...row, id, count: 1, security_event: false });
+  tellSecurityEvent(call.ctx, 'management.denied', happeningOf(call, entry, reason));
+}
 
 /** Refusals for want of permission, as against a request that is wrong in itself. */
 const deniedCodes = new Set(['insufficient_scope', 'insufficient_user_authentication', 'scope_escalation', 'operators_only', 'system_record']);
@@ -88,7 +112,7 @@ export async function recordDenial<T>(call: Call, entry: AuditEntry, work: () =>
     return await work();
   } catch (error) {
     const code = deniedCode(error);
-    if (code !== null) await append(call, entry, 'denied', code);
+    if (code !== null) await recordRefusal(call, entry, code);
     throw error;
   }
 }

@@ -86,7 +86,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
 
   const openApi = createOpenApi(registry);
 
-  /** `/api/openapi.json` needs no token (decisions 13). */
+  /** `/api/openapi.json` needs no token (specification 6.2.1). */
   function answerOpenApi(req: Request, res: Response): void {
     if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowedError('GET, HEAD');
     const body = JSON.stringify(openApi(req.ctx.environment));

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { OAuthError } from '../errors.js';
+import { originOf } from '../http/mail-origin.js';
 import { grants } from './grants/index.js';
 
 /** POST /oauth/token (RFC 6749 3.2): picks the grant type and answers with tokens that nobody caches. */
@@ -14,7 +15,7 @@ export async function token(req: Request, res: Response): Promise<void> {
     throw OAuthError.unauthorized_client('the client may not use this grant type');
   }
   const started = performance.now();
-  const answer = await grant.handle(ctx, client, form);
+  const answer = await grant.handle(ctx, client, form, () => originOf(req));
   ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
   ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
   ctx.metrics.tokensIssued.count(grant_type, answer.access_token.startsWith('at_') ? 'opaque' : 'jwt');

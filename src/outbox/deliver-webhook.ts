@@ -7,10 +7,10 @@ import { OutboundError, type OutboundReason, type OutboundResponse } from '../pl
 import type { Exchange } from './queue.js';
 import { deliveryHeaders } from './sign.js';
 
-/** A delivery is tried this often in all: once, and up to five retries (interface.md "Flow"). */
+/** A delivery is tried this often in all: once, and up to five retries (specification 7.4.1). */
 export const maxAttempts = 6;
 
-/** A receiver may ask for this much patience at most (decisions 7). */
+/** A receiver may ask for this much patience at most (specification 7.4.2). */
 const maxRetryAfterMs = 3_600_000;
 const maxResponseBytes = 16 * 1024;
 /** The status line decides; the body of an answer gets this much longer. */
@@ -50,7 +50,7 @@ const reasons: Record<OutboundReason, FailureReason> = {
   too_large: 'connect',
 };
 
-/** Any 2xx is success; redirects aren't followed (decisions 7). */
+/** Any 2xx is success; redirects aren't followed (specification 7.4.2). */
 function failureOf(status: number): FailureReason | null {
   if (status >= 200 && status <= 299) return null;
   return status >= 300 && status <= 399 ? 'redirect' : 'non_2xx';

@@ -28,7 +28,7 @@ function mailbox(web: Web) {
   };
 }
 
-/** GET /dev/mailbox: the mail that a development environment without an SMTP server would have sent (decisions 1). */
+/** GET /dev/mailbox: the mail that a development environment without an SMTP server would have sent (specification 1.5). */
 export function mailboxRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   route(router, '/dev/mailbox', { get: [browserSession, mailbox(web)] });

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 export type SignedMessage = { readonly id: string; readonly timestamp: number; readonly body: Buffer | string };
 
 /**
- * The service's own signature (interface.md "Signature verification"): HMAC-SHA256 of the body, keyed with the UTF-8 bytes of the whole
+ * The service's own signature (specification 7.3.2): HMAC-SHA256 of the body, keyed with the UTF-8 bytes of the whole
  * secret string as it was shown.
  */
 export function serviceSignature(secret: string, body: Buffer | string): string {
@@ -20,7 +20,7 @@ export function standardSignature(secret: string, { id, timestamp, body }: Signe
 }
 
 /**
- * The headers of a delivery, exactly (interface.md "Request headers of each delivery", decisions 7).
+ * The headers of a delivery, exactly (specification 7.3).
  * @param previousSecret also signs the Standard Webhooks header, for the 24 hours after a rotation
  */
 export function deliveryHeaders(

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Deps } from '../core/context.js';
+import { noOrigin } from '../core/origin.js';
+import { noteSecurityEvent } from '../core/security-trail.js';
 import { createSecretOpener } from '../core/webhook-secrets.js';
 import { deleteRemovedDeliveries, noteRemovedWebhook } from '../db/tables/removed_webhooks.js';
 import { disableWebhook, failEventDeliveries } from '../db/tables/webhook_disabling.js';
@@ -20,7 +22,7 @@ import { deliverWebhook, type Attempt } from './deliver-webhook.js';
 import { startQueueLoop, type QueueLoop } from './drain.js';
 import type { Job, Queue } from './queue.js';
 
-/** So many events in a row that failed for good disable a webhook (decisions 7). */
+/** So many events in a row that failed for good disable a webhook (specification 7.4.3). */
 const failedEventsToDisable = 100;
 const lookAt = 1000;
 const atOnce = 1000;
@@ -159,11 +161,27 @@ async function record(deps: Deps, results: readonly { job: WebhookJob; result: A
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     if (outcome !== 'retrying') metrics.daily.add(job.delivery.environment_id, 'deliveries', outcome);
   }
+  noteBlocked(deps, results);
   for (const [outcome, count] of outcomes) metrics.deliveries.inc({ queue: 'webhook', outcome }, count);
   if (recorded.length < rows.length) {
     const written = new Set(recorded.map((one) => one.id));
     // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
     for (const row of rows) if (!written.has(row.id)) logger.warn({ delivery_id: row.id }, 'webhook.lease_lost');
+  }
+}
+
+/** A receiver whose address may not be reached: somebody named one of ours, or its name has come to lead there. */
+function noteBlocked(deps: Deps, results: readonly { job: WebhookJob; result: Attempt }[]): void {
+  for (const { job, result } of results) {
+    if (result.failure_reason !== 'blocked_address') continue;
+    const { environment_id, webhook_id, id } = job.delivery;
+    noteSecurityEvent({ ...deps, environment: { id: environment_id } }, 'webhook.target_blocked', {
+      actor: { actor_kind: 'system', actor_id: null, display: null },
+      target: { target_type: 'webhook', target_id: webhook_id },
+      origin: noOrigin,
+      reason: result.failure_reason,
+      detail: { delivery_id: id },
+    });
   }
 }
 

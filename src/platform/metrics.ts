@@ -46,6 +46,12 @@ export function createMetrics() {
       labelNames: ['method', 'outcome'],
       registers,
     }),
+    securityEvents: new Counter({
+      name: 'security_events_total',
+      help: 'Security events by name.',
+      labelNames: ['event'],
+      registers,
+    }),
     cacheReads: createTally(registry, {
       name: 'cache_reads_total',
       help: 'Reads of the in-process cache by kind and result.',

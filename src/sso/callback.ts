@@ -1,7 +1,9 @@
 import type { Request, Response } from 'express';
 import { connectionOf, type Connection } from '../core/connections.js';
+import { noteSecurityEvent, userParty } from '../core/security-trail.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/form.js';
+import { originOf } from '../http/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
 import { finishConnect } from './connect.js';
@@ -99,6 +101,20 @@ const finish = { login: finishLogin, connect: finishConnect, test: finishTest.an
 const wayBack = ({ purpose, return_to }: Flow) =>
   purpose === 'connect' ? { href: '/account', label: 'Back to your account' } : backToSignIn(return_to);
 
+/** The trace of a refused sign-in, or of a refused connecting of accounts; a test of the connection leaves none. */
+function noteRefusal(req: Request, { purpose }: Flow, connection: Connection, reason: string): void {
+  if (purpose === 'test') return;
+  const { session } = req;
+  const connecting = purpose === 'connect' && session ? userParty({ id: session.user_id, email: session.user_email }).actor : undefined;
+  const target = { target_type: 'connection', target_id: connection.id, display: connection.display_name };
+  noteSecurityEvent(req.ctx, purpose === 'connect' ? 'identity.link_failed' : 'login.failed', {
+    ...(connecting && { actor: connecting }),
+    target,
+    origin: originOf(req),
+    reason,
+  });
+}
+
 /** GET /auth/sso/callback: the one address that all providers send people back to; the connection comes from the state. */
 export function callback(web: Web, memory: ProviderMemory) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -120,6 +136,7 @@ export function callback(web: Web, memory: ProviderMemory) {
         { request_id: req.request_id, environment_id: req.ctx.environment.id, connection_id: connection.id, outcome: error.code, detail },
         'sso.refused',
       );
+      noteRefusal(req, flow, connection, error.code);
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: error.code });
       req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
       if (flow.purpose === 'test') return finishTest.refused(web, req, res, connection, error);

@@ -72,7 +72,7 @@ function render(
   );
 }
 
-/** The page with the local account's password form (decisions 13, `ask`). */
+/** The page with the local account's password form (specification 8.3.2). */
 export function askForProof(
   web: Web,
   req: Request,
@@ -105,7 +105,7 @@ export function linkAccount(web: Web) {
     if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
     if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
     const password = req.form.get('password') ?? '';
-    const verdict = password.length > 4096 ? null : await provePassword(req.ctx, user.email, password);
+    const verdict = password.length > 4096 ? null : await provePassword(req.ctx, user.email, password, originOf(req));
     if (verdict?.outcome === 'blocked') throw ssoRefusal('account_blocked');
     if (verdict?.outcome !== 'ok') {
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'invalid' });

@@ -34,7 +34,7 @@ async function administers(ctx: Context, user: UserRow): Promise<boolean> {
   return (await listPermissionNamesOfUser(ctx.scope, user.id, ctx.environment.management_audience)).length > 0;
 }
 
-/** A user of this address exists: linked only when both sides have it verified, and only as the connection's mode says (decisions 8). */
+/** A user of this address exists: linked only when both sides have it verified, and only as the connection's mode says (specification 8.3.2). */
 async function decideExisting(ctx: Context, connection: Connection, user: UserRow, domain: string): Promise<Decision> {
   if (connection.account_linking === 'never') return refuse('sso_account_exists');
   if (user.status !== 'active') return refuse('account_blocked');

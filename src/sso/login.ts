@@ -29,7 +29,7 @@ function refuseStale({ flow, connection, claims }: Answer): void {
   });
 }
 
-/** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (decisions 8). */
+/** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). */
 export async function finishLogin(web: Web, req: Request, res: Response, answer: Answer): Promise<void> {
   const { flow, connection, profile, claims } = answer;
   refuseStale(answer);

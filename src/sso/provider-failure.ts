@@ -49,7 +49,7 @@ function refusedAnswer(error: unknown): 'sso_state_mismatch' | 'sso_provider_err
     : null;
 }
 
-/** The refusal for whatever a strategy threw: 502, or 400 for an answer whose claims contradict what was asked (decisions 13). */
+/** The refusal for whatever a strategy threw: 502, or 400 for an answer whose claims contradict what was asked (specification 8.2.3). */
 export function providerRefusal(error: unknown): PageError {
   if (error instanceof PageError) return error;
   const cause = new ProviderFailure(describeFailure(error));
@@ -59,7 +59,7 @@ export function providerRefusal(error: unknown): PageError {
 
 const limitMs = 8000;
 
-/** Ends in time, whatever the provider does (decisions 13: within 10 s); what is still on its way ends by its own limits. */
+/** Ends in time, whatever the provider does (specification 8.2.3: within 10 s); what is still on its way ends by its own limits. */
 export async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

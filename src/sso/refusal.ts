@@ -1,7 +1,7 @@
 import { PageError, type PageLink } from '../errors.js';
 import { errorTexts, type ErrorTextCode } from '../http/error-texts.js';
 
-/** The stable codes of this surface with their usual statuses (decisions 8 and 13). */
+/** The stable codes of this surface with their usual statuses (specification 8.2.3). */
 export const ssoCodes = {
   sso_state_mismatch: 400,
   sso_access_denied: 403,

@@ -10,7 +10,7 @@ import { linkAccount, linkIdentifier } from './link-account.js';
 import { createProviderMemory } from './provider-memory.js';
 import { connect, start } from './start.js';
 
-/** Login through providers (interface.md "SSO"). */
+/** Login through providers (specification 8.2). */
 export function ssoRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   const memory = createProviderMemory();

@@ -4,7 +4,7 @@ import { giveDefaultRoles } from '../core/default-roles.js';
 import { userData } from '../core/events/data.js';
 import { emit } from '../core/events/emit.js';
 import { linkIdentity, linkToAccount, type ProviderAccount } from '../core/identities.js';
-import type { MailOrigin } from '../core/mail.js';
+import type { Origin } from '../core/origin.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
 import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
@@ -38,7 +38,7 @@ async function syncProfile(tx: Context, connection: Connection, user: UserRow, a
   await emit(tx, 'user.updated', { ...userData(updated, await listRoleNamesOfUser(tx.scope, user.id)), previous_attributes });
 }
 
-/** Just-in-time registration (decisions 8): the user, the default roles, the identity and the event, or nothing of it. */
+/** Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. */
 async function register(tx: Context, connection: Connection, profile: Profile, client_id: string | null): Promise<UserRow> {
   if (!profile.email) throw new Error('a user needs an address');
   const now = tx.clock.now();
@@ -62,7 +62,7 @@ export async function settle(
   connection: Connection,
   profile: Profile,
   decision: Extract<Decision, { kind: 'known' | 'link' | 'register' }>,
-  { client_id, origin }: { readonly client_id: string | null; readonly origin: MailOrigin },
+  { client_id, origin }: { readonly client_id: string | null; readonly origin: Origin },
 ): Promise<UserRow> {
   return transaction(ctx, async (tx) => {
     const now = tx.clock.now();

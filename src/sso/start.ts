@@ -96,7 +96,7 @@ function properHost(req: Request): string | null {
 }
 
 /**
- * GET /auth/sso/{connection_id}: off to the provider. Unknown, disabled and foreign connections are one 404 (decisions 8), and so are those
+ * GET /auth/sso/{connection_id}: off to the provider. Unknown, disabled and foreign connections are one 404 (specification 8.2.1), and so are those
  * that the client doesn't offer for which somebody signs in.
  */
 export function start(web: Web, memory: ProviderMemory) {

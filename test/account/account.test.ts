@@ -164,7 +164,7 @@ describe('the profile', () => {
     expect([answer.status, answer.body.fields]).toEqual([422, expected]);
   });
 
-  test('security 1.11.133: what a person may not edit stays as it is', async () => {
+  test('what a person may not edit stays as it is (attack 11.133)', async () => {
     const user = await newUser();
     const browser = await signedIn(user);
     const forbidden = {
@@ -195,7 +195,7 @@ describe('the profile', () => {
 });
 
 describe('sessions', () => {
-  test('security 1.13.145: one, or all others, or this one can be ended', async () => {
+  test('a person ends one session, all others, or this one (attack 13.145)', async () => {
     const user = await newUser();
     const browsers = [await signedIn(user), await signedIn(user), await signedIn(user)] as const;
     const alive = async () => Promise.all(browsers.map(async (browser) => (await browser.get('/account')).status === 200));
@@ -236,7 +236,7 @@ describe('sessions', () => {
     expect(refreshed.body.error).toBe('invalid_grant');
   });
 
-  test('security 1.13.145: the clock, a shorter lifetime, idleness and a blocked user end a session', async () => {
+  test('the clock, a shorter lifetime, idleness and a blocked user end a session (attack 13.145)', async () => {
     const ctx = await service.context();
     const environments = () => ctx.knex('environments').where({ id: ctx.environment.id });
     const user = await newUser();
@@ -265,7 +265,7 @@ describe('sessions', () => {
     expect(await alive(old)).toBe(false);
   });
 
-  test('security 1.13.144: what the database holds is no cookie', async () => {
+  test('what the database holds is no cookie (attack 13.144)', async () => {
     const ctx = await service.context();
     const user = await newUser();
     const browser = await signedIn(user);
@@ -276,7 +276,7 @@ describe('sessions', () => {
     }
   });
 
-  test('security 1.13.148: of two session cookies the first counts; a crowd of cookies is no way in', async () => {
+  test('of two session cookies the first counts; a crowd of cookies is no way in (attack 13.148)', async () => {
     const [one, other] = [await newUser(), await newUser()];
     const cookies = [await signedIn(one), await signedIn(other)].map((browser) => browser.cookies.get('session'));
     const both = await fetch(`${service.url}/account`, { headers: { ...json, cookie: `session=${cookies[0]}; session=${cookies[1]}` } });
@@ -287,7 +287,7 @@ describe('sessions', () => {
     expect(huge.status).toBe(431);
   });
 
-  test('security 1.13.147: nothing changes by GET, without the token, with another one, or from elsewhere', async () => {
+  test('nothing changes by GET, without the token, with another one, or from elsewhere (attack 13.147)', async () => {
     const user = await newUser();
     const [browser, second] = [await signedIn(user), await signedIn(user)];
     const before = (await account(browser)).sessions.length;

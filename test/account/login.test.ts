@@ -17,7 +17,7 @@ afterAll(() => service?.stop());
 const newUser = async (row: Partial<UserRow> = {}) => addUser(await service.context(), row);
 const login = (email: string, secret: string) => new Browser(service.url).postJson('/login', { email, password: secret });
 
-test('security 1.10.112: unknown, wrong, suspended and passwordless look alike', async () => {
+test('unknown, wrong, suspended and passwordless look alike (attack 10.112)', async () => {
   const [known, suspended, passwordless] = [await newUser(), await newUser({ status: 'blocked' }), await newUser({ password_hash: null })];
   const bodies: string[] = [];
   const headers: string[] = [];
@@ -33,7 +33,7 @@ test('security 1.10.112: unknown, wrong, suspended and passwordless look alike',
   expect([right.status, ((await right.json()) as { error: string }).error]).toEqual([403, 'account_blocked']);
 });
 
-test('security 1.10.114: guesses from fifty addresses and spellings count at one account', async () => {
+test('guesses from fifty addresses and spellings count at one account (attack 10.114)', async () => {
   const user = await newUser({ email: 'many.guesses@example.com' });
   const spellings = ['many.guesses@example.com', 'MANY.GUESSES@EXAMPLE.COM', ' Many.Guesses@example.com', 'many.guesses@Example.Com '];
   for (let i = 0; i < 50; i++) {
@@ -44,13 +44,13 @@ test('security 1.10.114: guesses from fifty addresses and spellings count at one
   expect((await login(user.email, password)).status).toBe(401);
 });
 
-test('security 1.10.114: parallel wrong passwords are all counted', async () => {
+test('parallel wrong passwords are all counted (attack 10.114)', async () => {
   const user = await newUser();
   await Promise.all(Array.from({ length: 10 }, () => login(user.email, 'wrong')));
   expect((await login(user.email, password)).status).toBe(401);
 });
 
-test('security 1.10.117: a password of a megabyte is refused unread', async () => {
+test('a password of a megabyte is refused unread (attack 10.117)', async () => {
   const user = await newUser();
   const started = performance.now();
   expect((await login(user.email, 'x'.repeat(1_000_000))).status).toBe(413);
@@ -58,7 +58,7 @@ test('security 1.10.117: a password of a megabyte is refused unread', async () =
   expect(performance.now() - started).toBeLessThan(1_000);
 });
 
-test('security 1.10.117: of a burst of sign-ins some are checked, the rest are told to come back; nobody waits for all of them', async () => {
+test('of a burst of sign-ins some are checked, the rest are told to come back; nobody waits for all of them (attack 10.117)', async () => {
   const crowded = await startTestService({}, { overrides: { passwords: createPasswordHasher({ concurrency: 1, queueMax: 5 }) } });
   try {
     const attempt = (index: number) =>
@@ -74,7 +74,7 @@ test('security 1.10.117: of a burst of sign-ins some are checked, the rest are t
   }
 });
 
-test('security 1.10.118: a password is taken as typed, to its last character', async () => {
+test('a password is taken as typed, to its last character (attack 10.118)', async () => {
   const ctx = await service.context();
   const long = `${'pass phrase '.repeat(10)}🔑 ünï`;
   const [one, other] = [`${'k'.repeat(36)}${'7'.repeat(36)} one`, `${'k'.repeat(36)}${'7'.repeat(36)} two`];
@@ -89,7 +89,7 @@ test('security 1.10.118: a password is taken as typed, to its last character', a
   expect((await form.login(holed.email, 'before\0 after it')).status).toBe(303);
 });
 
-test('security 1.10.120: a sign-in from another site, or with another browser’s token, gives no session', async () => {
+test('a sign-in from another site, or with another browser’s token, gives no session (attack 10.120)', async () => {
   const user = await newUser();
   const [browser, stranger] = [new Browser(service.url), new Browser(service.url)];
   const foreign = csrfOf(await (await stranger.get('/login')).text());
@@ -108,7 +108,7 @@ test('security 1.10.120: a sign-in from another site, or with another browser’
   }
 });
 
-test('security 1.10.121: a cookie that was set before the sign-in is worth nothing after it', async () => {
+test('a cookie that was set before the sign-in is worth nothing after it (attack 10.121)', async () => {
   const user = await newUser();
   const browser = new Browser(service.url);
   const planted = 'A'.repeat(43);
@@ -124,7 +124,7 @@ test('security 1.10.121: a cookie that was set before the sign-in is worth nothi
   }
 });
 
-test('security 1.10.123: fields in the address are never tried and not logged', async () => {
+test('fields in the address are never tried and not logged (attack 10.123)', async () => {
   const user = await newUser();
   const answer = await fetch(`${service.url}/login?email=${user.email}&password=${encodeURIComponent(password)}`, { redirect: 'manual' });
   expect(answer.status).toBe(200);

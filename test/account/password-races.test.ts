@@ -2,6 +2,7 @@ import bcrypt from 'bcryptjs';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Context } from '../../src/core/context.js';
 import { changePassword } from '../../src/core/password-change.js';
+import { noOrigin } from '../../src/core/origin.js';
 import { findUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
@@ -52,7 +53,7 @@ test('a login that was checked before a reset and ends after it opens no session
 
 test('a change that was proven by the old password does not undo a reset', async () => {
   const user = await addUser(ctx);
-  const change = { current_password: password, password: 'the choice of a thief', origin: { ip_address: null, user_agent: null } };
+  const change = { current_password: password, password: 'the choice of a thief', origin: noOrigin };
   const session = { id: user.id, user_id: user.id };
   const { result, hash } = await duringReset(user, () => changePassword(ctx, session, change));
   expect(result).toEqual({ outcome: 'wrong' });

@@ -44,7 +44,7 @@ async function forgot(user: UserRow): Promise<{ reset_id: string; code: string }
 const linkIn = (text: string) => new URL(/http\S+\/password\/reset\?\S+/.exec(text)?.[0] ?? '').searchParams;
 
 describe('recovery', () => {
-  test('security 1.12.139: a reset ends sessions and refresh tokens, is told by one event and by mail', async () => {
+  test('a reset ends sessions and refresh tokens, is told by one event and by mail (attack 12.139)', async () => {
     const ctx = await service.context();
     const [user, client] = [await newUser(), await addClient(ctx)];
     const [one, other] = [await signedIn(user), await signedIn(user)];
@@ -69,7 +69,7 @@ describe('recovery', () => {
     await signedIn(user, fresh);
   });
 
-  test('security 1.12.136: forged hosts change no link in the mail', async () => {
+  test('forged hosts change no link in the mail (attack 12.136)', async () => {
     const user = await newUser();
     const headers = {
       'x-forwarded-host': 'evil.example',
@@ -83,7 +83,7 @@ describe('recovery', () => {
     expect(text + html).not.toContain('evil.example');
   });
 
-  test('security 1.12.138: the code of one person with the reset of another, or cut short, is refused', async () => {
+  test('the code of one person with the reset of another, or cut short, is refused (attack 12.138)', async () => {
     const [one, other] = [await forgot(await newUser()), await forgot(await newUser())];
     const attempt = async (reset_id: string, code: string) => {
       const { status, body } = await post('/password/reset', { reset_id, code, password: fresh });
@@ -154,7 +154,7 @@ describe('recovery', () => {
     }
   });
 
-  test('security 1.12.142: an administrator starts a reset; the code is in the mail alone', async () => {
+  test('an administrator starts a reset; the code is in the mail alone (attack 12.142)', async () => {
     const ctx = await service.context();
     const user = await newUser({ email_verified: false });
     const started = await startPasswordReset(ctx, user, { initiated_by: 'admin' });
@@ -210,7 +210,7 @@ describe('recovery', () => {
 });
 
 describe('change', () => {
-  test('security 1.12.141: with the current password only; other sessions end, one event, a mail', async () => {
+  test('the password changes with the current one only; other sessions end, one event, a mail (attack 12.141)', async () => {
     const user = await newUser();
     const [here, there] = [await signedIn(user), await signedIn(user)];
     const open = await forgot(user);
@@ -264,7 +264,7 @@ describe('change', () => {
 });
 
 describe('lockout', () => {
-  test('security 1.10.115: a locked account recovers by mail, keeps its sessions, and opens again', async () => {
+  test('a locked account recovers by mail, keeps its sessions, and opens again (attack 10.115)', async () => {
     const user = await newUser();
     const inside = await signedIn(user);
     const attempt = async (secret: string) => (await post('/login', { email: user.email, password: secret })).status;

@@ -55,7 +55,7 @@ test('one reset is limited wherever its guesses come from', async () => {
   expect(statuses(await times(11, guess))).toEqual(tenThen(410));
 });
 
-describe('security 1.19.219: the source is what the socket says', () => {
+describe('the source is what the socket says (attack 19.219)', () => {
   const forged = (index: number): Record<string, string>[] => [
     { 'x-forwarded-for': `10.1.1.${index}` },
     { forwarded: `for=10.1.1.${index}` },
@@ -86,7 +86,7 @@ describe('security 1.19.219: the source is what the socket says', () => {
   });
 });
 
-test('security 1.19.220: other spellings of the path or of the address are no other bucket, or nothing at all', async () => {
+test('other spellings of the path or of the address are no other bucket, or nothing at all (attack 19.220)', async () => {
   const client = newClient();
   const body = (index: number) => ({ email: index % 2 === 0 ? 'spelled@example.com' : ' SPELLED@Example.com ', password: 'x' });
   const paths = ['/login', '/login/', '/login?x=1', '/login/?y', '/login'];
@@ -102,7 +102,7 @@ test('security 1.19.220: other spellings of the path or of the address are no ot
   expect([head.status, head.text]).toEqual([200, '']);
 });
 
-test('security 1.19.222: without its store the limiter lets nobody through', async () => {
+test('without its store the limiter lets nobody through (attack 19.222)', async () => {
   const broken = await startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_STORE: 'redis', REDIS_URL: 'redis://127.0.0.1:1' });
   try {
     const requests: [string, object][] = [

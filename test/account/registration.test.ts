@@ -185,7 +185,7 @@ describe('another code', () => {
 });
 
 describe('attacks', () => {
-  test('security 1.11.124: of fifty parallel wrong codes five are looked at, then even the right one is refused', async () => {
+  test('of fifty parallel wrong codes five are looked at, then even the right one is refused (attack 11.124)', async () => {
     const { registration_id, code } = await start(newAddress());
     const guesses = await Promise.all(
       Array.from({ length: 50 }, () => post('/register/verify', { registration_id, code: otherCode(code) })),
@@ -197,13 +197,13 @@ describe('attacks', () => {
     expect([right.status, right.body['error']]).toEqual([410, 'code_expired']);
   });
 
-  test('security 1.11.124: the right code among parallel guesses is spent once', async () => {
+  test('the right code among parallel guesses is spent once (attack 11.124)', async () => {
     const { registration_id, code } = await start(newAddress());
     const answers = await Promise.all(Array.from({ length: 5 }, () => post('/register/verify', { registration_id, code })));
     expect(sorted(answers.map((answer) => answer.status))).toEqual([200, 410, 410, 410, 410]);
   });
 
-  test('security 1.11.124: asking for code after code gives no endless tries', async () => {
+  test('asking for code after code gives no endless tries (attack 11.124)', async () => {
     const email = newAddress();
     const tried: number[] = [];
     for (let i = 0; i < 11; i++) {
@@ -215,7 +215,7 @@ describe('attacks', () => {
     expect((await post('/register/verify', await start(email))).status).toBe(200);
   });
 
-  test('security 1.11.126: a code is good once, until another is sent, for ten minutes', async () => {
+  test('a code is good once, until another is sent, for ten minutes (attack 11.126)', async () => {
     const first = await start(newAddress());
     expect((await post('/register/verify', first)).status).toBe(200);
     expect((await post('/register/verify', first)).status).toBe(410);
@@ -224,7 +224,7 @@ describe('attacks', () => {
     expect((await post('/register/verify', late)).status).toBe(410);
   });
 
-  test('security 1.11.127: the code of one address proves no other', async () => {
+  test('the code of one address proves no other (attack 11.127)', async () => {
     const [one, other] = [await start(newAddress()), await start(newAddress())];
     const crossed = await post('/register/verify', { registration_id: one.registration_id, code: other.code });
     expect([crossed.status, crossed.body['error'], crossed.body['attempts_left']]).toEqual([422, 'invalid_code', 4]);
@@ -242,7 +242,7 @@ describe('attacks', () => {
     `${'x'.repeat(400)}@victim.example`,
     'a b@victim.example',
     'a@[127.0.0.1]',
-  ])('security 1.11.129: %j is no address, and nobody gets mail', async (email) => {
+  ])('%j is no address, and nobody gets mail (attack 11.129)', async (email) => {
     const ctx = await service.context();
     const before = await ctx.knex('mails').count('* as count').first();
     const { status, body } = await post('/register', { email });
@@ -250,7 +250,7 @@ describe('attacks', () => {
     expect(await ctx.knex('mails').count('* as count').first()).toEqual(before);
   });
 
-  test('security 1.11.130: a known address gets the same answer and another mail', async () => {
+  test('a known address gets the same answer and another mail (attack 11.130)', async () => {
     const ctx = await service.context();
     const known = await addUser(ctx);
     const [to_known, to_new] = [
@@ -270,7 +270,7 @@ describe('attacks', () => {
     expect(await mailTo(service.url, known.email)).toHaveLength(2);
   });
 
-  test('security 1.11.132: switched off, every step is refused, also of what is half done', async () => {
+  test('switched off, every step is refused, also of what is half done (attack 11.132)', async () => {
     const ctx = await service.context();
     const begun = await start(newAddress());
     const registration_token = await proven(newAddress());
@@ -291,7 +291,7 @@ describe('attacks', () => {
     }
   });
 
-  test('security 1.11.133: fields that nobody asked for are not stored', async () => {
+  test('fields that nobody asked for are not stored (attack 11.133)', async () => {
     const email = newAddress();
     const registration_token = await proven(email);
     const id = '01990000-0000-7000-8000-00000000000a';
@@ -312,7 +312,7 @@ describe('attacks', () => {
     expect(await listRoleNamesOfUser((await service.context()).scope, user?.id ?? '')).not.toContain('administrator');
   });
 
-  test('security 1.11.135: before the address is proven there is no account and no session', async () => {
+  test('before the address is proven there is no account and no session (attack 11.135)', async () => {
     const email = newAddress();
     const browser = new Browser(service.url);
     await post('/register', { email, password: strong, ...names }, browser);
@@ -321,7 +321,7 @@ describe('attacks', () => {
     expect((await new Browser(service.url).login(email, strong)).status).toBe(401);
   });
 
-  test('security 1.21.228: no code is in the database in a readable form', async () => {
+  test('no code is in the database in a readable form (attack 21.228)', async () => {
     const email = newAddress();
     const { code } = await start(email);
     const ctx = await service.context();

@@ -48,7 +48,7 @@ const left = async () =>
     ).map(({ status, rows, attempts }) => [status, [rows, attempts]]),
   );
 
-test('delivered and exhausted deliveries go 30 days after they ended, in batches of a thousand, their attempts with them (decisions 7)', async () => {
+test('delivered and exhausted deliveries go 30 days after they ended, in batches of a thousand, their attempts with them', async () => {
   await insertDeliveries(2_300, 'succeeded', 30.1);
   await insertDeliveries(200, 'failed', 45);
   await insertDeliveries(3, 'succeeded', 29.9);

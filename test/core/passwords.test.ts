@@ -28,14 +28,14 @@ describe('hashing', () => {
     ['spaces around', '  two spaces  '],
     ['NUL inside', 'before\0after'],
     ['emoji', '🔑🔑🔑🔑🔑🔑🔑🔑'],
-  ])('accepts as typed: %s (security 118)', async (_name, password) => {
+  ])('accepts as typed: %s (attack 10.118)', async (_name, password) => {
     const stored = await hasher.hash(password);
     expect(await hasher.verify(stored, password)).toBe(true);
     expect(await hasher.verify(stored, password.slice(0, -1))).toBe(false);
     expect(await hasher.verify(stored, password.trim() === password ? `${password} ` : password.trim())).toBe(false);
   });
 
-  test('two strings equal in their first 72 bytes differ (security 118)', async () => {
+  test('two strings equal in their first 72 bytes differ (attack 10.118)', async () => {
     const start = 'x'.repeat(72);
     const stored = await hasher.hash(`${start}one`);
     expect(await hasher.verify(stored, `${start}two`)).toBe(false);
@@ -132,7 +132,7 @@ describe('imported hashes', () => {
 });
 
 describe('the queue', () => {
-  test('at most `concurrency` run; at most `queueMax` wait; the rest are told when to come back (security 117)', async () => {
+  test('at most `concurrency` run; at most `queueMax` wait; the rest are told when to come back (attack 10.117)', async () => {
     const small = createPasswordHasher({ concurrency: 1, queueMax: 3 });
     const settled = await Promise.allSettled(Array.from({ length: 10 }, () => small.hash('correct horse battery')));
     const refused = settled.filter((one) => one.status === 'rejected');

@@ -44,7 +44,7 @@ async function administrator(): Promise<Browser> {
   return browser;
 }
 
-describe('nobody signed in (security 207)', () => {
+describe('nobody signed in (attack 17.207)', () => {
   test.each(['', ...collections.map((name) => `/${name}`), '/settings', '/webhooks/new', '/users/x/delete'])(
     'GET /dashboard%s leads to sign-in',
     async (path) => {
@@ -61,7 +61,7 @@ describe('nobody signed in (security 207)', () => {
   });
 });
 
-describe('a user without any permission (security 207)', () => {
+describe('a user without any permission (attack 17.207)', () => {
   test('is told so, on every page', async () => {
     const browser = await signedInWith(service);
     for (const path of ['', ...collections.map((name) => `/${name}`)]) {
@@ -218,7 +218,7 @@ test('another environment: its records answer 404, its administrator is nobody h
   expect((await browser.get(`/dashboard/users/${foreign.id}/roles`)).status).toBe(404);
 });
 
-test('after sign-out the pages are gone, and no cache keeps them (security 208)', async () => {
+test('after sign-out the pages are gone, and no cache keeps them (attack 17.208)', async () => {
   const browser = await administrator();
   const page = await browser.get('/dashboard/users');
   expect(page.headers.get('cache-control')).toBe('no-store');

@@ -127,8 +127,8 @@ const inert = async (page: Page) => ({
   links: await page.locator('a[href^="javascript:"], [src^="javascript:"], [action^="javascript:"]').count(),
 });
 
-describe('stored and reflected text (security 204, 205)', () => {
-  test('204 is inert on every page that shows it, and the policy has nothing to report', async () => {
+describe('stored and reflected text', () => {
+  test('stored text is inert on every page that shows it, and the policy has nothing to report (attack 17.204)', async () => {
     const { page, alarms } = await signedIn();
     const of = (path: string, ...tails: string[]) => tails.map((tail) => `/${path}/${ids[path] ?? ''}${tail}`);
     const paths = [
@@ -152,7 +152,7 @@ describe('stored and reflected text (security 204, 205)', () => {
     await page.context().close();
   }, 180_000);
 
-  test('205 search terms, filters and mistakes come back as text', async () => {
+  test('search terms, filters and mistakes come back as text (attack 17.205)', async () => {
     const { page, alarms } = await signedIn();
     const query = encodeURIComponent(hostile);
     for (const path of [

@@ -87,7 +87,7 @@ test('the server knows who is connected, and for how long a transaction may idle
   expect(rows).toEqual([{ name: 'identity-provider', idle: '30s', statement: '5s' }]);
 });
 
-test('a connection that the server ended is replaced', async () => {
+test('a connection that the server ended is replaced (fault F07)', async () => {
   const knex = pool({ poolMax: 1 });
   const pid = async () => (await knex.raw<{ rows: { pid: number }[] }>('select pg_backend_pid() as pid')).rows[0]?.pid ?? 0;
   const first = await pid();
@@ -105,7 +105,7 @@ test('a server that can not be reached is an error at once, and found again when
 });
 
 describe.concurrent('nothing waits longer than about five seconds', () => {
-  test('not for a slow statement: the server ends it', async () => {
+  test('not for a slow statement: the server ends it (fault F10)', async () => {
     const { code, seconds } = await failure(Promise.resolve(pool().raw('select pg_sleep(20)')));
     expect(code).toBe('57014');
     expect(seconds).toBeLessThan(7);
@@ -121,7 +121,7 @@ describe.concurrent('nothing waits longer than about five seconds', () => {
     expect((await knex.raw<{ rows: unknown[] }>('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  test('not for a silent server: the connection is dropped and a new one opened', async () => {
+  test('not for a silent server: the connection is dropped and a new one opened (fault F08)', async () => {
     const proxy = await swallowingProxy();
     const knex = pool({ url: proxy.url, poolMax: 1 });
     await knex.raw('select 1');

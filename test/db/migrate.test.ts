@@ -33,7 +33,7 @@ test('an empty database gets every migration in order, a current one none', asyn
   expect(await migrate(knex)).toEqual([]);
 });
 
-test('replicas that start together on an empty database: each migration runs once, all end ready', async () => {
+test('replicas that start together on an empty database: each migration runs once, all end ready (fault F16)', async () => {
   const replicas = Array.from({ length: 5 }, connect);
   const ran = await Promise.all(replicas.map((knex) => migrate(knex)));
   expect(ran.flat().sort()).toEqual(names);
@@ -47,7 +47,7 @@ test('a lock row that a killed process left behind blocks nobody', async () => {
   expect(await migrate(knex)).toEqual([]);
 });
 
-test('a killed migrator frees the lock with its connection', async () => {
+test('a killed migrator frees the lock with its connection (fault F17)', async () => {
   const knex = connect();
   const holder = connect();
   const { rows } = await holder.raw<{ rows: { pid: number }[] }>('select pg_backend_pid() as pid, pg_advisory_lock(?)', [0x6d696772]);

@@ -1,4 +1,4 @@
-// F02: SIGKILL at five points of one delivery. Never lost, at most one duplicate each.
+// Fault F02: SIGKILL at five points of one delivery. Never lost, at most one duplicate each.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

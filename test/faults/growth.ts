@@ -1,4 +1,4 @@
-// F28 and growth: the claim stays fast behind a million finished deliveries, and while a long transaction keeps every dead row.
+// Fault F28, and growth: the claim stays fast behind a million finished deliveries, and while a long transaction keeps every dead row.
 // Smaller: npx tsx test/faults/growth.ts <finished rows> <events>
 import assert from 'node:assert/strict';
 import pg from 'pg';

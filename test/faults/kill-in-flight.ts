@@ -1,4 +1,4 @@
-// F01: SIGKILL of a process with 200 deliveries in flight. All arrive; twice at most those that were in flight, with the same event_id and bytes.
+// Fault F01: SIGKILL of a process with 200 deliveries in flight. All arrive; twice at most those that were in flight, with the same event_id and bytes.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { startReceiver, type ReceivedPost } from '../support/receiver.js';

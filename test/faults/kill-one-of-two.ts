@@ -1,4 +1,4 @@
-// F01 with two replicas, one of them killed.
+// Fault F01 with two replicas, one of them killed.
 import { killInFlight } from './kill-in-flight.js';
 import { playDirectly } from './scenario.js';
 

@@ -24,15 +24,15 @@ async function play(scenario: Scenario) {
   }
 }
 
-test('F01: one of two replicas is killed with deliveries in flight: all arrive, twice at most what was in flight', async () => {
+test('one of two replicas is killed with deliveries in flight: all arrive, twice at most what was in flight (fault F01)', async () => {
   expect(await play(killInFlight({ inFlight: 50, replicas: 2 }))).toMatchObject({ deliveries: 100 });
 }, 120_000);
 
-test('F22: a process suspended past its lease: another delivers, the late result is fenced off', async () => {
+test('a process suspended past its lease: another delivers, the late result is fenced off (fault F22)', async () => {
   expect(await play(suspended)).toMatchObject({ attempts_recorded: 1 });
 }, 120_000);
 
-test('F29: SIGTERM with twenty deliveries in flight: finished or released, none lost, exit 0', async () => {
+test('SIGTERM with twenty deliveries in flight: finished or released, none lost, exit 0 (fault F29)', async () => {
   expect(await play(stoppedInFlight({ inFlight: 20 }))).toMatchObject({ deliveries: 60, finished: 10, released: 10, exit_code: 0 });
 }, 120_000);
 

@@ -1,4 +1,4 @@
-// Receivers and rows that misbehave beside healthy ones (F25, F26, F34, F35).
+// Receivers and rows that misbehave beside healthy ones (faults F25, F26, F34, F35).
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ async function rawReceiver(onSocket: (socket: Socket) => void): Promise<{ url: s
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, open: () => sockets.size };
 }
 
-test('F25: one receiver hangs, one resets, one drips: fifty healthy ones have their deliveries within two seconds, 99 of 100', async () => {
+test('one receiver hangs, one resets, one drips: fifty healthy ones have their deliveries within two seconds, 99 of 100 (fault F25)', async () => {
   const { ctx } = await start({ WEBHOOK_TIMEOUT_MS: '5000', WEBHOOK_RETRY_BASE_MS: '500', WEBHOOK_RETRY_FACTOR: '1' });
   let most = 0;
   // Looked at once those that were given up in the same moment have been noticed, too.
@@ -75,7 +75,7 @@ test('F25: one receiver hangs, one resets, one drips: fifty healthy ones have th
   expect(most).toBeLessThanOrEqual(5);
 }, 120_000);
 
-test('F26: everything fails, then recovers: the backlog drains without a herd, and nothing is lost', async () => {
+test('everything fails, then recovers: the backlog drains without a herd, and nothing is lost (fault F26)', async () => {
   const { ctx } = await start({ ...quick, WEBHOOK_RETRY_BASE_MS: '200', WEBHOOK_RETRY_FACTOR: '2' });
   let inFlight = 0;
   let most = 0;
@@ -117,7 +117,7 @@ test('100 events in a row that fail for good disable the webhook; one success in
   expect(rows.filter((row) => row.status === 'failed')).toHaveLength(170);
 }, 150_000);
 
-test('F34: rows that can not be sent count, back off and end after six attempts; others flow', async () => {
+test('rows that can not be sent count, back off and end after six attempts; others flow (fault F34)', async () => {
   const { ctx, service } = await start(quick);
   const receiver = await receive();
   const { webhook: poisoned } = await addWebhook(ctx, `${receiver.url}/poisoned`);
@@ -148,7 +148,7 @@ test('F34: rows that can not be sent count, back off and end after six attempts;
   expect(service.log.some((line) => line.includes('webhook.undeliverable') && line.includes('SealError'))).toBe(true);
 }, 60_000);
 
-test('F35: name servers that never answer or fail: attempts end within the deadline, hashing and others go on', async () => {
+test('name servers that never answer or fail: attempts end within the deadline, hashing and others go on (fault F35)', async () => {
   const fetch = createGuardedFetch({
     allowPrivateNetwork: true,
     resolve: (name) => (name === 'servfail.example' ? Promise.reject(new Error('SERVFAIL')) : new Promise(() => undefined)),

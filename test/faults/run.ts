@@ -1,5 +1,5 @@
 // Faults that the service survives: `npx tsx test/faults/run.ts [F05 F07 ...]` after `npm run build`. Everything runs on this machine,
-// on a PostgreSQL of its own, and is ended again. What each must show: docs/operations.md, "What was broken on purpose".
+// on a PostgreSQL of its own, and is ended again. What each must show: docs/faults.md.
 import { setTimeout as delay } from 'node:timers/promises';
 import { asks, endAll, isReady, must, post, signs, startLoad, startPostgres, startProxy, startReplica } from './harness.js';
 

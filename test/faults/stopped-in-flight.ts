@@ -1,4 +1,4 @@
-// F29, deliveries: SIGTERM with twenty of them in flight. What is answered in time is finished, the rest released; nothing is lost, nothing comes
+// Fault F29, deliveries: SIGTERM with twenty of them in flight. What is answered in time is finished, the rest released; nothing is lost, nothing comes
 // twice beyond what was in flight; the process ends with 0 within its grace, and another one need not wait for a lease.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';

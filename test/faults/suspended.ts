@@ -1,4 +1,4 @@
-// F22: a process is suspended past its lease and resumed. Another delivers; the late result is fenced off, not recorded as a second success.
+// Fault F22: a process is suspended past its lease and resumed. Another delivers; the late result is fenced off, not recorded as a second success.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { listAttempts } from '../../src/db/tables/webhook_deliveries.js';

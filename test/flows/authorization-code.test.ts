@@ -35,7 +35,7 @@ test('a signed-in person gets a code, the client tokens, and userinfo the claims
   expect(await userinfo.json()).toMatchObject({ sub: user.id, name: 'Ada Lovelace', email: 'ada@example.com', email_verified: true });
 });
 
-test('a code used twice: 400 invalid_grant, and what the first use issued is dead (RFC 6749 4.1.2)', async () => {
+test('a code used twice is 400 invalid_grant, and what the first use issued is dead (RFC 6749 4.1.2, attack 4.60)', async () => {
   const grant = await authorizeCode(browser, client);
   const first = await redeem(service.url, client, grant);
   const second = await redeem(service.url, client, grant);
@@ -49,7 +49,7 @@ test('a code used twice: 400 invalid_grant, and what the first use issued is dea
   expect([refresh.status, refresh.body.error]).toEqual([400, 'invalid_grant']);
 });
 
-test('fifty parallel redemptions of one code: exactly one 200', async () => {
+test('of fifty parallel redemptions of one code exactly one is 200 (attack 4.60)', async () => {
   const grant = await authorizeCode(browser, client);
   const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(service.url, client, grant)));
   expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);

@@ -73,7 +73,7 @@ describe('other sites', () => {
   /** What a browser sends for another site's form: no SameSite cookie. */
   const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
 
-  test("a form of another site takes nobody's session cookie away (logout CSRF)", async () => {
+  test("a form of another site takes nobody's session cookie away (logout CSRF, attack 13.147)", async () => {
     const victim = new Browser(service.url);
     const attacker = new Browser(service.url);
     await attacker.login(user.email, password);
@@ -99,7 +99,7 @@ describe('other sites', () => {
 });
 
 describe('who asks, and by which name', () => {
-  test('security 1.18.216: metrics are for this machine, whatever a header says', async () => {
+  test('metrics are for this machine, whatever a header says (attack 18.216)', async () => {
     const status = async (headers: Record<string, string>) => (await fetch(`${service.url}/metrics`, { headers })).status;
     expect(await status({})).toBe(200);
     expect(await status({ 'x-forwarded-for': '127.0.0.1' })).toBe(401);
@@ -109,7 +109,7 @@ describe('who asks, and by which name', () => {
     expect(await status({ 'x-forwarded-for': '203.0.113.9', authorization: `Bearer ${metricsToken}` })).toBe(200);
   });
 
-  test('security 1.15.180: paths in another case or with more slashes lead nowhere', async () => {
+  test('paths in another case or with more slashes lead nowhere (attack 15.180)', async () => {
     const paths = [
       '/OAUTH/token',
       '/oauth/TOKEN',
@@ -134,7 +134,7 @@ describe('who asks, and by which name', () => {
     ['/.well-known/openid-configuration', 'application/json'],
     ['/oauth/userinfo', 'application/json'],
     ['/api/users', 'application/vnd.api+json'],
-  ])('two Host fields on %s are refused (RFC 9112 3.2)', async (path, type) => {
+  ])('two Host fields on %s are refused (RFC 9112 3.2, attack 7.94)', async (path, type) => {
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
       let text = '';
@@ -147,7 +147,7 @@ describe('who asks, and by which name', () => {
     expect(answer).not.toContain('evil.example');
   });
 
-  test('another method named in a header is not tried', async () => {
+  test('another method named in a header is not tried (attack 15.180)', async () => {
     const headers = { 'x-http-method-override': 'DELETE', 'x-original-url': '/healthz', 'x-rewrite-url': '/healthz' };
     const answer = await redeem(service.url, client, { code: 'x', verifier: 'x'.repeat(43), redirect_uri: 'https://app.example/cb' });
     expect(answer.status).toBe(400);

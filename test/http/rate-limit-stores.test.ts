@@ -163,7 +163,7 @@ test('rows of the past are deleted in batches, live ones are kept', async () => 
   expect(await knex('rate_limits').count()).toEqual([{ count: 1 }]);
 });
 
-test('a store that is down is an error, not an answer (security 222)', async () => {
+test('a store that is down is an error, not an answer (attack 19.222)', async () => {
   const store = createRedisStore({ url: 'redis://127.0.0.1:1', onError: () => {} });
   const limiter = createLimiter({ store, enabled: true });
   await expect(limiter.take('any', { limit: 10, windowSeconds: 60 })).rejects.toThrow(/./);

@@ -135,7 +135,7 @@ describe('callers', () => {
     ['::1', '::/64'],
     [undefined, 'unknown'],
     ['not an address', 'unknown'],
-  ])('%s counts as %s (security 219)', (ip, key) => {
+  ])('%s counts as %s (attack 19.219)', (ip, key) => {
     expect(addressKey(ip)).toBe(key);
   });
 });
@@ -179,7 +179,7 @@ describe('the middleware', () => {
     expect(blocked.headers).toMatchObject({ 'retry-after': '60', 'ratelimit-remaining': '0', 'ratelimit-limit': '5' });
   });
 
-  test('a store that is down lets nobody through (security 222)', async () => {
+  test('a store that is down lets nobody through (attack 19.222)', async () => {
     const { store } = countedStore();
     const app = appOf(limiterOf({ ...store, take: () => Promise.reject(new Error('store down')) }));
     expect((await request(app).get('/')).status).toBe(503);

@@ -205,7 +205,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-describe('security 1.21: secrets stay where they belong', () => {
+describe('secrets stay where they belong', () => {
   test('the search finds what is there', async () => {
     const own = new Canaries();
     own.keep('clear', 'a secret "in clear" %');
@@ -223,13 +223,13 @@ describe('security 1.21: secrets stay where they belong', () => {
     expect(canaries.values.size).toBeGreaterThan(40);
   });
 
-  test('1.21.226: no log line holds one', () => {
+  test('no log line holds a secret (attack 21.226)', () => {
     expect(service.log.length).toBeGreaterThan(50);
     const leaks = service.log.flatMap((line) => canaries.foundIn(line).map((name) => `${name}: ${line.slice(0, 300)}`));
     expect(leaks).toEqual([]);
   });
 
-  test('1.16.202: no webhook payload holds one, token.issued neither', () => {
+  test('no webhook payload holds a secret, token.issued neither (attack 16.202)', () => {
     const leaks = receiver.posts.flatMap((post) => canaries.foundIn(post.body + JSON.stringify(post.rawHeaders)));
     expect(leaks).toEqual([]);
     const types = new Set(receiver.posts.map((post) => (JSON.parse(post.body) as { event: string }).event));
@@ -244,13 +244,13 @@ describe('security 1.21: secrets stay where they belong', () => {
       expect([...types]).toContain(type);
   });
 
-  test('1.21.228: no row of any table holds one in clear', async () => {
+  test('no row of any table holds a secret in clear (attack 21.228)', async () => {
     const rows = await dumpOf(service.deps.knex);
     const leaks = rows.flatMap(({ table, text }) => canaries.foundIn(text).map((name) => `${table}: ${name}`));
     expect(leaks).toEqual([]);
   });
 
-  test('1.21.228: passwords are argon2id of the agreed cost; private keys are not in clear', async () => {
+  test('passwords are argon2id of the agreed cost; private keys are not in clear (attack 21.228)', async () => {
     const users = (await service.deps.knex('users').whereNotNull('password_hash').select('password_hash')) as { password_hash: string }[];
     expect(users.length).toBeGreaterThan(1);
     for (const { password_hash } of users) expect(password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,(t=2,p=1|p=1,t=2)\$/);
@@ -265,7 +265,7 @@ describe('security 1.21: secrets stay where they belong', () => {
     }
   });
 
-  test('1.15.178, 1.14.166: no later answer of the Management API shows one', async () => {
+  test('no later answer of the Management API shows a secret (attacks 14.166 and 15.178)', async () => {
     const collections = [
       'users',
       'clients',
@@ -289,7 +289,7 @@ describe('security 1.21: secrets stay where they belong', () => {
     }
   });
 
-  test('1.21.229: what is sealed for one row opens for no other, in this environment or another', async () => {
+  test('what is sealed for one row opens for no other, in this environment or another (attack 21.229)', async () => {
     const other = await secondEnvironment(api);
     await other.api.create('webhooks', 'webhook', { name: 'Other', url: `${receiver.url}/other`, events: ['*'] });
     await other.api.create('connections', 'connection', {

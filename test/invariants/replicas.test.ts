@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
-test('two processes that start together on one empty database: both ready, one schema, one environment, one signing key', async () => {
+test('two processes that start together on one empty database: both ready, one schema, one environment, one signing key (fault F16)', async () => {
   const shared = { database: { url: database.url, secretKey: randomBytes(32).toString('base64') } };
   const environment = {
     MANAGEMENT_CLIENT_ID: 'management',

@@ -1,4 +1,4 @@
-// What one process withdraws, another must stop honouring within a second (decisions 13), also when notifications get lost.
+// What one process withdraws, another must stop honouring within a second, also when notifications get lost.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateSigningKey } from '../../src/core/signing-keys.js';
@@ -81,7 +81,7 @@ const withdrawals: Record<string, () => Promise<void>> = {
     await ctx.scope.knex('client_grants').where({ client_id: client.id }).delete();
     await refusedInTime(async () => (await token()).status === 200);
   },
-  async 'a deactivated signing key: its tokens are dead'() {
+  async 'a deactivated signing key: its tokens are dead (fault F20)'() {
     const { client, token } = await machine();
     const { access_token } = await token();
     const introspect = async () =>

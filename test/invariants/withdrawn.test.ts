@@ -40,7 +40,7 @@ async function machineWithToken(name: string, token_format: 'jwt' | 'opaque') {
   return { resource, machine, ask, token: (await ask()).body.access_token };
 }
 
-describe('what is withdrawn stops working at once (decisions 13)', () => {
+describe('what is withdrawn stops working at once', () => {
   test('a code of a permission that the person took back gives nothing', async () => {
     const code = await authorizeCode(browser, client);
     await transaction(ctx, (tx) => withdrawConsent(tx, user.id, client.id));

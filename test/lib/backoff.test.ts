@@ -3,7 +3,7 @@ import { backoffMs, retryAfterMs } from '../../src/lib/backoff.js';
 
 const schedule = { baseMs: 5000, factor: 8 };
 
-test('5 s, 40 s, 5 min 20 s, 42 min 40 s, 5 h 41 min (decisions 7)', () => {
+test('the waits are 5 s, 40 s, 5 min 20 s, 42 min 40 s, 5 h 41 min (specification 7.4.1)', () => {
   const waits = [1, 2, 3, 4, 5].map((failures) => backoffMs(schedule, failures, () => 0.5));
   expect(waits).toEqual([5000, 40_000, 320_000, 2_560_000, 20_480_000]);
 });

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const createWebhook = (given: Document = attributes) => api.post('/webhooks', { data: { type: 'webhook', attributes: given } });
 
-test('a webhook is created: 201, Location, the secret once; GET and list never show it (security 178)', async () => {
+test('a webhook is created: 201, Location, the secret once; GET and list never show it (attack 15.178)', async () => {
   const created = await createWebhook();
   expect([created.status, created.headers.get('cache-control')]).toEqual([201, 'no-store']);
   expect(created.headers.get('location')).toBe(created.body['data'].links.self);
@@ -46,7 +46,7 @@ test('rotate_secret: with the media type and no body, without any header, with a
   expect(new Set(answers.map((answer) => answer.body['data'].attributes.signing_secret)).size).toBe(4);
 });
 
-test('security 177: events that are unknown, doubled, too many or nested; a url that is a number; a name of a megabyte', async () => {
+test('events that are unknown, doubled, too many or nested, a url that is a number and a name of a megabyte are refused (attack 15.177)', async () => {
   const cases: [Document, string][] = [
     [{ ...attributes, events: ['user.created', 'user.gone'] }, '/data/attributes/events/1'],
     [{ ...attributes, events: ['user.created', 'user.created'] }, '/data/attributes/events/1'],
@@ -115,7 +115,7 @@ test('the 101st request of a minute with a token is 429 with Retry-After, an err
   expect((await new Api(limited.url, 'at_unknown').get('/users')).status).toBe(401);
 });
 
-test('security 180: no spelling of a path or method gets around the token', async () => {
+test('no spelling of a path or method gets around the token (attack 15.180)', async () => {
   const nobody = new Api(service.url, null);
   for (const path of [
     '//users',
@@ -138,7 +138,7 @@ test('security 180: no spelling of a path or method gets around the token', asyn
   expect([overridden.status, overridden.body['links'].self]).toEqual([200, `${service.url}/api/roles`]);
 });
 
-test('security 181 and 214: ids and texts that can not be stored', async () => {
+test('ids and texts that can not be stored are refused (attacks 15.181 and 18.214)', async () => {
   for (const id of ['x', '%00', '%ff', '%ed%a0%80', 'x'.repeat(10_000), "'", '%20'])
     expect((await api.get(`/users/${id}`)).status).toBe(404);
   for (const query of ['filter[search]=%00', 'filter[search]=%ff', 'filter[search]=%c0%af', 'sort=%ff'])
@@ -155,7 +155,7 @@ test('security 181 and 214: ids and texts that can not be stored', async () => {
   }
 });
 
-test('security 211 and 213: deep, wide and huge documents and queries are refused within a second', async () => {
+test('deep, wide and huge documents and queries are refused within a second (attacks 18.211 and 18.213)', async () => {
   const bodies = [
     '['.repeat(50_000),
     `{"data":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,

@@ -1,4 +1,4 @@
-// A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (security 169).
+// A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (attack 15.169).
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/core/consents.js';
 import { linkIdentity } from '../../src/core/identities.js';
@@ -164,7 +164,7 @@ test('in documents: related records of the first are 404 as unknown ones are', a
   for (const [path, body] of attempts) expect([path, (await other.post(path, body)).status]).toEqual([path, 404]);
 });
 
-test('a token of one environment is none at the other', async () => {
+test('a token of one environment is none at the other (attack 20.225)', async () => {
   const { Api: Caller } = await import('../support/management.js');
   expect((await new Caller(service.url, other.token).get('/users')).status).toBe(401);
   expect((await new Caller(service.url, api.token, other.host).get('/users')).status).toBe(401);

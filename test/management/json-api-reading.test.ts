@@ -1,4 +1,4 @@
-// The rules of JSON:API 1.1 about negotiation, documents and fetching, each by its number in the checklist that the project keeps.
+// The rules of JSON:API 1.1 about negotiation, documents and fetching, each by its number in docs/specification/json-api.md.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
@@ -32,29 +32,29 @@ const create = (headers: Record<string, string | undefined>) =>
   api.post('/roles', { data: { type: 'role', attributes: { name: `Role ${Math.random()}` } } }, headers);
 const firstError = (answer: { body: Document }) => answer.body['errors'][0] as Document;
 
-test('JSON:API 1.1.1: every document, errors too, has the media type without charset', async () => {
+test('every document, errors too, has the media type without charset (JSON:API rule 1.1)', async () => {
   for (const answer of [await api.get('/users'), await api.get('/users/unknown'), await api.get('/nothing')]) {
     expect(answer.headers.get('content-type')).toBe(jsonApi);
   }
 });
 
-test('JSON:API 1.1.2: a Content-Type parameter other than ext and profile is 415, charset too', async () => {
+test('a Content-Type parameter other than ext and profile is 415, charset too (JSON:API rule 1.2, attack 15.172)', async () => {
   for (const type of [`${jsonApi}; charset=utf-8`, `${jsonApi};version=1`]) {
     const answer = await create({ 'content-type': type });
     expect([answer.status, firstError(answer)['source']]).toEqual([415, { header: 'Content-Type' }]);
   }
 });
 
-test('JSON:API 1.1.3: an unsupported extension in Content-Type is 415', async () => {
+test('an unsupported extension in Content-Type is 415 (JSON:API rule 1.3)', async () => {
   expect((await create({ 'content-type': `${jsonApi}; ext="https://jsonapi.org/ext/atomic"` })).status).toBe(415);
 });
 
-test('JSON:API 1.1.4: unknown profiles are ignored', async () => {
+test('unknown profiles are ignored (JSON:API rule 1.4)', async () => {
   expect((await create({ 'content-type': `${jsonApi}; profile="https://x.example/p https://y.example/q"` })).status).toBe(201);
   expect((await api.get('/users', { accept: `${jsonApi};profile="https://x.example/p"` })).status).toBe(200);
 });
 
-test('JSON:API 1.1.5 to 1.1.9: Accept', async () => {
+test('an Accept that only has parametrized JSON:API is 406; weights, wildcards and a clean one are fine (JSON:API rules 1.5 to 1.9, attack 15.172)', async () => {
   const cases: [string | undefined, number][] = [
     [`${jsonApi}; charset=utf-8`, 406],
     [`${jsonApi}; charset=utf-8, ${jsonApi}`, 200],
@@ -70,30 +70,30 @@ test('JSON:API 1.1.5 to 1.1.9: Accept', async () => {
   for (const [accept, status] of cases) expect([accept, (await api.get('/users', { accept })).status]).toEqual([accept, status]);
 });
 
-test('JSON:API 1.1.10: Vary: Accept', async () => {
+test('every answer has Vary: Accept (JSON:API rule 1.10)', async () => {
   expect((await api.get('/users')).headers.get('vary')).toContain('Accept');
 });
 
-test('JSON:API 1.1.11: another media type, or none, is 415 with a body, and no matter without', async () => {
+test('another media type, or none, is 415 with a body, and no matter without (JSON:API rule 1.11)', async () => {
   expect((await create({ 'content-type': 'application/json' })).status).toBe(415);
   expect((await create({ 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415);
   expect((await api.request('POST', '/roles', { raw: '{}', headers: { 'content-type': undefined } })).status).toBe(415);
   expect((await api.get('/users', { 'content-type': 'application/json' })).status).toBe(200);
 });
 
-test('JSON:API 1.1.12: members of the document never drive negotiation', async () => {
+test('members of the document never drive negotiation (JSON:API rule 1.12)', async () => {
   const body = { jsonapi: { version: '1.1', ext: ['https://x.example/e'] }, data: { type: 'role', attributes: { name: 'Unmoved' } } };
   expect((await api.post('/roles', body)).status).toBe(201);
 });
 
-test('JSON:API 1.2.13: a root that is no object, and malformed JSON, are 400', async () => {
+test('a root that is no object, and malformed JSON, are 400 (JSON:API rule 2.13)', async () => {
   for (const raw of ['[]', '"x"', 'null', '7', '{', '', '\ufeff{}', '{"data":{}} trailing']) {
     const answer = await api.request('POST', '/roles', { raw });
     expect([raw, answer.status]).toEqual([raw, 400]);
   }
 });
 
-test('JSON:API 1.2.14 to 1.2.16: top-level members and links', async () => {
+test('documents have the top-level members and links of the standard, and no others (JSON:API rules 2.14 to 2.16)', async () => {
   const answer = await api.get('/users?page[size]=2&sort=email');
   expect(Object.keys(answer.body).sort()).toEqual(['data', 'jsonapi', 'links', 'meta']);
   expect(answer.body['jsonapi']).toEqual({ version: '1.1' });
@@ -102,19 +102,19 @@ test('JSON:API 1.2.14 to 1.2.16: top-level members and links', async () => {
   expect(Object.keys((await api.get('/users/unknown')).body).sort()).toEqual(['errors', 'jsonapi']);
 });
 
-test('JSON:API 1.2.17: a collection is an array, also with one item or none', async () => {
+test('a collection is an array, also with one item or none (JSON:API rule 2.17)', async () => {
   expect((await api.get('/users?filter[email]=ada@example.com')).body['data']).toHaveLength(1);
   expect((await api.get('/users?filter[email]=nobody@example.com')).body['data']).toEqual([]);
   expect((await api.get(`/users/${user['id']}`)).body['data'].id).toBe(user['id']);
 });
 
-test('JSON:API 1.2.18: type and id are strings', async () => {
+test('type and id are strings (JSON:API rule 2.18)', async () => {
   const answer = await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: 7 } });
   expect([answer.status, firstError(answer)['source']]).toEqual([400, { pointer: '/data/id' }]);
   expect((await api.post('/roles', { data: { type: 1 } })).status).toBe(400);
 });
 
-test('JSON:API 1.2.19 and 1.2.20: member names, and one namespace for attributes and relationships', async () => {
+test('member names keep to the grammar, and attributes and relationships share one namespace (JSON:API rules 2.19 and 2.20)', async () => {
   for (const path of ['users', 'roles', 'clients', 'api_resources', 'permissions', 'event_types', 'signing_keys', 'environments']) {
     const [one] = (await api.get(`/${path}`)).body['data'] as Document[];
     const names = [...Object.keys(one?.['attributes'] ?? {}), ...Object.keys(one?.['relationships'] ?? {})];
@@ -125,14 +125,14 @@ test('JSON:API 1.2.19 and 1.2.20: member names, and one namespace for attributes
   }
 });
 
-test('JSON:API 1.2.21: no foreign keys among the attributes', async () => {
+test('no attribute is a foreign key (JSON:API rule 2.21)', async () => {
   for (const path of ['users', 'roles', 'permissions', 'clients', 'api_resources']) {
     const [one] = (await api.get(`/${path}`)).body['data'] as Document[];
     expect(Object.keys(one?.['attributes']).filter((name) => name.endsWith('_id') && name !== 'external_id')).toEqual([]);
   }
 });
 
-test('JSON:API 1.2.22 to 1.2.24 and 1.3.29: every link that is shown answers GET', async () => {
+test('every link that is shown answers GET (JSON:API rules 2.22 to 2.24 and 3.29)', async () => {
   for (const path of [
     'users',
     'roles',
@@ -156,7 +156,7 @@ test('JSON:API 1.2.22 to 1.2.24 and 1.3.29: every link that is shown answers GET
   }
 });
 
-test('JSON:API 1.2.25: unknown members of the document are ignored, unknown attributes are not', async () => {
+test('unknown members of the document are ignored, unknown attributes are not (JSON:API rule 2.25)', async () => {
   const body = { extra: 1, data: { type: 'role', extra: 2, attributes: { name: 'Tolerant' }, meta: {}, '@note': 'x' } };
   expect((await api.post('/roles', body)).status).toBe(201);
   const answer = await api.post('/roles', { data: { type: 'role', attributes: { name: 'Strict', colour: 'red' } } });
@@ -167,7 +167,7 @@ test('JSON:API 1.2.25: unknown members of the document are ignored, unknown attr
   ]);
 });
 
-test('JSON:API 1.2.26: included records are linked to, each there once, none a copy of a primary one', async () => {
+test('included records are linked to, each there once, none a copy of a primary one (JSON:API rule 2.26)', async () => {
   const answer = await api.get('/roles?include=permissions,users,permissions.roles'.replace(',users', ''));
   const all = [...(answer.body['data'] as Document[]), ...(answer.body['included'] as Document[])];
   const names = all.map((one) => `${one['type']} ${one['id']}`);
@@ -185,13 +185,13 @@ test('JSON:API 1.2.26: included records are linked to, each there once, none a c
   for (const one of answer.body['included'] as Document[]) expect(linked).toContain(`${one['type']} ${one['id']}`);
 });
 
-test('JSON:API 1.3.27: an unknown id is 404', async () => {
+test('an unknown id is 404 (JSON:API rule 3.27)', async () => {
   for (const id of ['00000000-0000-7000-8000-000000000000', 'unknown', '%00', 'x'.repeat(10_000)]) {
     expect((await api.get(`/users/${id}`)).status).toBe(404);
   }
 });
 
-test('JSON:API 1.3.30: relationship URLs', async () => {
+test('relationship URLs answer linkage, and 404 where there is none (JSON:API rule 3.30)', async () => {
   expect((await api.get(`/users/${user['id']}/relationships/roles`)).body['data']).toEqual([{ type: 'role', id: role['id'] }]);
   expect((await api.get(`/users/${user['id']}/relationships/sessions`)).body['data']).toEqual([]);
   expect((await api.get(`/permissions/${permission['id']}/relationships/api_resource`)).body['data'].type).toBe('api_resource');
@@ -200,7 +200,7 @@ test('JSON:API 1.3.30: relationship URLs', async () => {
   expect((await api.get(`/users/unknown/roles`)).status).toBe(404);
 });
 
-test('JSON:API 1.3.31: include where there is none, or by an unknown path, is 400', async () => {
+test('include where there is none, or by an unknown path, is 400 (JSON:API rule 3.31)', async () => {
   for (const path of [
     '/event_types?include=x',
     '/users?include=nope',
@@ -214,7 +214,7 @@ test('JSON:API 1.3.31: include where there is none, or by an unknown path, is 40
   }
 });
 
-test('JSON:API 1.3.32: include', async () => {
+test('include brings what was asked for and nothing else, and [] when there is nothing (JSON:API rule 3.32)', async () => {
   expect((await api.get('/users?filter[email]=bea@example.com&include=roles')).body['included']).toEqual([]);
   expect((await api.get('/users?include=')).body['included']).toEqual([]);
   expect((await api.get('/users')).body).not.toHaveProperty('included');
@@ -222,7 +222,7 @@ test('JSON:API 1.3.32: include', async () => {
   expect((deep.body['included'] as Document[]).map((one) => one['type']).sort()).toEqual(['permission', 'role']);
 });
 
-test('JSON:API 1.3.33: sparse fieldsets', async () => {
+test('sparse fieldsets leave only what they name; unknown types and fields are 400 (JSON:API rule 3.33, attack 15.174)', async () => {
   const [one] = (await api.get('/users?fields[user]=email,roles&page[size]=1')).body['data'] as Document[];
   expect([Object.keys(one?.['attributes']), Object.keys(one?.['relationships'])]).toEqual([['email'], ['roles']]);
   const [bare] = (await api.get('/users?fields[user]=&page[size]=1')).body['data'] as Document[];
@@ -235,7 +235,7 @@ test('JSON:API 1.3.33: sparse fieldsets', async () => {
     expect((await api.get(`/users?${query}`)).status).toBe(400);
 });
 
-test('JSON:API 1.3.34: sort', async () => {
+test('lists sort by the fields named, left to right; other fields are 400 (JSON:API rule 3.34, attack 15.174)', async () => {
   const emails = async (sort: string) =>
     ((await api.get(`/users?sort=${sort}`)).body['data'] as Document[]).map((one) => one['attributes'].email);
   const ascending = ['ada@example.com', 'bea@example.com', 'cid@example.com', 'dot@example.com', 'eve@example.com'];
@@ -249,7 +249,7 @@ test('JSON:API 1.3.34: sort', async () => {
   expect((await api.get(`/users/${user['id']}?sort=email`)).status).toBe(400);
 });
 
-test('JSON:API 1.3.35, 1.3.41 and 1.3.42: pages, forwards and backwards, in every order', async () => {
+test('pages lead forwards and backwards through every record once, in every order (JSON:API rules 3.35, 3.41 and 3.42)', async () => {
   for (const sort of ['email', '-email', 'created_at', '-created_at', 'last_name,-email', '-last_login_at']) {
     const whole = ((await api.get(`/users?sort=${sort}`)).body['data'] as Document[]).map((one) => one['id']);
     const seen: string[][] = [];
@@ -279,7 +279,7 @@ test('pages survive inserts: what comes in meanwhile shifts nothing', async () =
   expect((second.body['data'] as Document[]).map((one) => one['id'])).toEqual(rest.slice(2, 4).map((one) => one['id']));
 });
 
-test('JSON:API 1.3.36 and 1.3.37: unknown parameters and filters are 400 and named', async () => {
+test('unknown parameters and filters are 400 and named (JSON:API rules 3.36 and 3.37, attack 15.174)', async () => {
   for (const name of [
     'q',
     'limit',
@@ -301,13 +301,13 @@ test('JSON:API 1.3.36 and 1.3.37: unknown parameters and filters are 400 and nam
   }
 });
 
-test('JSON:API 1.3.38: raw and encoded brackets mean the same, a name twice is 400', async () => {
+test('raw and encoded brackets mean the same, a name twice is 400 (JSON:API rule 3.38)', async () => {
   const [raw, encoded] = [await api.get('/users?page[size]=1'), await api.get('/users?page%5Bsize%5D=1')];
   expect(raw.body['data']).toEqual(encoded.body['data']);
   expect((await api.get('/users?page[size]=1&page%5Bsize%5D=2')).status).toBe(400);
 });
 
-test('JSON:API 1.3.39: a size must be a positive whole number; a cursor one of ours', async () => {
+test('a size must be a positive whole number; a cursor one of ours (JSON:API rule 3.39, attack 15.175)', async () => {
   for (const size of ['0', '-1', 'abc', '1e2', '', '1.5', '00']) {
     const answer = await api.get(`/users?page[size]=${size}`);
     expect([size, answer.status, firstError(answer)?.['source']]).toEqual([size, 400, { parameter: 'page[size]' }]);
@@ -323,13 +323,13 @@ test('JSON:API 1.3.39: a size must be a positive whole number; a cursor one of o
   expect((await api.get(`/roles?page[after]=${cursor}`)).status).toBe(400);
 });
 
-test('JSON:API 1.3.40: a size beyond the maximum is 400 and tells the maximum', async () => {
+test('a size beyond the maximum is 400 and tells the maximum (JSON:API rule 3.40)', async () => {
   const answer = await api.get('/users?page[size]=1000');
   expect([answer.status, firstError(answer)['meta']]).toEqual([400, { page: { maxSize: 100 } }]);
   expect(firstError(answer)['links'].type).toContain('max-size-exceeded');
 });
 
-test('JSON:API 1.3.43: meta.page', async () => {
+test('meta.page tells the size and no total (JSON:API rule 3.43, attack 15.184)', async () => {
   expect((await api.get('/users')).body['meta']).toEqual({ page: { size: 25 } });
 });
 

@@ -1,4 +1,4 @@
-// The rules of JSON:API 1.1 about creating, updating, deleting and errors, each by its number in the checklist that the project keeps.
+// The rules of JSON:API 1.1 about creating, updating, deleting and errors, each by its number in docs/specification/json-api.md.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
@@ -50,13 +50,13 @@ async function rows(): Promise<Document> {
   return Object.fromEntries(counts) as Document;
 }
 
-test('JSON:API 1.4.44: data must be one resource object with a type', async () => {
+test('data must be one resource object with a type (JSON:API rule 4.44)', async () => {
   for (const body of [{}, { data: [] }, { data: null }, { data: {} }, { data: 'x' }, { data: { type: 'role', attributes: [] } }]) {
     expect((await api.post('/roles', body)).status).toBe(400);
   }
 });
 
-test('JSON:API 1.4.45: a type that is not of the collection is 409', async () => {
+test('a type that is not of the collection is 409 (JSON:API rule 4.45)', async () => {
   const answer = await api.post('/webhooks', { data: { type: 'webhooks', attributes: {} } });
   expect([answer.status, firstError(answer)]).toMatchObject([
     409,
@@ -64,12 +64,12 @@ test('JSON:API 1.4.45: a type that is not of the collection is 409', async () =>
   ]);
 });
 
-test('JSON:API 1.4.46: an id made by the client is 403', async () => {
+test('an id made by the client is 403 (JSON:API rule 4.46)', async () => {
   const answer = await api.post('/roles', { data: { type: 'role', id: unknownId, attributes: { name: 'Mine' } } });
   expect([answer.status, firstError(answer)['source']]).toEqual([403, { pointer: '/data/id' }]);
 });
 
-test('JSON:API 1.4.47: a relationship needs data; a related resource that is missing is 404', async () => {
+test('a relationship needs data; a related resource that is missing is 404 (JSON:API rule 4.47)', async () => {
   const without = await api.post('/permissions', {
     data: { type: 'permission', attributes: { name: 'x' }, relationships: { api_resource: { links: {} } } },
   });
@@ -89,7 +89,7 @@ test('JSON:API 1.4.47: a relationship needs data; a related resource that is mis
   expect(wrong.status).toBe(409);
 });
 
-test('JSON:API 1.4.48: created is 201 with Location equal to links.self', async () => {
+test('created is 201 with Location equal to links.self (JSON:API rule 4.48)', async () => {
   const answer = await api.post('/roles', { data: { type: 'role', attributes: { name: 'Located' } } });
   expect(answer.status).toBe(201);
   const location = answer.headers.get('location') as string;
@@ -97,7 +97,7 @@ test('JSON:API 1.4.48: created is 201 with Location equal to links.self', async 
   expect((await api.get(location)).body['data'].attributes.name).toBe('Located');
 });
 
-test('JSON:API 1.4.49: all or nothing', async () => {
+test('a refused write leaves nothing behind (JSON:API rule 4.49)', async () => {
   await api.create('webhooks', 'webhook', { name: 'All', url: 'http://127.0.0.1:9999/none', events: ['*'] });
   const before = await rows();
   const relationships = { roles: links('role', unknownId) };
@@ -107,12 +107,12 @@ test('JSON:API 1.4.49: all or nothing', async () => {
   expect(await rows()).toEqual(before);
 });
 
-test('JSON:API 1.4.50: what can not be created is 405 with Allow', async () => {
+test('what can not be created is 405 with Allow (JSON:API rule 4.50)', async () => {
   const answer = await api.post('/audit_logs', { data: { type: 'audit_log' } });
   expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
 });
 
-test('JSON:API 1.4.51: an update needs type and id, and both must be those of the URL', async () => {
+test('an update needs type and id, and both must be those of the URL (JSON:API rule 4.51)', async () => {
   const role = await newRole();
   const patch = (data: Document) => api.patch(`/roles/${role['id']}`, { data });
   expect((await patch({ type: 'role' })).status).toBe(400);
@@ -121,7 +121,7 @@ test('JSON:API 1.4.51: an update needs type and id, and both must be those of th
   expect((await patch({ type: 'role', id: unknownId })).status).toBe(409);
 });
 
-test('JSON:API 1.4.52 and 1.4.53: what is missing stays, null clears, and the whole resource comes back', async () => {
+test('what is missing stays, null clears, and the whole resource comes back (JSON:API rules 4.52 and 4.53)', async () => {
   const role = await api.create('roles', 'role', { name: 'Whole', description: 'Here.', is_default: false });
   const patch = (attributes: Document) => api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'], attributes } });
   const renamed = await patch({ name: 'Still whole' });
@@ -132,7 +132,7 @@ test('JSON:API 1.4.52 and 1.4.53: what is missing stays, null clears, and the wh
   expect((await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'] } })).status).toBe(200);
 });
 
-test('JSON:API 1.4.54: unknown is 404, a name taken is 409', async () => {
+test('unknown is 404, a name taken is 409 (JSON:API rule 4.54)', async () => {
   expect((await api.patch(`/roles/${unknownId}`, { data: { type: 'role', id: unknownId } })).status).toBe(404);
   const [one, other] = [await newRole(), await newRole()];
   const answer = await api.patch(`/roles/${one['id']}`, {
@@ -144,7 +144,7 @@ test('JSON:API 1.4.54: unknown is 404, a name taken is 409', async () => {
   ]);
 });
 
-test('JSON:API 1.4.55: read-only attributes may be sent back unchanged; changed they are 403', async () => {
+test('read-only attributes may be sent back unchanged; changed they are 403 (JSON:API rule 4.55)', async () => {
   const role = await newRole();
   const { attributes } = role as { attributes: Document };
   const same = await api.patch(`/roles/${role['id']}`, {
@@ -159,7 +159,7 @@ test('JSON:API 1.4.55: read-only attributes may be sent back unchanged; changed 
   expect(replaced.status).toBe(403);
 });
 
-test('JSON:API 1.4.56: to-many relationships are replaced, added to and taken from, and true already is fine', async () => {
+test('to-many relationships are replaced, added to and taken from, and true already is fine (JSON:API rule 4.56)', async () => {
   const role = await newRole();
   const address = `/roles/${role['id']}/relationships/permissions`;
   const linked = async () => ((await api.get(address)).body['data'] as Document[]).map((one) => one['id']);
@@ -196,7 +196,7 @@ test('a role knows who holds it, and takes people by its relationship, but not a
   expect((await api.delete(`/roles/${role['id']}`)).status).toBe(204);
 });
 
-test('JSON:API 1.4.57 and 1.4.58: DELETE is 204 without a body, then 404; its own body is ignored; PUT is 405', async () => {
+test('DELETE is 204 without a body, then 404; its own body is ignored; PUT is 405 (JSON:API rules 4.57 and 4.58)', async () => {
   const role = await newRole();
   const gone = await api.delete(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'] } });
   expect([gone.status, gone.text, gone.headers.get('content-type')]).toEqual([204, '', null]);
@@ -205,7 +205,7 @@ test('JSON:API 1.4.57 and 1.4.58: DELETE is 204 without a body, then 404; its ow
   expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, HEAD, PATCH, DELETE']);
 });
 
-test('JSON:API 1.4.59 and 1.4.60: errors have string statuses, an id that is the request id, and pointers that resolve', async () => {
+test('errors have string statuses, an id that is the request id, and pointers that resolve (JSON:API rules 4.59 and 4.60)', async () => {
   const answer = await api.post(
     '/webhooks',
     { data: { type: 'webhook', attributes: { url: 7, events: ['user.gone'] } } },
@@ -223,7 +223,7 @@ test('JSON:API 1.4.59 and 1.4.60: errors have string statuses, an id that is the
   expect(firstError(bare)['source']).toEqual({ pointer: '/data' });
 });
 
-test('JSON:API 1.4.61: all validation failures at once', async () => {
+test('all validation failures are told at once (JSON:API rule 4.61)', async () => {
   const answer = await api.post('/users', {
     data: { type: 'user', attributes: { email: 7, birthdate: 'yesterday', zoneinfo: 'Mars/Base', locale: '!' } },
   });
@@ -235,7 +235,7 @@ test('JSON:API 1.4.61: all validation failures at once', async () => {
   ]);
 });
 
-test('JSON:API 1.4.62: 401 and 403 carry the challenge of RFC 6750', async () => {
+test('401 and 403 carry the challenge of RFC 6750 (JSON:API rule 4.62)', async () => {
   const { Api } = await import('../support/management.js');
   const nobody = await new Api(service.url, null).get('/users');
   expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, expect.stringMatching(/^Bearer /)]);
@@ -249,7 +249,7 @@ test('JSON:API 1.4.62: 401 and 403 carry the challenge of RFC 6750', async () =>
   expect(refused.headers.get('www-authenticate')).toContain('error="insufficient_scope", scope="webhooks:write"');
 });
 
-test('JSON:API 1.4.63 and 1.4.67: 413 for too large a body, 415 for the atomic extension', async () => {
+test('413 for too large a body, 415 for the atomic extension (JSON:API rules 4.63 and 4.67)', async () => {
   const large = await api.request('POST', '/roles', { raw: JSON.stringify({ data: 'x'.repeat(2_200_000) }) });
   expect([large.status, large.headers.get('content-type')]).toEqual([413, 'application/vnd.api+json']);
   const atomic = await api.request('POST', '/roles', {
@@ -331,7 +331,7 @@ test('Idempotency-Key: of requests at the same moment one is done, the others ar
   expect((await api.get('/users?filter[email]=parallel@example.com')).body['data']).toHaveLength(1);
 });
 
-test('parallel creations of one name: one 201, the rest 409 (security 183)', async () => {
+test('parallel creations of one name: one 201, the rest 409 (attack 15.183)', async () => {
   const body = { data: { type: 'role', attributes: { name: 'Contended' } } };
   const statuses = (await Promise.all(Array.from({ length: 6 }, () => api.post('/roles', body)))).map((answer) => answer.status).sort();
   expect(statuses).toEqual([201, 409, 409, 409, 409, 409]);

@@ -115,7 +115,7 @@ test('signing keys: generate, activate, deactivate; tokens of the key before sta
   api = await manage(service.url);
 });
 
-test('scheduled rotation: the next key a day before, the change after 90 days, the previous one kept while its tokens live', async () => {
+test('scheduled rotation: the next key a day before, the change after 90 days, the previous one kept while its tokens live (fault F19)', async () => {
   const [before] = await jwks();
   service.clock.advance(88 * day);
   expect(await rotationPass(service.deps)).toEqual({ generated: [], activated: [], deactivated: [] });

@@ -1,4 +1,4 @@
-// Webhooks over the API: what is sent again, when it arrives, and destinations that are refused (security 1.16).
+// Webhooks over the API: what is sent again, when it arrives, and destinations that are refused (attacks, section 16).
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/core/context.js';
 import {
@@ -150,7 +150,7 @@ const otherwiseWrong: [string, string][] = [
   [`https://hooks.example/${'x'.repeat(2048)}`, 'url_invalid'],
 ]; // prettier-ignore
 
-test('destinations that can be told from the URL are refused with 422, at creation and at PATCH (security 186, 187, 192)', async () => {
+test('destinations that can be told from the URL are refused with 422, at creation and at PATCH (attacks 16.186, 16.187, 16.192)', async () => {
   const existing = await strict.create('webhooks', 'webhook', { name: 'Fine', url: 'https://hooks.example/', events: ['role.created'] });
   const attempts: [string, string][] = [...inside.map((url): [string, string] => [url, 'url_address']), ...otherwiseWrong];
   for (const [url, code] of attempts) {

@@ -1,4 +1,4 @@
-// PKCE (RFC 7636): the lines of the attack catalogue, section 1.3, by their numbers.
+// PKCE (RFC 7636) (docs/security.md, attacks of section 3).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
@@ -25,25 +25,25 @@ const refused = (extra: Record<string, string | undefined>, of = client) =>
 
 const { challenge } = pkcePair();
 
-describe('security 1.3', () => {
-  test('security 1.3.39: plain, no method, another method', async () => {
+describe('PKCE', () => {
+  test('the method plain, none, or any other than S256 is refused (attack 3.39)', async () => {
     for (const code_challenge_method of ['plain', undefined, 's256', 'S512'])
       await refused({ code_challenge: challenge, code_challenge_method });
     await refused({ code_challenge_method: 'S256' });
   });
 
-  test('security 1.3.40: a challenge of another length, padded, or in another alphabet', async () => {
+  test('a challenge of another length, padded, or in another alphabet is refused (attack 3.40)', async () => {
     const challenges = [challenge.slice(1), challenge + 'a'.repeat(86), `${challenge}=`, `${challenge.slice(0, 41)}+/`];
     for (const code_challenge of challenges) await refused({ code_challenge, code_challenge_method: 'S256' });
   });
 
-  test('security 1.3.42: a verifier though no challenge was set: the challenge was stripped on the way', async () => {
+  test('a verifier is refused where no challenge was set, which was stripped on the way (attack 3.42)', async () => {
     const code = locationParameters(await authorizeGet(browser, authorizeQuery(client))).get('code') ?? '';
     const answer = await redeem(service.url, client, { code, verifier: pkcePair().verifier, redirect_uri: client.redirect_uris[0] ?? '' });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('security 1.3.43: a wrong verifier spends the code', async () => {
+  test('a wrong verifier spends the code (attack 3.43)', async () => {
     const grant = await authorizeCode(browser, client);
     const wrong = await redeem(service.url, client, { ...grant, verifier: pkcePair().verifier });
     const right = await redeem(service.url, client, grant);
@@ -53,7 +53,7 @@ describe('security 1.3', () => {
     expect([missing.status, missing.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('security 1.3.45: a client that must use PKCE, confidential or public, without a challenge', async () => {
+  test('a client that must use PKCE, confidential or public, is refused without a challenge (attack 3.45)', async () => {
     const ctx = await service.context();
     await refused({}, await addClient(ctx, { require_pkce: true }));
     await refused({}, await addClient(ctx, { token_endpoint_auth_method: 'none', application_type: 'spa' }));

@@ -1,4 +1,4 @@
-// Which addresses an answer may go to: the lines of the attack catalogue, section 1.2, by their numbers.
+// Which addresses an answer may go to (docs/security.md, attacks of section 2).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectPage400 } from '../support/authorize.js';
 import { Browser, locationParameters } from '../support/browser.js';
@@ -38,19 +38,19 @@ function registration(redirect_uris: string[]): Promise<Response> {
   });
 }
 
-describe('security 1.2', () => {
-  test('security 1.2.28: another path, however it is spelled', async () => {
+describe('where an answer may go', () => {
+  test('another path is refused, however it is spelled (attack 2.28)', async () => {
     for (const uri of ['/cb/', '/cb/x', '/cb/../evil', '/cb/%2e%2e/evil', '/CB', '/cb?x=1', '/cb;x', '//cb'])
       await page400(`https://app.example${uri}`);
   });
 
-  test('security 1.2.30: a fragment, plain or encoded; also at registration', async () => {
+  test('a fragment is refused, plain or encoded, also at registration (attack 2.30)', async () => {
     for (const uri of ['https://app.example/cb#', 'https://app.example/cb#x', 'https://app.example/cb%23x']) await page400(uri);
     const response = await registration(['https://app.example/cb#x']);
     expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_redirect_uri' }]);
   });
 
-  test('security 1.2.31: a user name, a backslash', async () => {
+  test('a user name or a backslash is refused (attack 2.31)', async () => {
     const uris = [
       'https://app.example@evil.example/cb',
       'https://app.example:pw@evil.example/cb',
@@ -60,7 +60,7 @@ describe('security 1.2', () => {
     for (const uri of uris) await page400(uri);
   });
 
-  test('security 1.2.33: scheme or host in other case, another scheme or port', async () => {
+  test('scheme or host in other case, another scheme or port is refused (attack 2.33)', async () => {
     const uris = [
       'HTTPS://app.example/cb',
       'https://APP.example/cb',
@@ -71,7 +71,7 @@ describe('security 1.2', () => {
     for (const uri of uris) await page400(uri);
   });
 
-  test('security 1.2.34: control characters, double encoding, look-alikes; no header is split', async () => {
+  test('control characters, double encoding and look-alikes are refused, and no header is split (attack 2.34)', async () => {
     for (const uri of [
       'https://app.example/cb\t',
       'https://app.example/cb\r\nX-Evil: 1',
@@ -91,7 +91,7 @@ describe('security 1.2', () => {
     }
   });
 
-  test('security 1.2.36: what can not be registered', async () => {
+  test('schemes that run code, wildcards, fragments, user names and public http can not be registered (attack 2.36)', async () => {
     const uris = [
       'javascript:alert(1)', 'data:text/html,x', 'blob:https://app.example/1', 'https://*.app.example/cb', 'https://app.example/cb#x', 'https://user@app.example/cb',
       'http://app.example/cb', 'https://app.example/cb?code=1', 'https://app.example/cb?state=1', '/cb', 'https:app.example', 'com.example:/cb', 'https://app.example/c b',
@@ -104,7 +104,7 @@ describe('security 1.2', () => {
     expect(await service.deps.knex('clients').count('* as count')).toEqual(before);
   });
 
-  test('security 1.2.37: another or no redirect_uri at the token endpoint', async () => {
+  test('another or no redirect_uri is refused at the token endpoint (attack 2.37)', async () => {
     const grant = await authorizeCode(browser, client);
     const other = await redeem(service.url, client, { ...grant, redirect_uri: 'https://app.example/other' });
     expect([other.status, other.body.error]).toEqual([400, 'invalid_grant']);

@@ -1,4 +1,4 @@
-// The authorization endpoint against bad input: the lines of the attack catalogue, section 1.1, by their numbers.
+// The authorization endpoint against bad input (docs/security.md, attacks of section 1).
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -36,22 +36,22 @@ async function raw(method: string, path: string): Promise<{ status: number; allo
   return { status: response.statusCode ?? 0, allow: response.headers.allow };
 }
 
-describe('security 1.1', () => {
-  test('security 1.1.1: no response_type', async () => {
+describe('bad requests', () => {
+  test('a request without response_type is refused (attack 1.1)', async () => {
     await refused('invalid_request', { response_type: undefined });
     await refused('unsupported_response_type', { response_type: 'token' });
   });
 
-  test('security 1.1.3: an unknown, disabled or missing client_id: a page, no redirect', async () => {
+  test('an unknown, disabled or missing client_id gets a page, never a redirect (attack 1.3)', async () => {
     const disabled = await addClient(await service.context(), { status: 'disabled' });
     for (const client_id of ['nobody', disabled.id, undefined]) await expectPage400(service, () => ask({ client_id }));
   });
 
-  test('security 1.1.4: no redirect_uri, though one is registered', async () => {
+  test('a request without redirect_uri gets a page, though one is registered (attack 1.4)', async () => {
     await expectPage400(service, () => ask({ redirect_uri: undefined }));
   });
 
-  test('security 1.1.6: client_id or redirect_uri twice: a page; state, scope, code_challenge twice: a redirect', async () => {
+  test('client_id or redirect_uri twice gets a page; state, scope or code_challenge twice a redirect with the error (attack 1.6)', async () => {
     await expectPage400(service, () => ask({}, `&client_id=${client.id}`));
     await expectPage400(service, () => ask({}, '&redirect_uri=https://app.example/cb'));
     await refused('invalid_request', {}, '&scope=email');
@@ -59,7 +59,7 @@ describe('security 1.1', () => {
     await expectRedirectError(service, client, 'invalid_request', () => ask({}, '&state=other'), null);
   });
 
-  test('security 1.1.6: a repeated parameter is refused after sign-in, too', async () => {
+  test('a repeated parameter is refused after sign-in, too (attack 1.6)', async () => {
     const stranger = new Browser(service.url);
     const toLogin = await authorizeGet(stranger, `${authorizeQuery(client)}&scope=email`);
     const return_to = locationParameters(toLogin).get('return_to') ?? '';
@@ -67,21 +67,21 @@ describe('security 1.1', () => {
     await expectRedirectError(service, client, 'invalid_request', () => stranger.get(back.headers.get('location') ?? ''));
   });
 
-  test('security 1.1.7: parameters in brackets count as absent', async () => {
+  test('parameters in brackets count as absent (attack 1.7)', async () => {
     await expectPage400(service, () => ask({ redirect_uri: undefined }, '&redirect_uri[]=https://app.example/cb'));
     await expectPage400(service, () => ask({ client_id: undefined }, `&client_id[x]=${client.id}`));
     const answer = await ask({ scope: undefined }, '&scope[0]=openid');
     expect(locationParameters(answer).get('code')).toMatch(/^ac_/);
   });
 
-  test('security 1.1.9: request_uri is refused and never fetched', async () => {
+  test('request_uri is refused and never fetched (attack 1.9)', async () => {
     const canary = await startRelyingParty();
     await refused('request_uri_not_supported', { request_uri: `${canary.origin}/x` });
     expect(canary.arrived).toEqual([]);
     await canary.close();
   });
 
-  test('security 1.1.10: without a session to our own login; an edited handle leads nowhere', async () => {
+  test('without a session the way leads to our own login, and an edited handle nowhere (attack 1.10)', async () => {
     const stranger = new Browser(service.url);
     const response = await authorizeGet(stranger, authorizeQuery(client));
     expect([response.status, response.headers.get('location')?.startsWith('/login?')]).toEqual([303, true]);
@@ -92,12 +92,12 @@ describe('security 1.1', () => {
     await expectPage400(service, () => browser.get('/oauth/authorize/resume'));
   });
 
-  test('security 1.1.12: prompt=none without a session: login_required', async () => {
+  test('prompt=none without a session is login_required (attack 1.12)', async () => {
     const query = authorizeQuery(client, { prompt: 'none' });
     await expectRedirectError(service, client, 'login_required', () => authorizeGet(new Browser(service.url), query));
   });
 
-  test('security 1.1.13: malformed prompt and max_age; max_age=1 asks for a new sign-in', async () => {
+  test('malformed prompt and max_age are refused; max_age=1 asks for a new sign-in (attack 1.13)', async () => {
     await refused('invalid_request', { prompt: 'none login' });
     await refused('invalid_request', { prompt: 'always' });
     for (const max_age of ['-1', 'abc', '1.5', '1e3']) await refused('invalid_request', { max_age });
@@ -117,7 +117,7 @@ describe('security 1.1', () => {
     expect(claimsOf(answer.body.id_token as string)['auth_time']).toBeGreaterThan(before['auth_time'] as number);
   });
 
-  test('security 1.1.15: a scope of 100 kB or of ten thousand words is refused at once', async () => {
+  test('a scope of 100 kB or of ten thousand words is refused at once (attack 1.15)', async () => {
     const words = Array.from({ length: 10_000 }, (_, index) => index.toString(36)).join(' ');
     for (const scope of ['a'.repeat(100_000), words]) {
       const started = performance.now();
@@ -132,7 +132,7 @@ describe('security 1.1', () => {
     await refused('invalid_request', { scope: words.slice(0, 6_000) });
   });
 
-  test('security 1.1.16: a resource that is unknown, relative, has a fragment or is of another environment', async () => {
+  test('a resource that is unknown, relative, has a fragment or is of another environment is refused (attack 1.16)', async () => {
     const ctx = await service.context();
     await addResource(ctx);
     await addResource(await addEnvironment(service.deps, 'staging'), { identifier: 'https://api.example/staging' });
@@ -142,7 +142,7 @@ describe('security 1.1', () => {
     expect(locationParameters(await ask({ resource: 'https://api.example/notes', scope: 'openid read' })).has('code')).toBe(true);
   });
 
-  test('security 1.1.18: what an error page shows is escaped, and its policy allows nothing inline', async () => {
+  test('what an error page shows is escaped, and its policy allows nothing inline (attack 1.18)', async () => {
     const response = await ask({ client_id: '<svg onload=alert(1)>', error_description: '<svg onload>', error_hint: '<script>' });
     const html = await response.text();
     expect(html).not.toMatch(/<svg onload|<script>/);
@@ -151,7 +151,7 @@ describe('security 1.1', () => {
     expect(response.headers.get('content-security-policy')).not.toContain('unsafe');
   });
 
-  test('security 1.1.19: other methods: 405 with Allow, and HEAD mints nothing', async () => {
+  test('other methods are 405 with Allow, and HEAD mints nothing (attack 1.19)', async () => {
     const before = await sideEffects(service);
     for (const method of ['HEAD', 'PUT', 'DELETE', 'TRACE', 'PATCH']) {
       expect(await raw(method, `/oauth/authorize?${authorizeQuery(client)}`)).toEqual({ status: 405, allow: 'GET, POST' });
@@ -160,7 +160,7 @@ describe('security 1.1', () => {
     expect([head.status, await sideEffects(service)]).toEqual([405, before]);
   });
 
-  test('security 1.1.21: no page of the flow can be framed', async () => {
+  test('no page of the flow can be framed (attack 1.21)', async () => {
     const foreign = await addClient(await service.context(), { first_party: false });
     const pages = [
       await ask({ client_id: 'nobody' }),
@@ -175,7 +175,7 @@ describe('security 1.1', () => {
     }
   });
 
-  test('security 1.1.22: the redirect after credentials is a 303', async () => {
+  test('the redirect after credentials is a 303 (attack 1.22)', async () => {
     expect((await new Browser(service.url).login(user.email, password)).status).toBe(303);
     const foreign = await addClient(await service.context(), { first_party: false });
     const page = await (await authorizeGet(browser, authorizeQuery(foreign))).text();
@@ -183,7 +183,7 @@ describe('security 1.1', () => {
     expect((await browser.post('/oauth/consent', { _csrf: csrfOf(page), request, decision: 'allow' })).status).toBe(303);
   });
 
-  test('security 1.1.24: answers that carry a code are not stored and send no Referer', async () => {
+  test('answers that carry a code are not stored and send no Referer (attack 1.24)', async () => {
     for (const response of [await ask({}), await ask({ response_mode: 'form_post' })]) {
       expect([response.headers.get('referrer-policy'), response.headers.get('cache-control')]).toEqual(['no-referrer', 'no-store']);
     }
@@ -192,7 +192,7 @@ describe('security 1.1', () => {
     expect(assets.filter((address) => !address.startsWith('/') && !address.startsWith('#'))).toEqual([]);
   });
 
-  test('security 1.1.25: a thousand codes: distinct, 256 bits, without order or content', async () => {
+  test('a thousand codes are distinct, of 256 bits, without order or content (attack 1.25)', async () => {
     const codes: string[] = [];
     for (let round = 0; round < 20; round++) {
       const answers = await Promise.all(Array.from({ length: 50 }, () => ask({ prompt: 'none' })));
@@ -205,7 +205,7 @@ describe('security 1.1', () => {
     for (let place = 0; place < 32; place++) expect(new Set(bytes.map((one) => one[place])).size).toBeGreaterThan(200);
   });
 
-  test('security 1.1.27: iss is in every answer, and is the issuer of discovery', async () => {
+  test('iss is in every answer, and is the issuer of discovery (attack 1.27)', async () => {
     const discovery = (await (await fetch(`${service.url}/.well-known/openid-configuration`)).json()) as Record<string, unknown>;
     expect(discovery['authorization_response_iss_parameter_supported']).toBe(true);
     for (const answer of [await ask({}), await ask({ response_type: 'x' })])

@@ -40,7 +40,7 @@ const machineToken = async () =>
 const inactive = { active: false };
 
 describe('introspection', () => {
-  test('security 1.6.79: without client authentication, with a Bearer or a wrong Basic header: 401', async () => {
+  test('introspection is 401 without client authentication, with a Bearer and with a wrong Basic header (attack 6.79)', async () => {
     const bad = [
       {},
       { authorization: `Bearer ${await machineToken()}` },
@@ -73,7 +73,7 @@ describe('introspection', () => {
     expect(jwt.body).toMatchObject({ active: true, scope: 'read write', client_id: machine.id, sub: machine.id, aud: resource.identifier });
   });
 
-  test('security 1.6.81: whatever is wrong with a token, the body is exactly {"active":false}', async () => {
+  test('whatever is wrong with a token, the body is exactly {"active":false} (attack 6.81)', async () => {
     const second = await addEnvironment(service.deps, 'staging');
     const foreign = await addClient(second, { application_type: 'machine', grant_types: ['client_credentials'] });
     const foreignResource = await addResource(second);
@@ -120,7 +120,7 @@ describe('introspection', () => {
     expect((await introspect(revoked.refresh_token as string, other)).body).toEqual(inactive);
   });
 
-  test('security 1.6.82: a wrong or unknown token_type_hint changes nothing', async () => {
+  test('a wrong or unknown token_type_hint changes nothing (attack 6.82)', async () => {
     const { access_token, refresh_token } = await tokens();
     for (const token_type_hint of ['refresh_token', 'access_token', 'nonsense']) {
       expect((await introspect(access_token, client, { token_type_hint })).body['active']).toBe(true);
@@ -128,7 +128,7 @@ describe('introspection', () => {
     }
   });
 
-  test('security 1.6.84: random tokens are answered alike', async () => {
+  test('random tokens are answered alike (attack 6.84)', async () => {
     const bodies = await Promise.all(Array.from({ length: 200 }, (_, i) => introspect(`at_${String(i).padStart(43, 'x')}`)));
     expect(new Set(bodies.map((answer) => JSON.stringify(answer.body)))).toEqual(new Set(['{"active":false}']));
   });
@@ -151,7 +151,7 @@ describe('introspection', () => {
 });
 
 describe('revocation', () => {
-  test('security 1.6.85: unauthenticated 401, GET 405, no JSONP', async () => {
+  test('revocation is 401 unauthenticated, 405 by GET, and never JSONP (attack 6.85)', async () => {
     expect((await revoke('x', null)).status).toBe(401);
     expect((await fetch(`${service.url}/oauth/revoke?token=x`)).status).toBe(405);
     const answer = await revoke('x', client, { callback: 'alert' });
@@ -159,7 +159,7 @@ describe('revocation', () => {
     expect((await oauthPost(service.url, '/oauth/revoke', client, {})).body.error).toBe('invalid_request');
   });
 
-  test('security 1.6.87: a refresh token takes its access tokens along; again, or garbage, is 200', async () => {
+  test('revoking a refresh token takes its access tokens along; again, or garbage, is 200 (attack 6.87)', async () => {
     const { access_token, refresh_token } = await tokens();
     expect((await revoke(refresh_token as string, client, { token_type_hint: 'access_token' })).status).toBe(200);
     expect((await introspect(access_token)).body).toEqual(inactive);
@@ -185,7 +185,7 @@ describe('revocation', () => {
     expect((await introspect(two)).body['active']).toBe(true);
   });
 
-  test('security 1.6.88: when the store fails, revocation is 503 and the token stays as it was', async () => {
+  test('when the store fails, revocation is 503 and the token stays as it was (attack 6.88)', async () => {
     const { access_token } = await tokens();
     await ctx.knex.raw('alter table access_tokens rename to access_tokens_away');
     try {

@@ -164,7 +164,7 @@ describe('refused', () => {
     await expectRefused({ redirect_uris: [] }, 'invalid_redirect_uri');
   });
 
-  test('security 1.9.111: addresses inside the network, or of other schemes, are refused and never asked', async () => {
+  test('addresses inside the network, or of other schemes, are refused and never asked (attack 9.111)', async () => {
     const canary = await startRelyingParty();
     const addresses = [
       `${canary.origin}/x`,

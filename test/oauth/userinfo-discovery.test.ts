@@ -63,7 +63,7 @@ test('POST with the header and POST with the body field answer the same', async 
   expect([byHeader.status, byBody.status]).toEqual([200, 200]);
 });
 
-test('security 1.7.90: header and body together, or the query, are refused and not logged', async () => {
+test('header and body together, or the query, are refused and not logged (attack 7.90)', async () => {
   const token = await accessToken({ scope: 'openid' });
   const both = await userinfo({ ...form, authorization: `Bearer ${token}` }, { method: 'POST', body: `access_token=${token}` });
   expect([both.status, ((await both.json()) as { error: string }).error]).toEqual([400, 'invalid_request']);
@@ -74,7 +74,7 @@ test('security 1.7.90: header and body together, or the query, are refused and n
   expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="oauth"']);
 });
 
-test('security 1.7.91: a client credentials token, one without openid, one for another resource', async () => {
+test('a token without openid is 403; one of a client, and one for another resource, is 401 (attack 7.91)', async () => {
   const resource = await addResource(ctx);
   const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
   await addGrant(ctx, machine, resource);
@@ -88,7 +88,7 @@ test('security 1.7.91: a client credentials token, one without openid, one for a
   }
 });
 
-test('security 1.7.93: the token of a blocked user is dead', async () => {
+test('the token of a blocked user is dead (attack 7.93)', async () => {
   const person = await addUser(ctx);
   const own = new Browser(service.url);
   await own.login(person.email, password);
@@ -114,7 +114,7 @@ const rawGet = (path: string, headers: Record<string, string>) =>
       .end();
   });
 
-test('security 1.7.94: forged Host and forwarding headers change no issuer, no URL, no cookie', async () => {
+test('forged Host and forwarding headers change no issuer, no URL, no cookie (attack 7.94)', async () => {
   const plain = await rawGet('/.well-known/openid-configuration', {});
   const forged = await rawGet('/.well-known/openid-configuration', hostile);
   expect(forged.text).toBe(plain.text);
@@ -123,7 +123,7 @@ test('security 1.7.94: forged Host and forwarding headers change no issuer, no U
   expect(String(login.headers['set-cookie'])).not.toMatch(/Domain|evil/);
 });
 
-test('security 1.7.96: both documents name the same, every URL answers, nothing is promised that is not there', async () => {
+test('both documents name the same, every URL answers, nothing is promised that is not there (attack 7.96)', async () => {
   const [one, two] = await Promise.all(
     ['openid-configuration', 'oauth-authorization-server'].map(async (name) => {
       const response = await fetch(`${service.url}/.well-known/${name}`);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('a webhook that is disabled just as a failed attempt is being recorded: the delivery ends, no retry is left (decisions 7)', async () => {
+test('a webhook that is disabled just as a failed attempt is being recorded: the delivery ends, no retry is left', async () => {
   const receiver = await startReceiver(503);
   const { webhook } = await addWebhook(ctx, receiver.url);
   await transaction(ctx, async (tx) => {

@@ -59,7 +59,7 @@ describe('with an SMTP server', () => {
     expect(mailbox.status).toBe(404);
   });
 
-  test('while it is down, registration answers at once; when it is back, the mail arrives', async () => {
+  test('while it is down, registration answers at once; when it is back, the mail arrives (fault F23)', async () => {
     const port = await freePort();
     const service = await serviceWith({ SMTP_URL: `smtp://127.0.0.1:${port}` });
     const started = performance.now();
@@ -134,7 +134,7 @@ describe('the queue', () => {
     expect(await ctx.knex('mails').where({ recipient: 'nobody@example.com' })).toEqual([]);
   });
 
-  test('a mail that hangs holds no other one up', async () => {
+  test('a mail that hangs holds no other one up (fault F23)', async () => {
     await queue('one@example.com');
     await expect.poll(sendingTo).toEqual(['one@example.com']);
     await queue('two@example.com');

@@ -1,4 +1,4 @@
-// The webhook lines of the attack catalogue, each test named by its number.
+// Webhooks under attack (docs/security.md, attacks of section 16).
 import { once } from 'node:events';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -118,18 +118,18 @@ const neverHosts = [
   'metadata.google.internal.',
 ];
 
-describe('security 1.16.186: addresses inside', () => {
-  test.each(privateHosts)('security 1.16.186: %s is refused at creation and change unless private networks are allowed', (host) => {
+describe('addresses inside', () => {
+  test.each(privateHosts)('%s is refused at creation and change unless private networks are allowed (attack 16.186)', (host) => {
     expect(codeOf(`https://${host}/hook`, false)).toBe('url_address');
     expect(codeOf(`https://${host}/hook`, true)).toBeUndefined();
   });
 
-  test.each(neverHosts)('security 1.16.186: %s is refused always', (host) => {
+  test.each(neverHosts)('%s is refused always (attack 16.186)', (host) => {
     expect(codeOf(`https://${host}/hook`, false)).toBe('url_address');
     expect(codeOf(`https://${host}/hook`, true)).toBe('url_address');
   });
 
-  test('security 1.16.186: one that slips in is blocked at delivery, and nothing connects', async () => {
+  test('an address inside that slips in is blocked at delivery, and nothing connects (attack 16.186)', async () => {
     const receiver = await receive();
     expect(await firstAttempt(closed, receiver.url.replace('http:', 'https:'))).toMatchObject({
       failure_reason: 'blocked_address',
@@ -153,7 +153,7 @@ test.each([
   '[64:ff9b::7f00:1]',
   '0x7f000001',
   '017700000001',
-])('security 1.16.187: %s is seen through', async (host) => {
+])('%s is seen through (attack 16.187)', async (host) => {
   expect(codeOf(`https://${host}/hook`, false)).toBe('url_address');
   expect(await firstAttempt(closed, `https://${host}/hook`)).toMatchObject({ failure_reason: 'blocked_address' });
 });
@@ -163,7 +163,7 @@ test.each([
   ['a private AAAA', [['fd00::7']]],
   ['a public and a private answer', [['93.184.216.34', '127.0.0.1']]],
   ['a mapped private address', [['::ffff:10.0.0.7']]],
-])('security 1.16.189: a name that leads to %s is blocked at connect time', async (_what, answers) => {
+])('a name that leads to %s is blocked at connect time (attack 16.189)', async (_what, answers) => {
   names.set('inside.example', answers);
   for (const host of ['inside.example', 'inside.example.', 'INSIDE.example']) {
     expect(codeOf(`https://${host}/`, false)).toBeUndefined();
@@ -171,12 +171,12 @@ test.each([
   }
 });
 
-test('security 1.16.189: tricks with brackets are no addresses', () => {
+test('tricks with brackets are no addresses (attack 16.189)', () => {
   for (const host of ['[::1%25eth0]', '[127.0.0.1]', '127.0.0.1]', '[[::1]]'])
     expect(codeOf(`https://${host}/`, false)).toBe('url_invalid');
 });
 
-test('security 1.16.190: rebinding finds no gap between look-up and connection; Host keeps the name', async () => {
+test('rebinding finds no gap between look-up and connection; Host keeps the name (attack 16.190)', async () => {
   const receiver = await receive((_post, res) => res.end());
   const { port } = new URL(receiver.url);
   names.set('rebind.example', [['127.0.0.1'], ['169.254.169.254']]);
@@ -207,18 +207,18 @@ test.each([
   ['https://', 'url_invalid'],
   ['/hook', 'url_invalid'],
   [`https://example.com/${'x'.repeat(2048)}`, 'url_invalid'],
-])('security 1.16.192: %s is refused with %s', (url, code) => {
+])('%s is refused with %s (attack 16.192)', (url, code) => {
   expect(codeOf(url, false)).toBe(code);
   expect(codeOf(url, true)).toBe(code);
 });
 
-test('security 1.16.192: http only where private networks are allowed', () => {
+test('http only where private networks are allowed (attack 16.192)', () => {
   expect(codeOf('http://example.com/', false)).toBe('url_scheme');
   expect(codeOf('http://example.com/', true)).toBeUndefined();
   expect(codeOf('https://example.com:8443/hook?x=1', false)).toBeUndefined();
 });
 
-test('security 1.16.193: proxy variables are not obeyed', async () => {
+test('proxy variables are not obeyed (attack 16.193)', async () => {
   const proxy = await receive();
   const receiver = await receive();
   const variables = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'all_proxy'];
@@ -230,8 +230,8 @@ test('security 1.16.193: proxy variables are not obeyed', async () => {
   expect([proxy.posts.length, receiver.posts.length]).toEqual([0, 1]);
 });
 
-describe('security 1.16.195: what would break a header', () => {
-  test('security 1.16.195: CR, LF and control characters in name or url are refused', () => {
+describe('what would break a header', () => {
+  test('CR, LF and control characters in name or url are refused (attack 16.195)', () => {
     const problems = (input: object) =>
       webhookProblems(input, { allowPrivateNetwork: true }).map(({ attribute, code }) => `${attribute} ${code}`);
     expect(problems({ name: 'a\r\nX: y' })).toEqual(['name invalid_characters']);
@@ -246,7 +246,7 @@ describe('security 1.16.195: what would break a header', () => {
     expect(problems({ name: 'Zoë 日本', url: 'https://example.com/', events: ['*'], description: 'x\ny' })).toEqual([]);
   });
 
-  test('security 1.16.195: other alphabets in name and url leave the headers clean', async () => {
+  test('other alphabets in name and url leave the headers clean (attack 16.195)', async () => {
     const receiver = await receive();
     const { webhook } = await addWebhook(open, `${receiver.url}/häkchen?q=日本`, { name: 'Zoë 日本' });
     await transaction(open, (tx) => sendTest(tx, webhook, { actor_kind: 'system', actor_id: null }));
@@ -261,8 +261,8 @@ describe('security 1.16.195: what would break a header', () => {
   });
 });
 
-describe('security 1.16.196: receivers that hold on', () => {
-  test('security 1.16.196: no answer, and headers dripping in, end at the deadline', async () => {
+describe('receivers that hold on', () => {
+  test('no answer, and headers dripping in, end at the deadline (attack 16.196)', async () => {
     const silent = await listen(createTcpServer());
     const dripping = await listen(
       createTcpServer((socket) => {
@@ -276,7 +276,7 @@ describe('security 1.16.196: receivers that hold on', () => {
     for (const attempt of attempts) expect(attempt.duration_ms).toBeLessThan(2500);
   });
 
-  test('security 1.16.196: endless headers are no answer', async () => {
+  test('endless headers are no answer (attack 16.196)', async () => {
     const port = await listen(
       createTcpServer((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');
@@ -287,7 +287,7 @@ describe('security 1.16.196: receivers that hold on', () => {
     expect(await firstAttempt(open, `http://127.0.0.1:${port}/`)).toMatchObject({ failure_reason: 'connect', response_status: null });
   });
 
-  test('security 1.16.196: of a huge body 16 KiB are read, and a dripping one for a second; the status counts', async () => {
+  test('of a huge body 16 KiB are read, and a dripping one for a second; the status counts (attack 16.196)', async () => {
     let written = 0;
     const huge = await receive((_post, res) => {
       const more = () => {
@@ -310,7 +310,7 @@ describe('security 1.16.196: receivers that hold on', () => {
     expect(slow.duration_ms).toBeLessThan(1500);
   });
 
-  test('security 1.16.196: a compressed bomb stays compressed', async () => {
+  test('a compressed bomb stays compressed (attack 16.196)', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
     const receiver = await receive((_post, res) => res.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb));
     const attempt = await firstAttempt(open, receiver.url);
@@ -318,7 +318,7 @@ describe('security 1.16.196: receivers that hold on', () => {
     expect(attempt.response_body?.length).toBeLessThanOrEqual(16_384);
   });
 
-  test('security 1.16.196: a body that is no text is made storable', async () => {
+  test('a body that is no text is made storable (attack 16.196)', async () => {
     const receiver = await receive((_post, res) => res.writeHead(200).end(Buffer.from([0x61, 0x00, 0xff, 0xc3, 0xa9, 0xed, 0xa0, 0x80])));
     const attempt = await firstAttempt(open, receiver.url);
     expect(attempt.response_body).toMatch(/^a\uFFFD\uFFFDé\uFFFD+$/);
@@ -341,7 +341,7 @@ test.each([
   [429, 'non_2xx'],
   [500, 'non_2xx'],
   [599, 'non_2xx'],
-])('security 1.16.198: an answer %i is recorded as %s', async (status, failure_reason) => {
+])('an answer %i is recorded as %s (attack 16.198)', async (status, failure_reason) => {
   const receiver = await receive((_post, res) => res.writeHead(status, { location: '/elsewhere' }).end());
   expect(await firstAttempt(open, receiver.url)).toMatchObject({ response_status: status, failure_reason });
   expect(receiver.posts).toHaveLength(1);
@@ -351,12 +351,12 @@ test.each([
   'HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n',
   'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
   'SSH-2.0-OpenSSH\r\n',
-])('security 1.16.198: %j is no success', async (answer) => {
+])('%j is no success (attack 16.198)', async (answer) => {
   const port = await listen(createTcpServer((socket) => void socket.once('data', () => socket.end(answer))));
   expect((await firstAttempt(open, `http://127.0.0.1:${port}/`)).failure_reason).toMatch(/^(non_2xx|connect)$/);
 });
 
-describe('security 1.16.199: certificates', () => {
+describe('certificates', () => {
   const past = new Date(Date.now() - 1000);
   const bad = {
     'self-signed': selfSigned({ name: 'receiver.example' }),
@@ -380,7 +380,7 @@ describe('security 1.16.199: certificates', () => {
   }
 
   test.each(Object.entries(bad))(
-    'security 1.16.199: one that is %s fails the attempt, and the body is never sent',
+    'a certificate that is %s fails the attempt, and the body is never sent (attack 16.199)',
     async (_what, certificate) => {
       const { url, requests } = await https(certificate);
       expect(await firstAttempt(open, url)).toMatchObject({ failure_reason: 'tls', response_status: null });
@@ -388,15 +388,15 @@ describe('security 1.16.199: certificates', () => {
     },
   );
 
-  test('security 1.16.199: TLS 1.0 is refused, a proper certificate accepted', async () => {
+  test('TLS 1.0 is refused, a proper certificate accepted (attack 16.199)', async () => {
     const good = authority.issue({ name: 'receiver.example' });
     expect(await firstAttempt(open, (await https(good, 'TLSv1')).url)).toMatchObject({ failure_reason: 'tls' });
     expect(await firstAttempt(open, (await https(good)).url)).toMatchObject({ failure_reason: null, response_status: 200 });
   });
 });
 
-describe('security 1.16.201: whose events', () => {
-  test('security 1.16.201: an event of one environment never reaches a webhook of another', async () => {
+describe('whose events', () => {
+  test('an event of one environment never reaches a webhook of another (attack 16.201)', async () => {
     const receiver = await receive();
     const other = await addEnvironment(openService.deps, 'other');
     const { webhook } = await addWebhook(other, `${receiver.url}/other`);
@@ -409,7 +409,7 @@ describe('security 1.16.201: whose events', () => {
     await transaction(open, (tx) => deleteWebhook(tx, own.webhook.id));
   });
 
-  test.each(['deleted', 'disabled'])('security 1.16.201: a webhook that is %s with deliveries pending gets none of them', async (what) => {
+  test.each(['deleted', 'disabled'])('a webhook that is %s with deliveries pending gets none of them (attack 16.201)', async (what) => {
     const receiver = await receive((_post, res) => res.writeHead(503, { 'retry-after': '1' }).end());
     const { webhook } = await addWebhook(open, receiver.url);
     await emitRoles(open);
@@ -426,7 +426,7 @@ describe('security 1.16.201: whose events', () => {
   });
 });
 
-test('security 1.16.202: the payload of token.issued holds neither the token nor a secret', async () => {
+test('the payload of token.issued holds neither the token nor a secret (attack 16.202)', async () => {
   const receiver = await receive();
   const { webhook, signing_secret } = await addWebhook(open, receiver.url, { events: ['token.issued'] });
   const client = await addClient(open, { grant_types: ['client_credentials'], application_type: 'machine' });

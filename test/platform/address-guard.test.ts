@@ -66,7 +66,7 @@ const onlyPrivate = [
 ];
 const always = ['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450:4001::1'];
 
-describe('addresses (security 186)', () => {
+describe('addresses (attack 16.186)', () => {
   test.each(never)('%s is never reached', (address) => {
     expect(isAllowedAddress(address, closed)).toBe(false);
     expect(isAllowedAddress(address, open)).toBe(false);
@@ -104,7 +104,7 @@ describe('URLs', () => {
     'https://LOCALHOST./',
     'https://a.localhost/',
     'https://a.b.localhost./',
-  ])('%s is refused unless private networks are allowed (security 187)', (url) => {
+  ])('%s is refused unless private networks are allowed (attack 16.187)', (url) => {
     expect(checkUrl(url, closed)).toBe('url_address');
     expect(checkUrl(url, open)).toBeNull();
   });
@@ -161,7 +161,7 @@ describe('URLs', () => {
     ['example.com', 'url_invalid'],
     ['https://', 'url_invalid'],
     ['https://256.256.256.256/', 'url_invalid'],
-  ])('%s is refused: %s (security 192)', (url, problem) => {
+  ])('%s is refused: %s (attack 16.192)', (url, problem) => {
     expect(checkUrl(url, closed)).toBe(problem);
     expect(checkUrl(url, open)).toBe(problem);
   });

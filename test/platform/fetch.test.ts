@@ -120,14 +120,14 @@ describe('an exchange', () => {
     expect((await guarded().request(`http://127.0.0.1:${port}/`)).status).toBe(status);
   });
 
-  test('a header with a line end is refused (security 195)', async () => {
+  test('a header with a line end is refused (attack 16.195)', async () => {
     const { port, connections } = await http((_req, res) => res.end());
     const work = guarded().request(`http://127.0.0.1:${port}/`, { headers: { 'X-A': 'b\r\nX-Evil: 1' } });
     expect((await failure(work)).reason).toBe('protocol');
     expect(connections()).toBe(0);
   });
 
-  test('proxy variables are ignored (security 193)', async () => {
+  test('proxy variables are ignored (attack 16.193)', async () => {
     const proxy = await tcp((socket) => socket.destroy());
     const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'NODE_USE_ENV_PROXY'];
     const before = names.map((name) => process.env[name]);
@@ -147,7 +147,7 @@ describe('an exchange', () => {
 });
 
 describe('bodies', () => {
-  test('are read to the cap, then the connection is dropped (security 196)', async () => {
+  test('are read to the cap, then the connection is dropped (attack 16.196)', async () => {
     let dropped: (value: unknown) => void = () => {};
     const closed = new Promise((resolve) => (dropped = resolve));
     const { port } = await http((_req, res) => {
@@ -237,7 +237,7 @@ describe('no answer', () => {
     expect(connections()).toBeLessThanOrEqual(32);
   });
 
-  test('since the name server is silent, is a time-out at the deadline (reliability F35)', async () => {
+  test('since the name server is silent, is a time-out at the deadline (fault F35)', async () => {
     const { request } = guarded({ resolve: () => new Promise(() => {}) });
     const { reason, ms } = await failure(request('http://slow.example/', { timeoutMs: 150 }));
     expect(reason).toBe('timeout');
@@ -312,7 +312,7 @@ describe('the guard', () => {
     ['one public and one private', ['8.8.8.8', '192.168.0.1']],
     ['metadata', ['169.254.169.254']],
     ['not an address', ['localhost']],
-  ])('opens no socket for a name with answers: %s (security 189)', async (_name, addresses) => {
+  ])('opens no socket for a name with answers: %s (attack 16.189)', async (_name, addresses) => {
     const { port, connections } = await http((_req, res) => res.end());
     const { request } = guarded({ allowPrivateNetwork: false, resolve: async () => addresses });
     expect((await failure(request(`https://name.example:${port}/`))).reason).toBe('blocked_address');
@@ -326,7 +326,7 @@ describe('the guard', () => {
     }
   });
 
-  test('goes only where the vetted answer led: a name that turns private is blocked (security 190)', async () => {
+  test('goes only where the vetted answer led: a name that turns private is blocked (attack 16.190)', async () => {
     const hosts: string[] = [];
     const { port, connections } = await http((req, res) => {
       hosts.push(req.headers.host ?? '');
@@ -353,7 +353,7 @@ describe('the guard', () => {
   });
 });
 
-describe('TLS (security 199)', () => {
+describe('TLS (attack 16.199)', () => {
   const authority = selfSigned({ name: 'Test Authority', authority: true });
   const receiver = async ({ cert, key }: TestCertificate, versions: { maxVersion?: SecureVersion; minVersion?: SecureVersion } = {}) => {
     let requests = 0;
@@ -430,7 +430,7 @@ describe('fetch', () => {
     expect((await guarded().fetch(`http://127.0.0.1:${port}/`)).status).toBe(status);
   });
 
-  test('an endless answer is too large (security 165)', async () => {
+  test('an endless answer is too large (attack 14.165)', async () => {
     const { port } = await http((_req, res) => {
       const more = () => {
         while (!res.destroyed && res.write(Buffer.alloc(65_536, 'x')));

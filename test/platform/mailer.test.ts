@@ -105,7 +105,7 @@ describe('mail', () => {
   });
 });
 
-describe('nothing is sent (security 129)', () => {
+describe('nothing is sent (attack 11.129)', () => {
   test.each([
     ['two recipients', { to: 'a@evil.example,b@victim.example' }],
     ['two recipients apart', { to: 'a@evil.example b@victim.example' }],

@@ -1,4 +1,4 @@
-// The SSO lines of the catalogue of attacks, against a provider that misbehaves on purpose.
+// Sign-in through a provider that misbehaves on purpose (docs/security.md, attacks of section 14).
 import { get, type IncomingMessage, type ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { SignJWT } from 'jose';
@@ -68,8 +68,8 @@ async function expectRefused(attempt: () => Promise<Response>, status: number, c
 const callback = (parameters: Record<string, string>, from = browser) => from.get(`/auth/sso/callback?${new URLSearchParams(parameters)}`);
 const goBack = (url: URL, from = browser) => from.get(url.pathname + url.search);
 
-describe('150 state', () => {
-  test('150 none, an unknown one, a repeated one: 400, and the provider is not asked', async () => {
+describe('state', () => {
+  test('no state, an unknown one or a repeated one is 400, and the provider is not asked (attack 14.150)', async () => {
     await startAt(browser, connection);
     await expectRefused(() => callback({ code: 'x' }), 400, 'sso_state_mismatch');
     await expectRefused(() => callback({ code: 'x', state: 'x'.repeat(43) }), 400, 'sso_state_mismatch');
@@ -83,7 +83,7 @@ describe('150 state', () => {
     expect(honest.asked('/token')).toEqual([]);
   });
 
-  test("150 another browser's: 400, and the state still serves the browser that it belongs to", async () => {
+  test("another browser's state is 400, and still serves the browser that it belongs to (attack 14.150)", async () => {
     const back = await throughProvider(await startAt(browser, connection));
     const stranger = new Browser(service.url);
     expect((await goBack(back, stranger)).status).toBe(400);
@@ -93,7 +93,7 @@ describe('150 state', () => {
     expect((await goBack(back)).status).toBe(303);
   });
 
-  test('150 used a second time, also with the cookie of the first, and after ten minutes: 400', async () => {
+  test('a state is 400 a second time, also with the cookie of the first, and after ten minutes (attack 14.150)', async () => {
     const start = await startAt(browser, connection);
     const back = await throughProvider(start);
     const cookies = new Map(browser.cookies);
@@ -110,8 +110,8 @@ describe('150 state', () => {
   });
 });
 
-describe('151 mix-up', () => {
-  test("151 the malicious one sends people to the honest one: iss tells, and the other's code goes nowhere", async () => {
+describe('mix-up', () => {
+  test("a malicious provider that sends people to the honest one is told by iss, and the other's code goes nowhere (attack 14.151)", async () => {
     const malicious = await addConnection(ctx, { issuer: evil.url, display_name: 'Malicious' });
     honest.answer = { iss: honest.url };
     const start = await startAt(browser, malicious);
@@ -124,7 +124,7 @@ describe('151 mix-up', () => {
     expect(honest.asked('/token')).toEqual([]);
   });
 
-  test('151 the same against an oauth2 connection, whose provider has no name: told by its origin', async () => {
+  test('a mix-up with an oauth2 connection, whose provider has no name, is told by its origin (attack 14.151)', async () => {
     const endpoints = {
       authorization_endpoint: `${evil.url}/authorize`,
       token_endpoint: `${evil.url}/token`,
@@ -140,7 +140,7 @@ describe('151 mix-up', () => {
     expect(evil.asked('/token')).toEqual([]);
   });
 
-  test('151 an announced iss that is missing is refused (RFC 9207 2.4), an own one is fine', async () => {
+  test('an announced iss that is missing is refused (RFC 9207 2.4), an own one is fine (attack 14.151)', async () => {
     honest.metadata = { authorization_response_iss_parameter_supported: true };
     const announcing = await addConnection(ctx, { issuer: honest.url });
     const back = await throughProvider(await startAt(browser, announcing));
@@ -153,20 +153,20 @@ describe('151 mix-up', () => {
     await expectRefused(() => loginThrough(browser, announcing), 400, 'sso_state_mismatch');
   });
 
-  test("151 a discovery document that names another connection's authorization endpoint: nobody is sent there", async () => {
+  test("nobody is sent where a discovery document names another connection's authorization endpoint (attack 14.151)", async () => {
     evil.metadata = { authorization_endpoint: `${honest.url}/authorize` };
     const malicious = await addConnection(ctx, { issuer: evil.url });
     const response = await browser.get(`/auth/sso/${malicious.id}`);
     expect([response.status, response.headers.get('location')]).toEqual([502, null]);
   });
 
-  test("151 a discovery document that claims the other's issuer is refused", async () => {
+  test("a discovery document that claims the other's issuer is refused (attack 14.151)", async () => {
     evil.metadata = { issuer: honest.url };
     const malicious = await addConnection(ctx, { issuer: evil.url });
     expect((await browser.get(`/auth/sso/${malicious.id}`)).status).toBe(502);
   });
 
-  test("151 the honest code in the malicious flow's token answer signs nobody in: issuer, key and nonce are another's", async () => {
+  test("the honest code in the malicious flow's token answer signs nobody in: issuer, key and nonce are another's (attack 14.151)", async () => {
     const malicious = await addConnection(ctx, { issuer: evil.url });
     const start = await startAt(browser, malicious);
     const stolen = await honest.idToken(start.searchParams.get('nonce'));
@@ -185,7 +185,7 @@ describe('151 mix-up', () => {
   });
 });
 
-test("153 a flow that an attacker began, finished in the victim's browser, and the reverse: 400, no session is swapped", async () => {
+test("a flow that an attacker began is 400 in the victim's browser, and the reverse: no session is swapped (attack 14.153)", async () => {
   await addUser(ctx, { email: 'victim@example.com' });
   await browser.login('victim@example.com', password);
   const attacker = new Browser(service.url);
@@ -196,22 +196,22 @@ test("153 a flow that an attacker began, finished in the victim's browser, and t
   expect(attacker.cookies.has('session')).toBe(false);
 });
 
-describe('154 nonce and PKCE', () => {
-  test('154 a nonce that is missing or another: 400, nobody is signed in', async () => {
+describe('nonce and PKCE', () => {
+  test('a nonce that is missing or another is 400, and nobody is signed in (attack 14.154)', async () => {
     honest.tokenClaims = { nonce: undefined };
     await expectRefused(() => loginThrough(browser, connection), 400, 'sso_state_mismatch');
     honest.tokenClaims = { nonce: 'another' };
     await expectRefused(() => loginThrough(browser, connection), 400, 'sso_state_mismatch');
   });
 
-  test('154 a code that was made for another request of ours: the verifier does not fit', async () => {
+  test('a code that was made for another request of ours is refused, since the verifier does not fit (attack 14.154)', async () => {
     const other = await startAt(new Browser(service.url), connection);
     const injected = honest.issueCode(other.searchParams);
     const start = await startAt(browser, connection);
     await expectRefused(() => callback({ code: injected, state: start.searchParams.get('state') as string }), 502, 'sso_provider_error');
   });
 
-  test('154 other claims that contradict: aud, azp, exp, iat, iss, alg none, HMAC with the secret', async () => {
+  test('claims that contradict are refused: aud, azp, exp, iat, iss, alg none, HMAC with the secret (attack 14.154)', async () => {
     for (const claims of [{ aud: 'another' }, { aud: ['the-service', 'x'], azp: 'x' }, { exp: 1 }, { iss: evil.url }, { exp: undefined }]) {
       honest.tokenClaims = claims;
       await expectRefused(() => loginThrough(browser, connection), 400, 'sso_provider_error');
@@ -242,16 +242,16 @@ describe('154 nonce and PKCE', () => {
     await expectRefused(async () => goBack(await throughProvider(start)), 502, 'sso_provider_error');
   });
 
-  test('154 a token signed with a key that the provider does not publish', async () => {
+  test('a token signed with a key that the provider does not publish is refused (attack 14.154)', async () => {
     honest.instead.set('/jwks', (_req, res) => void res.end(JSON.stringify({ keys: [] })));
     const fresh = await addConnection(ctx, { issuer: honest.url });
     await expectRefused(() => loginThrough(browser, fresh), 502, 'sso_provider_error');
   });
 });
 
-describe('156 unverified addresses', () => {
+describe('unverified addresses', () => {
   test.each([[false], [undefined], ['true'], [1], [null]])(
-    '156 email_verified %j: not linked, not logged in, not registered, in any mode',
+    'an address with email_verified %j is not linked, not logged in, not registered, in any mode (attack 14.156)',
     async (email_verified) => {
       const user = (await findUserByEmailKey(ctx.scope, 'local@corp.example')) ?? (await addUser(ctx, { email: 'local@corp.example' }));
       for (const account_linking of ['verified_email', 'ask', 'never'] as const) {
@@ -265,20 +265,20 @@ describe('156 unverified addresses', () => {
     },
   );
 
-  test('156 no address, or one that is none: the same', async () => {
+  test('no address, or one that is none, signs nobody in (attack 14.156)', async () => {
     for (const email of [undefined, '', 'no address', 'a@b@corp.example', 7]) {
       honest.claims = { ...person, sub: 'no-address', email };
       await expectRefused(() => loginThrough(browser, connection), 403, 'sso_email_unverified');
     }
   });
 
-  test('156 verified by userinfo, but for another address than the ID token has', async () => {
+  test('an address that userinfo verifies does not count for another one in the ID token (attack 14.156)', async () => {
     honest.tokenClaims = { email: 'local@corp.example', email_verified: undefined, given_name: undefined, sub: 'mixed' };
     honest.claims = { sub: 'mixed', email: 'mallory@evil.example', email_verified: true };
     await expectRefused(() => loginThrough(browser, connection), 403, 'sso_email_unverified');
   });
 
-  test('156 trust_email: an address of the own domains counts as verified when nothing is said, and no other', async () => {
+  test('with trust_email an address of the own domains counts as verified when nothing is said, and no other (attack 14.156)', async () => {
     const trusting = await addConnection(ctx, { issuer: honest.url, domains: ['trusted.example'], options: { trust_email: true } });
     honest.claims = { ...person, sub: 'trusted', email: 'new@trusted.example', email_verified: undefined };
     expect((await loginThrough(new Browser(service.url), trusting)).status).toBe(303);
@@ -291,7 +291,7 @@ describe('156 unverified addresses', () => {
   });
 });
 
-describe('157 linking', () => {
+describe('linking', () => {
   /** The link page's form, filled in. */
   async function prove(from: Browser, page: Response, typed: string): Promise<Response> {
     const html = await page.text();
@@ -300,7 +300,7 @@ describe('157 linking', () => {
     return from.post('/auth/sso/link', { _csrf: csrfOf(html), link, password: typed });
   }
 
-  test('157 verified on both sides: linked in mode verified_email, once and for the same user', async () => {
+  test('an address verified on both sides is linked in mode verified_email, once and for the same user (attack 14.157)', async () => {
     const user = await addUser(ctx, { email: 'both@corp.example' });
     honest.claims = { ...person, sub: 'both', email: 'BOTH@corp.example' };
     expect((await loginThrough(browser, connection)).status).toBe(303);
@@ -312,7 +312,7 @@ describe('157 linking', () => {
     expect(mails[0]?.text).toContain(`${service.url}/account`);
   });
 
-  test('157 an account that may administer is linked only with its own proof, whatever the mode', async () => {
+  test('an account that may administer is linked only with its own proof, whatever the mode (attack 14.157)', async () => {
     const user = await addUser(ctx, { email: 'root@corp.example' });
     const role = await findRoleByName(ctx.scope, 'administrator');
     await addUserRoles(ctx.scope, user.id, [role?.id as string]);
@@ -325,7 +325,7 @@ describe('157 linking', () => {
     expect(await listIdentities(ctx, user.id)).toHaveLength(1);
   });
 
-  test('157 mode never: sso_account_exists, nothing linked', async () => {
+  test('mode never links nothing and is sso_account_exists (attack 14.157)', async () => {
     const never = await addConnection(ctx, { issuer: honest.url, account_linking: 'never' });
     await addUser(ctx, { email: 'never@corp.example' });
     honest.claims = { ...person, sub: 'never', email: 'never@corp.example' };
@@ -336,7 +336,7 @@ describe('157 linking', () => {
     ['mode ask', { account_linking: 'ask' as const }, { email_verified: true }],
     ['a local address that was never verified', {}, { email_verified: false }],
     ['a connection that is for other domains', { domains: ['elsewhere.example'] }, { email_verified: true }],
-  ])('157 %s: only after the local password; a wrong one links nothing', async (name, mode, local) => {
+  ])('linked only after the local password, and by no wrong one: %s (attack 14.157)', async (name, mode, local) => {
     const asking = await addConnection(ctx, { issuer: honest.url, ...mode });
     const email = `${name.replaceAll(' ', '-')}@corp.example`;
     const user = await addUser(ctx, { email, ...local });
@@ -354,7 +354,7 @@ describe('157 linking', () => {
     ctx.cache.invalidate(ctx.environment.id, 'connections');
   });
 
-  test("157 an address whose domain is another connection's: neither linked nor registered by this one", async () => {
+  test("an address whose domain is another connection's is neither linked nor registered by this one (attack 14.157)", async () => {
     const owner = await addConnection(ctx, { issuer: evil.url, domains: ['owned.example'] });
     await addUser(ctx, { email: 'known@owned.example' });
     honest.claims = { ...person, sub: 'known', email: 'known@owned.example' };
@@ -366,7 +366,7 @@ describe('157 linking', () => {
     ctx.cache.invalidate(ctx.environment.id, 'connections');
   });
 
-  test('157 the proof is bound: another browser, a changed or an old form, a disabled connection', async () => {
+  test('the proof is bound: another browser, a changed or an old form, a disabled connection are refused (attack 14.157)', async () => {
     const asking = await addConnection(ctx, { issuer: honest.url, account_linking: 'ask' });
     const user = await addUser(ctx, { email: 'bound@corp.example' });
     honest.claims = { ...person, sub: 'bound', email: 'bound@corp.example' };
@@ -392,7 +392,7 @@ describe('157 linking', () => {
     expect(await listIdentities(ctx, user.id)).toEqual([]);
   });
 
-  test('157 guesses on the link page count towards the lock of the account', async () => {
+  test('guesses on the link page count towards the lock of the account (attack 14.157)', async () => {
     const asking = await addConnection(ctx, { issuer: honest.url, account_linking: 'ask' });
     const user = await addUser(ctx, { email: 'locked@corp.example' });
     honest.claims = { ...person, sub: 'locked', email: 'locked@corp.example' };
@@ -403,7 +403,7 @@ describe('157 linking', () => {
     expect(await listIdentities(ctx, user.id)).toEqual([]);
   });
 
-  test('157 an account without a password has no proof to ask for: sso_account_exists', async () => {
+  test('an account without a password has no proof to ask for and is sso_account_exists (attack 14.157)', async () => {
     const asking = await addConnection(ctx, { issuer: honest.url, account_linking: 'ask' });
     await addUser(ctx, { email: 'passwordless@corp.example', password_hash: null });
     honest.claims = { ...person, sub: 'passwordless', email: 'passwordless@corp.example' };
@@ -411,8 +411,8 @@ describe('157 linking', () => {
   });
 });
 
-describe('159 subjects', () => {
-  test('159 the same sub from two connections, or in other case: separate users', async () => {
+describe('subjects', () => {
+  test('the same sub from two connections, or in other case, is separate users (attack 14.159)', async () => {
     const other = await addConnection(ctx, { issuer: evil.url });
     const ids = new Set<string>();
     for (const [one, upstream, sub, email] of [
@@ -435,14 +435,14 @@ describe('159 subjects', () => {
     ['of 10 kB', 'x'.repeat(10_240)],
     ['a list', ['ada']],
     ['with a NUL', 'a\u0000b'],
-  ])('159 sub %s: 400', async (_name, sub) => {
+  ])('a sub that is %s gets 400 (attack 14.159)', async (_name, sub) => {
     honest.claims = { ...person, sub };
     await expectRefused(() => loginThrough(browser, connection), 400, 'sso_provider_error');
   });
 });
 
-describe('160 connections that are not there', () => {
-  test('160 at the start: unknown, disabled, malformed, of another environment: one 404', async () => {
+describe('connections that are not there', () => {
+  test('a connection that is unknown, disabled, malformed or of another environment is one 404 at the start (attack 14.160)', async () => {
     const disabled = await addConnection(ctx, { issuer: honest.url, status: 'disabled' });
     const foreign = await addConnection(await addEnvironment(service.deps, 'foreign'), { issuer: honest.url });
     const before = await state();
@@ -463,7 +463,7 @@ describe('160 connections that are not there', () => {
     expect(honest.requests).toEqual([]);
   });
 
-  test('160 disabled or deleted on the way: 404, and the provider is not asked', async () => {
+  test('a connection disabled or deleted on the way is 404, and the provider is not asked (attack 14.160)', async () => {
     for (const change of [
       (id: string) => update<ConnectionRow>(ctx.scope, 'connections', { id }, { status: 'disabled' }),
       (id: string) => remove<ConnectionRow>(ctx.scope, 'connections', { id }),
@@ -477,7 +477,7 @@ describe('160 connections that are not there', () => {
     expect(honest.asked('/token')).toEqual([]);
   });
 
-  test("160 a state of one environment on another one's callback: 400", async () => {
+  test("a state of one environment is 400 on another one's callback (attack 14.160)", async () => {
     const back = await throughProvider(await startAt(browser, connection));
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -490,7 +490,7 @@ describe('160 connections that are not there', () => {
   });
 });
 
-test('162 a blocked user: refused, stays blocked, also when the account would only be linked now', async () => {
+test('a blocked user is refused and stays blocked, also when the account would only be linked now (attack 14.162)', async () => {
   honest.claims = { ...person, sub: 'blocked', email: 'blocked@corp.example' };
   await loginThrough(new Browser(service.url), connection);
   const user = await findUserByEmailKey(ctx.scope, 'blocked@corp.example');
@@ -502,7 +502,7 @@ test('162 a blocked user: refused, stays blocked, also when the account would on
   expect(await findUser(ctx.scope, user?.id as string)).toMatchObject({ status: 'blocked', login_count: 1 });
 });
 
-test('163 allowed_email_domains: exactly those, whatever the spelling', async () => {
+test('allowed_email_domains admits exactly those, whatever the spelling (attack 14.163)', async () => {
   await updateEnvironment(ctx.scope, ctx.environment.id, { allowed_email_domains: ['Corp.example', 'bücher.example'] });
   service.deps.cache.clear();
   for (const [email, status, code] of [
@@ -526,7 +526,7 @@ test('163 allowed_email_domains: exactly those, whatever the spelling', async ()
   service.deps.cache.clear();
 });
 
-describe('165 a provider that misbehaves', () => {
+describe('a provider that misbehaves', () => {
   const fill = (size: number) => `{"access_token":"${'x'.repeat(size)}"}`;
   test.each([
     ['50 MB of JSON', '/token', (res: ServerResponse) => void res.end(fill(50_000_000))],
@@ -542,14 +542,14 @@ describe('165 a provider that misbehaves', () => {
     ],
     ['500', '/token', (res: ServerResponse) => void res.writeHead(500).end()],
     ['broken keys', '/jwks', (res: ServerResponse) => void res.end('{"keys":"none"}')],
-  ])('165 %s: 502 and a plain page', async (_name, path, handler) => {
+  ])('502 and a plain page for %s (attack 14.165)', async (_name, path, handler) => {
     const fresh = await addConnection(ctx, { issuer: honest.url });
     honest.instead.set(path, (_req, res) => handler(res));
     await expectRefused(() => loginThrough(browser, fresh), 502, 'sso_provider_error');
     expect(evil.asked('/token')).toEqual([]);
   });
 
-  test('165 one byte a second, and nothing at all: 502 within ten seconds, at the callback and at the start; others are served meanwhile', async () => {
+  test('one byte a second, or nothing at all, is 502 within ten seconds, at the callback and at the start; others are served meanwhile (attack 14.165)', async () => {
     const [slow, silent] = [await addConnection(ctx, { issuer: honest.url }), await addConnection(ctx, { issuer: evil.url })];
     honest.instead.set('/token', (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
@@ -567,7 +567,7 @@ describe('165 a provider that misbehaves', () => {
     expect(performance.now() - started).toBeLessThan(10_000);
   }, 20_000);
 
-  test('165 error=<script> and other errors: a plain page, the code of the refusal, nothing echoed', async () => {
+  test('error=<script> and other errors get a plain page, the code of the refusal, nothing echoed (attack 14.165)', async () => {
     for (const [error, status, code] of [
       ['access_denied', 403, 'sso_access_denied'],
       ['<script>alert(1)</script>', 502, 'sso_provider_error'],
@@ -584,7 +584,7 @@ describe('165 a provider that misbehaves', () => {
     expect((await callback({ state: start.searchParams.get('state') as string })).status).toBe(400);
   });
 
-  test('165 a dead provider fails its own login only; it is asked again the next time', async () => {
+  test('a dead provider fails its own login only; it is asked again the next time (attack 14.165)', async () => {
     const port = new URL(evil.url).port;
     const dead = await addConnection(ctx, { issuer: `http://127.0.0.1:${port}/nowhere` });
     expect((await browser.get(`/auth/sso/${dead.id}`)).status).toBe(502);
@@ -592,11 +592,11 @@ describe('165 a provider that misbehaves', () => {
   });
 });
 
-describe('166 return_to and secrets', () => {
+describe('return_to and secrets', () => {
   test.each([
     'https://evil.example', '//evil.example', '/\\evil.example', '/\t/evil.example', '\\\\evil.example', 'javascript:alert(1)',
     '@evil.example', '/..//evil.example', '/%0d%0aSet-Cookie:x=y',
-  ])('166 return_to %j stays on the own origin', async (return_to) => {
+  ])('return_to %j stays on the own origin (attack 14.166)', async (return_to) => {
     const response = await loginThrough(browser, connection, { return_to });
     const location = response.headers.get('location') as string;
     expect([response.status, new URL(location, service.url).origin]).toEqual([303, service.url]);
@@ -604,7 +604,7 @@ describe('166 return_to and secrets', () => {
     expect(browser.cookies.has('x')).toBe(false);
   }); // prettier-ignore
 
-  test('166 neither log nor page nor address ever shows a secret', async () => {
+  test('neither log nor page nor address ever shows a secret (attack 14.166)', async () => {
     expect((await loginThrough(new Browser(service.url), connection)).status).toBe(303);
     const log = service.log.join('\n');
     for (const secret of [

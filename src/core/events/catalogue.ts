@@ -89,7 +89,7 @@ const environment = {
 const actor = z.object({ actor_kind: z.enum(['user', 'client', 'system']), actor_id: nullable });
 
 /**
- * The event types (interface.md "Events") with the schema of each payload's `data`. The webhook enum, the typed `emit`,
+ * The event types (specification 7.2.2) with the schema of each payload's `data`. The webhook enum, the typed `emit`,
  * `/api/event_types` and docs/events.md follow from this list.
  */
 export const catalogue = {

@@ -3,7 +3,7 @@ import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import type { EventData, EventType } from './catalogue.js';
 
-/** The exact text of a payload: its five members in their fixed order (interface.md "Payload"). */
+/** The exact text of a payload: its five members in their fixed order (specification 7.2.3). */
 export function payloadText<Type extends EventType>(
   event: { id: string; type: Type; at: Date; environment_id: string },
   data: EventData<Type>,

@@ -174,7 +174,7 @@ function stands(ctx: Context, { claims, standing }: Found): boolean {
 
 /**
  * What is left of a token's scope at its API resource, from memory: a permission, a client's grant and the resource itself may have been
- * withdrawn since (decisions 13); another resource of the same identifier, made later, is not the token's. Null when that leaves nothing.
+ * withdrawn since (specification 5.12.1); another resource of the same identifier, made later, is not the token's. Null when that leaves nothing.
  */
 async function scopeInForce(
   ctx: Context,

@@ -1,7 +1,7 @@
 import { placeOf, type ColumnSpec, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
 import type { Shown } from '../records.js';
-import { code, link, quiet, stack, state, tags, text, time, words } from '../values.js';
+import { code, figure, link, number, quiet, stack, state, tags, text, time, words } from '../values.js';
 
 type Actor = { actor_kind: string; actor_id: string | null; display: string | null; permissions: string[] };
 type Target = { target_type: string; target_id: string | null; display: string | null };
@@ -9,10 +9,27 @@ type Target = { target_type: string; target_id: string | null; display: string |
 const actorOf = (record: Shown) => record.attributes['actor'] as Actor;
 const targetOf = (record: Shown) => (record.attributes['targets'] as Target[])[0];
 
-const outcome = (record: Shown): Value => (record.attributes['outcome'] === 'success' ? state('good', 'Done') : state('bad', 'Denied'));
+function outcomeOf(record: Shown): Value {
+  switch (record.attributes['outcome']) {
+    case 'success':
+      return state('good', 'Done');
+    case 'denied':
+      return state('bad', 'Denied');
+    default:
+      return state('warning', 'Failed');
+  }
+}
+const timesOf = (record: Shown) => record.attributes['count'] as number;
+const outcome = (record: Shown): Value => {
+  const how = outcomeOf(record);
+  return timesOf(record) > 1 ? stack(how, quiet(`${figure(timesOf(record))} times`)) : how;
+};
 const who = (record: Shown): Value => {
   const actor = actorOf(record);
-  return stack(text(actor.display ?? actor.actor_id ?? 'The service'), quiet(actor.actor_kind));
+  return stack(
+    text(actor.display ?? actor.actor_id ?? (actor.actor_kind === 'anonymous' ? 'Somebody' : 'The service')),
+    quiet(actor.actor_kind),
+  );
 };
 const what = (record: Shown): Value => {
   const target = targetOf(record);
@@ -50,15 +67,21 @@ function changes(record: Shown): Part {
   };
 }
 
+const kindChoices = async () => [
+  { value: 'false', label: 'Changes' },
+  { value: 'true', label: 'Security events' },
+];
+
 /** Who did what. */
 export const audit_logs: Presentation = {
   path: 'audit_logs',
   title: 'Audit log',
   one: 'entry',
-  lead: 'Every change, and every attempt refused for want of permission, through the dashboard and the Management API. Kept for 400 days; nobody can change it.',
+  lead: 'Every change, every attempt refused for want of permission, and security events such as sign-ins. Nobody can change it. Kept for 400 days, security events for 180.',
   empty: { title: 'Nothing yet', text: 'The first change that somebody makes appears here.' },
   columns: auditColumns,
   filters: [
+    { name: 'security_event', label: 'Kind', choices: kindChoices },
     { name: 'action', label: 'Action', kind: 'text' },
     { name: 'actor', label: 'Actor id', kind: 'text' },
     { name: 'target', label: 'Target id', kind: 'text' },
@@ -94,6 +117,7 @@ export const audit_logs: Presentation = {
             ? link(target.target_id, placeOf(plural(target.target_type), target.target_id))
             : code(target?.target_id),
       },
+      { label: 'Times in that minute', value: number(timesOf(record)) },
       { label: 'Reason', value: text(record.attributes['reason']) },
       { label: 'From', value: stack(code(record.attributes['ip_address']), quiet(words(record.attributes['user_agent'] ?? ''))) },
       { label: 'Request id', value: code(record.attributes['request_id'], true) },

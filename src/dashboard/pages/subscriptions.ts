@@ -4,7 +4,7 @@ import { placeOf, type Look } from '../presentation.js';
 import { listOf, may, type Shown } from '../records.js';
 import { code, number, stack, state, text, words } from '../values.js';
 
-/** What `*` stands for leaves this out (decisions 7). */
+/** What `*` stands for leaves this out (specification 7.1.1). */
 const byNameOnly = 'token.issued';
 
 /** How many enabled webhooks get each event type; nothing for those who may not see webhooks. */

@@ -102,10 +102,13 @@ async function activityTab(look: Look, record: Shown): Promise<readonly Part[]> 
     return { ...plain({ id, caption, columns: auditColumns.map(({ label }) => ({ label })), rows, nothing }), heading: true };
   };
   return [
-    table('done-to', 'Done to this account', suffered, ['Nothing yet', 'Changes of this account by administrators show here.']),
+    table('done-to', 'Done to this account', suffered, [
+      'Nothing yet',
+      'Changes by administrators, refused sign-ins and recoveries show here.',
+    ]),
     table('done-by', 'Done by this user', done, [
       'Nothing yet',
-      'What this user does in the dashboard or through the Management API shows here.',
+      'Sign-ins, consents, and what this user does in the dashboard or through the Management API show here.',
     ]),
   ];
 }

@@ -1,4 +1,6 @@
-import { insert, type Scope } from '../scope.js';
+import type { Knex } from 'knex';
+import { insert, run, type Scope } from '../scope.js';
+import { runSystem } from '../system.js';
 
 /** A row of `audit_logs`. */
 export type AuditLogRow = {
@@ -6,9 +8,10 @@ export type AuditLogRow = {
   id: string;
   occurred_at: Date;
   action: string;
-  outcome: 'success' | 'denied';
+  outcome: 'success' | 'denied' | 'failure';
   reason: string | null;
-  actor_kind: 'user' | 'client' | 'system';
+  /** `anonymous`: nobody has proven to be anybody, such as at a refused sign-in. */
+  actor_kind: 'user' | 'client' | 'system' | 'anonymous';
   actor_id: string | null;
   actor_display: string | null;
   actor_permissions: string[];
@@ -20,9 +23,41 @@ export type AuditLogRow = {
   user_agent: string | null;
   request_id: string | null;
   idempotency_key_digest: Buffer | null;
+  /** How often it happened within the minute of `occurred_at`. */
+  count: number;
+  /** One of `src/core/security-events.ts`, as against an operation of the Management API. */
+  security_event: boolean;
 };
 
+/** What an entry that others may have to be added to is known by: its id follows from what happened, where and in which minute. */
+export type CountedAuditLogRow = Omit<AuditLogRow, 'idempotency_key_digest'>;
+
 /** Appends an entry; there is no way to change or remove one but its age. */
-export async function insertAuditLog(scope: Scope, row: Omit<AuditLogRow, 'environment_id'>): Promise<void> {
+export async function insertAuditLog(
+  scope: Scope,
+  row: Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event'> & { security_event?: boolean },
+): Promise<void> {
   await insert<AuditLogRow>(scope, 'audit_logs', { ...row, changes: JSON.stringify(row.changes) as never });
+}
+
+const columns = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
+  target_display, changes, ip_address, user_agent, request_id, count, security_event`;
+
+const counted = (rows: string) => `
+  insert into audit_logs (${columns})
+  select ${columns} from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb) entry
+  where exists (select 1 from environments where environments.id = entry.environment_id)`;
+const addUp = 'on conflict (environment_id, id) do update set count = audit_logs.count + excluded.count';
+
+/** Appends an entry, or adds its count to the one of the same id. */
+export async function countAuditLog(scope: Scope, row: Omit<CountedAuditLogRow, 'environment_id'>): Promise<void> {
+  await run(scope, { name: 'audit_logs.count', text: `${counted('$2')} and entry.environment_id = $1 ${addUp}` }, [
+    JSON.stringify([{ ...row, environment_id: scope.environment_id }]),
+  ]);
+}
+
+/** The same for entries of any environments, in one statement. Ids must differ; entries of an environment that is gone are left out. */
+export async function countAuditLogs(knex: Knex, rows: readonly CountedAuditLogRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await runSystem(knex, { name: 'audit_logs.count_all', text: `${counted('$1')} ${addUp}` }, [JSON.stringify(rows)]);
 }

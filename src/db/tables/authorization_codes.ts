@@ -157,12 +157,15 @@ const redeemStatement = {
     from judged`,
 } as const;
 
-/** The grant of a code that was spent, or null when there never was such a code. */
-export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<string | null> {
-  const rows = await run<{ grant_id: string }>(
+/** The grant of a code that was spent, and whose it is; null when there never was such a code. */
+export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<{ grant_id: string; user_id: string } | null> {
+  const rows = await run<{ grant_id: string; user_id: string }>(
     scope,
-    { name: 'authorization_codes.find_grant', text: 'select grant_id from authorization_codes where environment_id = $1 and digest = $2' },
+    {
+      name: 'authorization_codes.find_grant',
+      text: 'select grant_id, user_id from authorization_codes where environment_id = $1 and digest = $2',
+    },
     [digest],
   );
-  return rows[0]?.grant_id ?? null;
+  return rows[0] ?? null;
 }

@@ -1,7 +1,10 @@
 import type { Knex } from 'knex';
 
-/** A table whose rows go by themselves: `column` is indexed, rows older than `keepSeconds` beyond it are deleted. */
-export type ExpiringTable = { readonly name: string; readonly column: string; readonly keepSeconds: number };
+/**
+ * A table whose rows go by themselves: `column` is indexed, rows older than `keepSeconds` beyond it are deleted; of all rows, or of those whose
+ * boolean column `only` is true (which the index is limited to).
+ */
+export type ExpiringTable = { readonly name: string; readonly column: string; readonly keepSeconds: number; readonly only?: string };
 
 const day = 86_400;
 
@@ -20,6 +23,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },
+  { name: 'audit_logs', column: 'occurred_at', keepSeconds: 180 * day, only: 'security_event' },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 
@@ -27,8 +31,8 @@ export const expiringTables: readonly ExpiringTable[] = [
 export async function deleteExpired(knex: Knex, table: ExpiringTable, now: Date, limit: number): Promise<number> {
   const before = new Date(now.getTime() - table.keepSeconds * 1000);
   const result = await knex.raw<{ rowCount: number }>(
-    `delete from ?? where ctid = any (array(select ctid from ?? where ?? < ? order by ?? limit ? for update skip locked))`,
-    [table.name, table.name, table.column, before, table.column, limit],
+    `delete from ?? where ctid = any (array(select ctid from ?? where ?? < ? ${table.only === undefined ? '' : 'and ??'} order by ?? limit ? for update skip locked))`,
+    [table.name, table.name, table.column, before, ...(table.only === undefined ? [] : [table.only]), table.column, limit],
   );
   return result.rowCount;
 }

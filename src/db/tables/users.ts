@@ -128,9 +128,10 @@ export async function recordLogin(scope: Scope, id: string, at: Date): Promise<v
  * Counts a wrong password in one statement, so that parallel guesses are all counted; from `threshold` on the account is
  * locked until `lockedUntil`, and the count starts anew. The commit doesn't wait for the disk: the wait would tell a known account, which
  * has a row to write, from an unknown one; a crash of the database forgets the counts of its last moments.
+ * @returns whether this very try locked the account
  */
-export async function recordFailedLogin(scope: Scope, id: string, threshold: number, lockedUntil: Date): Promise<void> {
-  await run(
+export async function recordFailedLogin(scope: Scope, id: string, threshold: number, lockedUntil: Date): Promise<boolean> {
+  const rows = await run<{ locked: boolean }>(
     scope,
     {
       name: 'users.record_failed_login',
@@ -139,8 +140,10 @@ export async function recordFailedLogin(scope: Scope, id: string, threshold: num
                failed_login_count = case when failed_login_count + 1 >= $3 then 0 else failed_login_count + 1 end,
                locked_until = case when failed_login_count + 1 >= $3 then $4 else locked_until end
              from hasty
-             where environment_id = $1 and id = $2`,
+             where environment_id = $1 and id = $2
+             returning failed_login_count = 0 as locked`,
     },
     [id, threshold, lockedUntil],
   );
+  return rows[0]?.locked ?? false;
 }

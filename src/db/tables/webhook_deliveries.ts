@@ -8,7 +8,7 @@ export const deliveryStatuses = ['pending', 'retrying', 'succeeded', 'failed'] a
 export const deliveryTriggers = ['event', 'test', 'redelivery'] as const;
 
 /**
- * Why an attempt failed (decisions 7). `internal_error`: the service couldn't make the request, e.g. because the sealed secret doesn't open.
+ * Why an attempt failed (specification 7.4.4). `internal_error`: the service couldn't make the request, e.g. because the sealed secret doesn't open.
  * `webhook_disabled` is a delivery's reason without an attempt.
  */
 export const failureReasons = [
@@ -186,7 +186,7 @@ export async function insertRedeliveries(
   return rows.length;
 }
 
-/** Ends what a disabled webhook still had to send (decisions 7), up to `limit` deliveries; those being sent right now end by themselves. */
+/** Ends what a disabled webhook still had to send (specification 7.4.3), up to `limit` deliveries; those being sent right now end by themselves. */
 export async function failPendingDeliveries(scope: Scope, webhook_id: string, at: Date, limit: number): Promise<number> {
   const rows = await run<{ id: string }>(
     scope,

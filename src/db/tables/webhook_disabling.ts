@@ -22,7 +22,7 @@ export async function disableWebhook(
 }
 
 /**
- * Ends deliveries of a disabled webhook that an event caused (decisions 7), up to `limit`; what was sent by hand stays. A delivery leased to
+ * Ends deliveries of a disabled webhook that an event caused (specification 7.4.3), up to `limit`; what was sent by hand stays. A delivery leased to
  * somebody else ends with its attempt.
  * @param lease_id of the caller's own claim
  */

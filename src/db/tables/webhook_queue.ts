@@ -179,7 +179,7 @@ const recordText = `
     update webhook_deliveries d
     set attempt_count = d.attempt_count + 1,
         status = case when r.failure_reason is null then 'succeeded' when r.retry_in_ms is null or r.is_over then 'failed' else 'retrying' end,
-        -- Its webhook was disabled while it was being sent: no attempt follows (decisions 7).
+        -- Its webhook was disabled while it was being sent: no attempt follows (specification 7.4.3).
         failure_reason = case when r.retry_in_ms is not null and r.is_over then 'webhook_disabled' else r.failure_reason end,
         last_response_status = r.response_status,
         next_attempt_at = case when not r.is_over then now() + make_interval(secs => r.retry_in_ms / 1000) end,

@@ -6,7 +6,7 @@ export const disabledReasons = ['receiver_gone', 'consecutive_failures'] as cons
 /** One of {@link disabledReasons}. */
 export type DisabledReason = (typeof disabledReasons)[number];
 
-/** A row of `webhooks`. Secrets are sealed; the previous one signs along until it expires (decisions 7). */
+/** A row of `webhooks`. Secrets are sealed; the previous one signs along until it expires (specification 7.3.4). */
 export type WebhookRow = {
   environment_id: string;
   id: string;

@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import { noReach } from '../../core/reach.js';
-import { equalTo, text, time, timeRange } from '../fields.js';
+import { equalTo, flag, text, time, timeRange } from '../fields.js';
 import { resource } from '../resource.js';
 import type { AuditLogRow } from '../../db/tables/audit_logs.js';
 import { environmentLink } from './environment-link.js';
 
-const outcome = z.enum(['success', 'denied']);
+const outcome = z.enum(['success', 'denied', 'failure']);
 
 /** Who did what. */
 export const audit_logs = resource<AuditLogRow>({
   type: 'audit_log',
   path: 'audit_logs',
   title: 'Audit logs',
-  description: 'Every write, and every request refused for want of permission. Nobody can change an entry; it is kept for 400 days.',
+  description:
+    'Every write, every request refused for want of permission, and security events such as sign-ins, refused ones and consents. Nobody can change an entry. Writes and refusals are kept for 400 days, security events for 180.',
   source: { table: 'audit_logs', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     occurred_at: time,
@@ -20,7 +21,7 @@ export const audit_logs = resource<AuditLogRow>({
     outcome,
     reason: z.string().nullable(),
     actor: z.object({
-      actor_kind: z.enum(['user', 'client', 'system']),
+      actor_kind: z.enum(['user', 'client', 'system', 'anonymous']).meta({ description: 'anonymous: nobody had proven to be anybody.' }),
       actor_id: z.string().nullable(),
       display: z.string().nullable(),
       permissions: z.array(z.string()),
@@ -32,6 +33,11 @@ export const audit_logs = resource<AuditLogRow>({
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),
     request_id: z.string().nullable(),
+    count: z.int().meta({
+      description:
+        'How often it happened within that minute. What is refused again and again has one entry, with the request of the first time.',
+    }),
+    security_event: z.boolean().meta({ description: 'A security event, as against an operation of the Management API or the dashboard.' }),
   }),
   computed: {
     actor: ({ actor_kind, actor_id, actor_display, actor_permissions }) => ({
@@ -46,9 +52,10 @@ export const audit_logs = resource<AuditLogRow>({
   relationships: { environment: environmentLink },
   filters: {
     actor: equalTo('actor_id', text(255), 'Done by one of these (user id or client_id).'),
-    action: equalTo('action', text(100), 'One of these actions, such as webhook.secret_rotated.'),
+    action: equalTo('action', text(100), 'One of these actions, such as webhook.secret_rotated or login.failed.'),
     target: equalTo('target_id', text(255), 'Done to one of these (ids).'),
-    outcome: equalTo('outcome', outcome, 'Done or denied.'),
+    outcome: equalTo('outcome', outcome, 'Done, denied, or failed.'),
+    security_event: flag('security_event', 'Only security events, or only operations.'),
     occurred_at: timeRange('occurred_at', 'When.'),
   },
   sorts: { occurred_at: { expression: 'audit_logs.occurred_at', type: 'timestamptz' } },

@@ -1,7 +1,8 @@
 import type { Request, Response } from 'express';
-import { giveConsent } from '../../core/consents.js';
+import { giveConsent, noteConsentDenied } from '../../core/consents.js';
 import { transaction } from '../../core/context.js';
 import { PageError } from '../../errors.js';
+import { originOf } from '../../http/mail-origin.js';
 import type { Web } from '../../http/web.js';
 import { proceed, requireWaiting } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';
@@ -17,12 +18,14 @@ export function consent(web: Web) {
     const waiting = requireWaiting(req, form.get('request'));
     const addressee = await findAddressee(ctx, waiting.parameters);
     const decision = form.get('decision');
-    if (decision === 'deny')
+    if (decision === 'deny') {
+      if (session !== null) noteConsentDenied(ctx, session.user_id, addressee.client.id, originOf(req));
       return respond(web, req, res, addressee, { error: 'access_denied', error_description: 'the person did not allow it' });
+    }
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
     try {
       const request = await withinRights(ctx, await validate(ctx, addressee, waiting.parameters), session);
-      if (session !== null) await transaction(ctx, (tx) => giveConsent(tx, consentQuestion(request, session.user_id)));
+      if (session !== null) await transaction(ctx, (tx) => giveConsent(tx, consentQuestion(request, session.user_id), originOf(req)));
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
     }

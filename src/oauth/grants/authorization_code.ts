@@ -1,9 +1,10 @@
 import { tokenIssuedSubscribers } from '../../core/events/emit.js';
 import type { Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
+import type { Origin } from '../../core/origin.js';
 import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
 import { idTokenValue } from '../../core/tokens/id-token.js';
-import { endGrant } from '../../core/tokens/revoke.js';
+import { endReusedGrant } from '../../core/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
@@ -35,17 +36,17 @@ const challengeOf = (verifier: string | undefined): string | null =>
   verifier === undefined ? null : isCodeVerifier(verifier) ? digest(verifier).toString('base64url') : '-';
 
 /** A code that gave nothing to redeem: unknown, or used before; then all that it gave is taken back (RFC 6749 4.1.2, 10.5). */
-async function refuseSpentCode(ctx: Context, code: string): Promise<never> {
-  const grant_id = await findGrantOfCode(ctx.scope, digest(code));
-  if (grant_id === null) throw OAuthError.invalid_grant('the code is unknown');
-  await endGrant(ctx, grant_id);
+async function refuseSpentCode(ctx: Context, client: Client, code: string, origin: Origin): Promise<never> {
+  const grant = await findGrantOfCode(ctx.scope, digest(code));
+  if (grant === null) throw OAuthError.invalid_grant('the code is unknown');
+  await endReusedGrant(ctx, 'authorization_code.reused', { client, ...grant, origin });
   throw OAuthError.invalid_grant('the code was used before');
 }
 
 /** RFC 6749 4.1.3 with PKCE (RFC 7636 4.6): one statement spends the code and stores what it gives. */
 export const authorization_code: Grant = {
   public_clients: true,
-  async handle(ctx, client, parameters) {
+  async handle(ctx, client, parameters, origin) {
     const code = parameters.get('code');
     const redirect_uri = parameters.get('redirect_uri');
     if (code === undefined) throw OAuthError.invalid_request('code is required');
@@ -69,7 +70,7 @@ export const authorization_code: Grant = {
       event_id: uuidv7(now.getTime()),
       subscribers: await tokenIssuedSubscribers(ctx),
     });
-    if (redeemed === null) return refuseSpentCode(ctx, code);
+    if (redeemed === null) return refuseSpentCode(ctx, client, code, origin());
     if (redeemed.problem !== null) throw refusals[redeemed.problem];
 
     const [access_token, id_token] = await Promise.all([

@@ -1,8 +1,9 @@
 import type { Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
+import type { Origin } from '../../core/origin.js';
 import type { Parameters } from '../../lib/parameters.js';
 
-/** The token response (RFC 6749 5.1, interface.md "Token response"). */
+/** The token response (RFC 6749 5.1, specification 5.5.1). */
 export type TokenResponse = {
   access_token: string;
   token_type: 'Bearer';
@@ -16,7 +17,8 @@ export type TokenResponse = {
 export type Grant = {
   /** Whether a client that only names itself may use it (with PKCE or a bound refresh token). */
   readonly public_clients: boolean;
-  handle(ctx: Context, client: Client, parameters: Parameters): Promise<TokenResponse>;
+  /** `origin` tells where the request came from, for the trace of a refusal. */
+  handle(ctx: Context, client: Client, parameters: Parameters, origin: () => Origin): Promise<TokenResponse>;
 };
 
 /**

@@ -4,7 +4,7 @@ import { tokenIssuedSubscribers } from '../../core/events/emit.js';
 import { holdsRefreshTokens } from '../../core/sessions.js';
 import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
 import { idTokenValue } from '../../core/tokens/id-token.js';
-import { endGrant } from '../../core/tokens/revoke.js';
+import { endReusedGrant } from '../../core/tokens/revoke.js';
 import { findRefreshToken, useRefreshToken, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
@@ -54,7 +54,7 @@ function scopeOf(token: RefreshTokenState, parameters: Parameters): string {
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
 export const refresh_token: Grant = {
   public_clients: true,
-  async handle(ctx, client, parameters) {
+  async handle(ctx, client, parameters, origin) {
     const presented = parameters.get('refresh_token');
     if (presented === undefined) throw OAuthError.invalid_request('refresh_token is required');
     const now = ctx.clock.now();
@@ -63,7 +63,7 @@ export const refresh_token: Grant = {
     const problem = problemOf(ctx, client, token, now);
     if (problem !== null) throw OAuthError.invalid_grant(problem);
     if (token.rotated_at !== null && now.getTime() - token.rotated_at.getTime() > toleranceMs) {
-      await endGrant(ctx, token.grant_id);
+      await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
       throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
     }
     const asked = parameters.get('resource');

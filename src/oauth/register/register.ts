@@ -16,7 +16,7 @@ import { randomToken, uuidv7 } from '../../lib/random.js';
 import { registrationPath } from '../endpoints.js';
 import { metadataOf, readClient } from './metadata.js';
 
-/** Registration is there only while the environment offers it (decisions 5). */
+/** Registration is there only while the environment offers it (specification 5.9.2). */
 export function registrationEnabled(req: Request, _res: Response, next: NextFunction): void {
   if (!req.ctx.environment.dynamic_registration_enabled)
     throw new OAuthError(404, 'not_found', 'dynamic client registration is not offered here');

@@ -55,7 +55,7 @@ describe.each(eventTypeDocuments())('$id', ({ id, payload_schema, example, group
     expect(Buffer.byteLength(text)).toBeLessThan(20_000);
   });
 
-  test('security 1.16.202: no member is named for a secret, a hash, a code or a token value', () => {
+  test('no member is named for a secret, a hash, a code or a token value (attack 16.202)', () => {
     const names = JSON.stringify(payload_schema).match(/"[a-z_]+":/g) ?? [];
     expect(
       names.filter((name) => /secret|password"|hash|digest|"otp"|private|access_token"|refresh_token"|_sealed|"code"/.test(name)),

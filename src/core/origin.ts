@@ -1,0 +1,10 @@
+/** Where a request came from, for the mail and the trace that it leaves; all null for what the service does by itself. */
+export type Origin = {
+  readonly ip_address: string | null;
+  /** The User-Agent header as it was sent. */
+  readonly user_agent: string | null;
+  readonly request_id: string | null;
+};
+
+/** The origin of what nobody asked for at this moment. */
+export const noOrigin: Origin = { ip_address: null, user_agent: null, request_id: null };

@@ -1,0 +1,235 @@
+// The vocabulary of security events is closed, a flood of them bounded, and none is told of what didn't happen.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { transaction, type Context } from '../../src/core/context.js';
+import { janitorPass } from '../../src/core/janitor.js';
+import { isSecurityEvent, securityEvents } from '../../src/core/security-events.js';
+import {
+  createSecurityTrail,
+  flushSecurityTrail,
+  noteSecurityEvent,
+  recordSecurityEvent,
+  type Happening,
+} from '../../src/core/security-trail.js';
+import type { CountedAuditLogRow } from '../../src/db/tables/audit_logs.js';
+import { uuidv7, uuidv7Of } from '../../src/lib/random.js';
+import { digest } from '../../src/lib/digest.js';
+import { addEnvironment } from '../support/data.js';
+import { auditRows, eventLines } from '../support/security-events.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const vocabulary = 'src/core/security-events.ts';
+const recorder = 'src/core/security-trail.ts';
+
+/** The text between the bracket at `open` and the one that closes it; texts and comments of the code may hold none that don't pair. */
+function bracketed(code: string, open: number): string {
+  let depth = 0;
+  for (let at = open; at < code.length; at++) {
+    if ('([{'.includes(code[at] as string)) depth += 1;
+    else if (')]}'.includes(code[at] as string) && --depth === 0) return code.slice(open + 1, at);
+  }
+  return code.slice(open + 1);
+}
+
+/** What is given to each call of the functions that the pattern names. */
+const argumentsOf = (code: string, names: RegExp): string[] =>
+  [...code.matchAll(new RegExp(`\\b(?:${names.source})\\s*\\(`, 'g'))].map((call) => bracketed(code, call.index + call[0].length - 1));
+
+const logCalls = /(?:logger|log|pino)\??\.(?:trace|debug|info|warn|error|fatal)/;
+const recordingCalls = /recordSecurityEvent|noteSecurityEvent|tellSecurityEvent|endReusedGrant/;
+
+/** Log lines of the code that bear an `event`, whatever it says. */
+const eventsInLogCalls = (code: string): string[] =>
+  argumentsOf(code, logCalls).filter((given) => /(?:^|[{,\s'"])event['"]?\s*[:,}]/.test(given));
+
+/** Names that are recorded: texts of the form of a name, in the calls that record. */
+const namesRecorded = (code: string): string[] =>
+  argumentsOf(code, recordingCalls).flatMap((given) =>
+    [...given.matchAll(/(?<!action: )'([a-z_]+\.[a-z_]+)'/g)].map((name) => name[1] ?? ''),
+  );
+
+describe('the vocabulary', () => {
+  let sources: { path: string; code: string }[];
+  beforeAll(async () => {
+    const names = (await readdir('src', { recursive: true })).filter((name) => name.endsWith('.ts'));
+    sources = await Promise.all(names.map(async (name) => ({ path: join('src', name), code: await readFile(join('src', name), 'utf8') })));
+  });
+
+  test('the walker sees what it looks for', () => {
+    expect(eventsInLogCalls(`ctx.logger.info({ event: 'made.up', a: [1] }, 'x')`)).toHaveLength(1);
+    expect(eventsInLogCalls(`logger.warn({\n  event,\n  err: f(error),\n}, 'x')`)).toHaveLength(1);
+    expect(eventsInLogCalls(`log?.error({ 'event': name }, 'x')`)).toHaveLength(1);
+    expect(eventsInLogCalls(`logger.info({ event_id: id, an_event: 1 }, 'the event')`)).toEqual([]);
+    expect(namesRecorded(`noteSecurityEvent(ctx, wrong ? 'made.up' : 'login.failed', { target: t(x) })`)).toEqual([
+      'made.up',
+      'login.failed',
+    ]);
+  });
+
+  test('no log line anywhere has an `event` of its own: there is one place that writes it', () => {
+    const elsewhere = sources.filter(({ path, code }) => path !== recorder && eventsInLogCalls(code).length > 0).map(({ path }) => path);
+    expect(elsewhere, 'Record it with recordSecurityEvent or noteSecurityEvent, under a name of src/core/security-events.ts.').toEqual([]);
+    const [recording] = sources.filter(({ path }) => path === recorder);
+    expect(recording?.code).toMatch(/const line = \{\s+event,/);
+  });
+
+  test('what is recorded is in the registry, and what is in the registry is recorded', () => {
+    const recorded = sources.filter(({ path }) => path !== vocabulary).flatMap(({ code }) => namesRecorded(code));
+    expect(recorded.filter((name) => !isSecurityEvent(name))).toEqual([]);
+    expect(Object.keys(securityEvents).filter((name) => !recorded.includes(name))).toEqual([]);
+  });
+
+  test('names are `noun.what_happened`', () => {
+    expect(Object.keys(securityEvents).filter((name) => !/^[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*$/.test(name))).toEqual([]);
+  });
+});
+
+describe('a flood', () => {
+  const minute = new Date('2026-01-01T00:00:00Z');
+  const rowOf = (address: number, count = 1, at = minute): CountedAuditLogRow => ({
+    environment_id: '01890000-0000-7000-8000-000000000001',
+    id: uuidv7Of(at.getTime(), digest(`address ${address}`)),
+    occurred_at: at,
+    action: 'login.failed',
+    outcome: 'failure',
+    reason: 'invalid_credentials',
+    actor_kind: 'anonymous',
+    actor_id: null,
+    actor_display: null,
+    actor_permissions: [],
+    target_type: 'user',
+    target_id: null,
+    target_display: null,
+    changes: {},
+    ip_address: `198.51.100.${address}`,
+    user_agent: null,
+    request_id: null,
+    count,
+    security_event: true,
+  });
+  const many = (at = minute): CountedAuditLogRow => ({ ...rowOf(0, 1, at), id: uuidv7Of(at.getTime(), digest('many')), ip_address: null });
+
+  test('of ten thousand addresses in a minute makes a hundred rows and one, and loses no count', () => {
+    const trail = createSecurityTrail();
+    const taken: CountedAuditLogRow[] = [];
+    for (let address = 0; address < 10_000; address++) {
+      trail.add(rowOf(address), many);
+      // It is written every second, and the bound is one of the minute.
+      if (address % 1000 === 999) taken.push(...trail.take(minute).rows);
+    }
+    expect(new Set(taken.map(({ id }) => id)).size).toBe(101);
+    expect(taken.reduce((sum, { count }) => sum + count, 0)).toBe(10_000);
+    const next = new Date(minute.getTime() + 60_000);
+    trail.add(rowOf(9_999, 1, next), () => many(next));
+    expect(trail.take(next).rows.map(({ ip_address }) => ip_address)).toEqual(['198.51.100.9999']);
+  });
+
+  test('in many environments, with nothing written, keeps a thousand rows and counts the rest', () => {
+    const trail = createSecurityTrail();
+    for (let index = 0; index < 3_000; index++) {
+      const environment_id = uuidv7Of(1, digest(`environment ${index % 50}`));
+      const row = { ...rowOf(index), environment_id, id: uuidv7(1) };
+      trail.add(row, () => ({ ...row, id: uuidv7Of(1, digest(environment_id)) }));
+    }
+    const { rows, dropped } = trail.take(minute);
+    expect(rows).toHaveLength(1000);
+    expect(rows.reduce((sum, { count }) => sum + count, 0) + dropped).toBe(3_000);
+  });
+});
+
+describe('in the database', () => {
+  let service: TestService;
+  let ctx: Context;
+  const happening = (target_id: string): Happening => ({
+    target: { target_type: 'user', target_id },
+    origin: { ip_address: '198.51.100.1', user_agent: null, request_id: 'r-1' },
+    reason: 'invalid_credentials',
+  });
+  const rowsOf = async (action: string, target_id: string) =>
+    (await auditRows(service, action)).filter((row) => row.target_id === target_id);
+
+  beforeAll(async () => {
+    service = await startTestService();
+    ctx = await service.context();
+  });
+  afterAll(() => service?.stop());
+
+  test('what several processes write in a minute is one row', async () => {
+    const now = service.clock.now();
+    // At the beginning of a minute, so that none ends in between.
+    service.clock.advance(60_000 - (now.getTime() % 60_000));
+    const replica = await startTestService(
+      {},
+      { database: { url: service.databaseUrl, secretKey: service.secretKey }, clock: service.clock },
+    );
+    try {
+      const there = await replica.context();
+      for (let round = 0; round < 3; round++) {
+        for (const one of [ctx, there]) {
+          noteSecurityEvent(one, 'login.failed', happening('of replicas'));
+          await flushSecurityTrail(one);
+        }
+      }
+    } finally {
+      await replica.stop();
+    }
+    expect(await rowsOf('login.failed', 'of replicas')).toMatchObject([{ count: 6, request_id: 'r-1' }]);
+  });
+
+  test('a change that was undone is told nowhere; one that was made is told once, after its commit', async () => {
+    const record = (tx: Context) => recordSecurityEvent(tx, 'password.changed', happening('of a transaction'));
+    const undone = transaction(ctx, async (tx) => {
+      await record(tx);
+      throw new Error('undone');
+    });
+    await expect(undone).rejects.toThrow('undone');
+    const lines = () => eventLines(service, 'password.changed').filter((line) => line['target_id'] === 'of a transaction').length;
+    expect([(await rowsOf('password.changed', 'of a transaction')).length, lines()]).toEqual([0, 0]);
+    const during = await transaction(ctx, async (tx) => {
+      await record(tx);
+      return lines();
+    });
+    expect([during, (await rowsOf('password.changed', 'of a transaction')).length, lines()]).toEqual([0, 1, 1]);
+  });
+
+  test('an environment’s events are its own, and one that is gone holds up nobody', async () => {
+    const other = await addEnvironment(service.deps, 'other');
+    for (const one of [ctx, other]) noteSecurityEvent(one, 'login.failed', happening('of two'));
+    noteSecurityEvent({ ...ctx, environment: { id: uuidv7(1) } }, 'login.failed', happening('of two'));
+    const rows = await rowsOf('login.failed', 'of two');
+    expect(rows.map(({ environment_id }) => environment_id).sort()).toEqual([ctx.environment.id, other.environment.id].sort());
+  });
+
+  test('what can’t be written now is written later', async () => {
+    noteSecurityEvent(ctx, 'login.failed', happening('kept'));
+    const broken = {
+      ...service.deps,
+      knex: { client: { acquireConnection: () => Promise.reject(new Error('away')) } } as unknown as typeof service.deps.knex,
+    };
+    await expect(flushSecurityTrail(broken)).rejects.toThrow('away');
+    expect(await rowsOf('login.failed', 'kept')).toHaveLength(1);
+  });
+
+  test('security events go after 180 days, the other entries after 400', async () => {
+    noteSecurityEvent(ctx, 'login.failed', happening('old'));
+    const [row] = await rowsOf('login.failed', 'old');
+    const change = { ...row, id: uuidv7(2), security_event: false, action: 'webhook.created', changes: '{}' };
+    await service.deps.knex('audit_logs').insert(change);
+    const left = async (days: number) => {
+      const clock = { now: () => new Date(service.clock.now().getTime() + days * 86_400_000) };
+      await janitorPass({ knex: service.deps.knex, clock });
+      return (await service.deps.knex('audit_logs').where({ target_id: 'old' }).select('action')) as { action: string }[];
+    };
+    expect((await left(179)).map(({ action }) => action).sort()).toEqual(['login.failed', 'webhook.created']);
+    expect((await left(181)).map(({ action }) => action)).toEqual(['webhook.created']);
+    expect(await left(401)).toEqual([]);
+  });
+
+  test('every line that bears an `event` bears one of the registry, and every event counts in the metrics', async () => {
+    const told = eventLines(service);
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.filter(({ event }) => !isSecurityEvent(event))).toEqual([]);
+    expect(await service.deps.metrics.render()).toMatch(/security_events_total\{event="login\.failed"\} \d+/);
+  });
+});
