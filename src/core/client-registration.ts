@@ -97,10 +97,7 @@ export async function changeClient(tx: Context, client: ClientRow, input: Client
  * Makes a new secret; the one until now works for another 24 hours, any older one no more.
  * @throws {Refusal} 409 for a public client
  */
-export async function rotateClientSecret(
-  tx: Context,
-  client: ClientRow,
-): Promise<{ client: ClientRow; client_secret: string }> {
+export async function rotateClientSecret(tx: Context, client: ClientRow): Promise<{ client: ClientRow; client_secret: string }> {
   if (isSecretless(client)) throw new Refusal({ status: 409, code: 'public_client', detail: 'This client has no secret.' });
   const now = tx.clock.now();
   const client_secret = randomToken('cs_');

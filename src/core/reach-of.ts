@@ -28,7 +28,8 @@ export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => ne
 export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> => reachOfUser(tx, row.user_id);
 
 /** A role: its Management permissions, for whoever is given it. */
-export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Reach> => new Set(await listReachOfRoles(tx.scope, [role.id]));
+export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Reach> =>
+  new Set(await listReachOfRoles(tx.scope, [role.id]));
 
 /** Whoever comes: what every new user is given. */
 export const reachOfNewcomers = async (tx: Tx): Promise<Reach> => new Set(await listReachOfDefaultRoles(tx.scope));
@@ -96,4 +97,3 @@ export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>
 /** Whether the actor may read what an event of the type tells. */
 export const mayReadEvent = (actor: { readonly permissions: Reach }, event_type: string): boolean =>
   permissionsToRead(event_type).every((name) => actor.permissions.has(name));
-

@@ -1,11 +1,4 @@
-import {
-  addUserRoles,
-  listRoleIdsOfUser,
-  listRoleNamesOfUser,
-  removeUserRoles,
-  touchRecord,
-  type RoleRow,
-} from '../db/tables/roles.js';
+import { addUserRoles, listRoleIdsOfUser, listRoleNamesOfUser, removeUserRoles, touchRecord, type RoleRow } from '../db/tables/roles.js';
 import { voidPasswordResets } from '../db/tables/passcodes.js';
 import { revokeGrants } from '../db/tables/revocations.js';
 import { deleteUser, insertUser, updateUser, type UserRow } from '../db/tables/users.js';

@@ -11,7 +11,8 @@ import { may, recordOf, resourceOf, versionOf, type Shown } from './records.js';
 import { attempt, type Tools } from './resource-forms.js';
 import { code, text } from './values.js';
 
-const guarded = ' What guards everybody’s sign-in (lifetimes, passwords, codes, lockout, the kind) takes every permission, which you do not hold.';
+const guarded =
+  ' What guards everybody’s sign-in (lifetimes, passwords, codes, lockout, the kind) takes every permission, which you do not hold.';
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
 

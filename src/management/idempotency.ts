@@ -22,7 +22,10 @@ export function repeatableOf(req: Request, { actor_kind, actor_id }: Actor, path
     throw refuse(400, 'invalid_idempotency_key', 'The key must be 1 to 255 printable ASCII characters.', { header: 'Idempotency-Key' });
   }
   const query = req.url.includes('?') ? req.url.slice(req.url.indexOf('?')) : '';
-  return { digest: digest([actor_kind, actor_id, req.method, path, key].join('\n')), fingerprint: digest(`${query}\n${body.toString('latin1')}`) };
+  return {
+    digest: digest([actor_kind, actor_id, req.method, path, key].join('\n')),
+    fingerprint: digest(`${query}\n${body.toString('latin1')}`),
+  };
 }
 
 const place = (repeatable: Repeatable) => `idempotency_keys/${repeatable.digest.toString('hex')}`;

@@ -3,20 +3,11 @@ import { ApiError } from '../errors.js';
 import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
-import {
-  checkArity,
-  readCreation,
-  readMeta,
-  resolveRelationships,
-  resolveTargets,
-  updateAttributes,
-  type Identifier,
-  type Input,
-} from './input.js';
-import { insufficientScope, notFound, problem, refuse, translated } from './problems.js';
+import { readCreation, readMeta, resolveRelationships, updateAttributes, type Input } from './input.js';
+import { insufficientScope, notFound, refuse, translated } from './problems.js';
 import { findRecord } from './records.js';
-import { linkedIds, writtenLinks } from './written-links.js';
-import { touchedBetween, touchedByCreation, weigh, weighTargets } from './weigh.js';
+import { writtenLinks } from './written-links.js';
+import { touchedBetween, touchedByCreation, weigh } from './weigh.js';
 import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resource, type Row, type Written } from './resource.js';
 
 /** A write that was done: the record of the answer and its resource. */
@@ -39,7 +30,7 @@ export function requirePermissions(call: Call, ...permissions: readonly string[]
 }
 
 /** The same, and tells whoever wants to know what the write took. */
-function requireForWrite(call: Call, resource: Resource, options: WriteOptions, ...others: readonly string[]): void {
+export function requireForWrite(call: Call, resource: Resource, options: WriteOptions, ...others: readonly string[]): void {
   const permissions = [permissionFor(resource, 'write'), ...others];
   for (const one of permissions) options.needed?.add(one);
   requirePermissions(call, ...permissions);
@@ -71,7 +62,8 @@ export async function requireRecord(ctx: Context, resource: Resource, id: string
   return row;
 }
 
-const displayOf = (resource: Resource, row: Row) => resource.display?.(row) ?? null;
+/** What the audit log calls the record. */
+export const displayOf = (resource: Resource, row: Row) => resource.display?.(row) ?? null;
 
 type Write = {
   readonly entry: Omit<AuditEntry, 'changes'>;
@@ -82,7 +74,7 @@ type Write = {
 };
 
 /** One transaction: the change, its events, its audit entry and what `finish` adds. */
-async function write(call: Call, { entry, document, run, options }: Write): Promise<Outcome | null> {
+export async function write(call: Call, { entry, document, run, options }: Write): Promise<Outcome | null> {
   return translated(document, () =>
     transaction(call.ctx, async (tx) => {
       const inner = { ...call, ctx: tx };
@@ -241,48 +233,6 @@ export async function actOnRecord(
         },
       });
       return outcome as Outcome;
-    });
-  });
-}
-
-/** Adds to, removes from or replaces a to-many relationship. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
-export async function changeRelationship(
-  call: Call,
-  resource: Resource,
-  id: string,
-  name: string,
-  how: 'add' | 'remove' | 'replace',
-  linkage: Identifier | null | readonly Identifier[],
-  options: WriteOptions & { document?: Row } = {},
-): Promise<void> {
-  const relationship = resource.relationships[name];
-  const entry = { action: operationNames.update(), resource, target_id: id };
-  await recordDenial(call, entry, async () => {
-    requireForWrite(call, resource, options, ...(relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : []));
-    await requireRecord(call.ctx, resource, id, options);
-    const change = relationship?.kind === 'many' ? relationship.change : undefined;
-    const operation = change?.[how];
-    if (relationship?.kind !== 'many' || !change || !operation) {
-      throw new ApiError(problem(403, 'relationship_read_only', 'This relationship does not support that.'));
-    }
-    checkArity(relationship, linkage, 'data');
-    const targets = await resolveTargets(call, targetOf(call.registry, relationship), linkage as readonly Identifier[], 'data');
-    await write(call, {
-      entry,
-      options,
-      async run(inner) {
-        const row = await requireRecord(inner.ctx, resource, id, options, true);
-        const before = await linkedIds(inner, resource, relationship, row);
-        const weighing = await weigh(inner, resource, row, options.needed);
-        const touched = [{ touch: change.touch, at: {} }];
-        weighing.begin(touched);
-        const endTargets = await weighTargets(inner, relationship, targets, options.needed);
-        await operation(inner.ctx, inner.actor, row, targets);
-        await weighing.end(row, touched);
-        await endTargets();
-        const after = await linkedIds(inner, resource, relationship, row);
-        return { outcome: null, changes: changesBetween({ [name]: before }, { [name]: after }), target_display: displayOf(resource, row) };
-      },
     });
   });
 }

@@ -150,7 +150,9 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
   if (stale) {
     const max_age = Number(stale.meta?.['max_age'] ?? 0);
     // RFC 9470 3.
-    return new ApiError(errors, { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_user_authentication", max_age="${max_age}"` });
+    return new ApiError(errors, {
+      'WWW-Authenticate': `Bearer realm="api", error="insufficient_user_authentication", max_age="${max_age}"`,
+    });
   }
   const challenge =
     required.length > 0 ? { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${required.join(' ')}"` } : {};

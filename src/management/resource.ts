@@ -164,7 +164,11 @@ export type Definition<R, C, U> = {
 export type Resource = Definition<Row, Row, Row>;
 
 /** Declares a resource; inside, its record and inputs are typed. */
-export function resource<R extends object, C extends object = Readonly<Record<never, unknown>>, U extends object = Readonly<Record<never, unknown>>>(definition: Definition<R, C, U>): Resource {
+export function resource<
+  R extends object,
+  C extends object = Readonly<Record<never, unknown>>,
+  U extends object = Readonly<Record<never, unknown>>,
+>(definition: Definition<R, C, U>): Resource {
   return definition as unknown as Resource;
 }
 

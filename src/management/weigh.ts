@@ -45,7 +45,9 @@ function touchedBy(resource: Resource, name: string): Touched {
 /** What of a new record was given. */
 export function touchedByCreation(resource: Resource, attributes: Row, related: RelatedRows): Touched[] {
   // What is given to a new record takes nothing from anybody: only what it comes to reach counts.
-  return [...Object.keys(attributes), ...Object.keys(related)].map((name) => touchedBy(resource, name)).filter(({ touch }) => touch !== 'everything');
+  return [...Object.keys(attributes), ...Object.keys(related)]
+    .map((name) => touchedBy(resource, name))
+    .filter(({ touch }) => touch !== 'everything');
 }
 
 /**
@@ -53,7 +55,8 @@ export function touchedByCreation(resource: Resource, attributes: Row, related: 
  * @param sent names of the attributes in the request
  */
 export function touchedBetween(resource: Resource, before: Row, after: Row, sent: Iterable<string>): Touched[] {
-  const asSet = (name: string, value: unknown) => (Object.hasOwn(resource.relationships, name) && Array.isArray(value) ? new Set(value) : value);
+  const asSet = (name: string, value: unknown) =>
+    Object.hasOwn(resource.relationships, name) && Array.isArray(value) ? new Set(value) : value;
   const names = new Set(Object.keys(after).filter((name) => !isDeepStrictEqual(asSet(name, before[name]), asSet(name, after[name]))));
   for (const name of sent) if (!(name in after)) names.add(name);
   const known = [...names].filter((name) => Object.hasOwn(resource.reach.attributes, name) || Object.hasOwn(resource.relationships, name));

@@ -2,18 +2,10 @@ import type { Request, Response } from 'express';
 import { recordDenial, type AuditEntry } from './audit.js';
 import { parseDocument, readBody } from './body.js';
 import type { Call } from './call.js';
+import { changeRelationship } from './change-relationship.js';
 import { AlreadyDone, claimKey, repeatableOf, storedReply, storeReply, type Repeatable } from './idempotency.js';
 import { readInput, readLinkage } from './input.js';
-import {
-  actOnRecord,
-  changeRelationship,
-  createRecord,
-  deleteRecord,
-  requireRecord,
-  updateRecord,
-  type Outcome,
-  type WriteOptions,
-} from './operations.js';
+import { actOnRecord, createRecord, deleteRecord, requireRecord, updateRecord, type Outcome, type WriteOptions } from './operations.js';
 import { refuse } from './problems.js';
 import { readQuery, type Query } from './query.js';
 import { locationOf, recordReply } from './read.js';

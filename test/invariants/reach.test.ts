@@ -64,7 +64,7 @@ async function cameOf(permissions: ReadonlySet<string>, step: Step): Promise<str
   return escalations(before, after, permissions);
 }
 
-test('no operation with any attribute raises the reach of anything beyond what its actor holds', async () => {
+test('no operation with any attribute raises the reach of anything beyond what its actor holds (attack 22.242)', async () => {
   const steps = stepsOf(registry, world, random);
   const found: string[] = [];
   const [everything, done, refused] = [new Set(managementPermissions), new Set<string>(), new Set<string>()];
@@ -74,7 +74,8 @@ test('no operation with any attribute raises the reach of anything beyond what i
     if (answer.status >= 500) found.push(`${step.pair}: ${answer.status}`);
     if (answer.body['errors']?.[0]?.code === 'scope_escalation') refused.add(step.pair);
     if (answer.status >= 300) continue;
-    for (const what of await cameOf(permissions, step)) found.push(`${step.pair} ${step.path} ${JSON.stringify(step.body)} by ${[...permissions].slice(0, 5).join(' ')}: ${what}`);
+    for (const what of await cameOf(permissions, step))
+      found.push(`${step.pair} ${step.path} ${JSON.stringify(step.body)} by ${[...permissions].slice(0, 5).join(' ')}: ${what}`);
     done.add(step.pair);
   }
   // A pair counts as walked once it was done: by the actors above or, where they may not, by one who may do everything.
@@ -88,6 +89,8 @@ test('no operation with any attribute raises the reach of anything beyond what i
       await cameOf(everything, step);
     } else left[step.pair] = `${answer.status} ${answer.text.slice(0, 300)}`;
   }
-  console.log(`reach: ${done.size} operation-attribute pairs in ${steps.length} requests, ${refused.size} of them refused to somebody, seed ${seed}`);
+  console.log(
+    `reach: ${done.size} operation-attribute pairs in ${steps.length} requests, ${refused.size} of them refused to somebody, seed ${seed}`,
+  );
   expect({ seed, found: found.slice(0, 20), left }).toEqual({ seed, found: [], left: {} });
 }, 600_000);

@@ -36,13 +36,17 @@ async function expectRefused(answer: Promise<{ status: number; body: Document }>
 test('every event type tells of a collection whose permission it takes, and * takes all', () => {
   for (const type of eventTypes) {
     const needed = permissionsToRead(type);
-    expect([type, needed.length > 0 && needed.length < 3, needed.every((name) => managementPermissions.includes(name))]).toEqual([type, true, true]);
+    expect([type, needed.length > 0 && needed.length < 3, needed.every((name) => managementPermissions.includes(name))]).toEqual([
+      type,
+      true,
+      true,
+    ]);
   }
   expect(permissionsToRead('user.updated')).toEqual(['users:read']);
   expect(permissionsToRead('*')).toEqual(managementPermissions.filter((name) => name.endsWith(':read')));
 });
 
-test('a subscription takes the read permission of each event’s collection, at creation and at every change of it', async () => {
+test('a subscription takes the read permission of each event’s collection, at creation and at every change of it (attack 22.241)', async () => {
   const caller = await only('webhooks:write', 'webhooks:read', 'roles:read');
   const make = (events: string[]) => caller.post('/webhooks', { data: { type: 'webhook', attributes: { name: 'Mine', url, events } } });
   await expectRefused(make(['user.created']), 'users:read');
@@ -61,7 +65,10 @@ test('nobody points a webhook elsewhere, or takes its secret, who may not read w
   await expectRefused(write(caller, { status: 'disabled' }), 'users:read');
   await expectRefused(caller.patch(`/webhooks/${webhook['id']}/rotate_secret`), 'users:read');
   await expectRefused(caller.post(`/webhooks/${webhook['id']}/test`), 'users:read');
-  await expectRefused(caller.post(`/webhooks/${webhook['id']}/redeliver_failed`, { meta: { since: '2020-01-01T00:00:00Z' } }), 'users:read');
+  await expectRefused(
+    caller.post(`/webhooks/${webhook['id']}/redeliver_failed`, { meta: { since: '2020-01-01T00:00:00Z' } }),
+    'users:read',
+  );
   await expectRefused(caller.post(`/webhook_deliveries/${delivery['id']}/redeliver`), 'users:read');
   expect((await write(caller, { name: 'Renamed' })).status).toBe(200);
 });
@@ -74,7 +81,7 @@ test('what a webhook was told before counts too: it may be sent again', async ()
   await expectRefused(caller.patch(`/webhooks/${other['id']}`, body({ url: 'https://elsewhere.example/' })), 'users:read');
 });
 
-test('a delivery’s payload is shown to those who may read what it tells; the rest of it to all who read webhooks', async () => {
+test('a delivery’s payload is shown to those who may read what it tells; the rest of it to all who read webhooks (attack 22.241)', async () => {
   const caller = await only('webhooks:read', 'webhooks:write');
   const seen = [
     (await caller.get(`/webhook_deliveries/${delivery['id']}`)).body['data'],
@@ -91,7 +98,9 @@ test('a delivery’s payload is shown to those who may read what it tells; the r
 
 test('the dashboard shows and hands out no payload to those who may not read it', async () => {
   const permissions = (await api.get('/permissions?page[size]=100')).body['data'] as Document[];
-  const ids = permissions.filter((one) => ['webhooks:read', 'webhooks:write'].includes(one['attributes'].name)).map((one) => one['id'] as string);
+  const ids = permissions
+    .filter((one) => ['webhooks:read', 'webhooks:write'].includes(one['attributes'].name))
+    .map((one) => one['id'] as string);
   const role = await api.create('roles', 'role', { name: 'Deliveries' }, { permissions: links('permission', ...ids) });
   await api.create('users', 'user', { email: 'watcher@example.com', password, email_verified: true }, { roles: links('role', role['id']) });
   const browser = new Browser(service.url);

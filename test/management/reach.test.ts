@@ -57,13 +57,16 @@ describe('clients', () => {
     backchannel_logout_uri: 'https://app.example/out',
   };
 
-  test('clients:write does not become the client that MANAGEMENT_CLIENT_ID names: keys, method, any other way in', async () => {
+  test('clients:write does not become the client that MANAGEMENT_CLIENT_ID names: keys, method, any other way in (attack 22.230)', async () => {
     const caller = await only('clients:write', 'connections:write');
     for (const [name, value] of Object.entries(control)) {
       const answer = await patch(caller, 'clients', 'client', 'management', { [name]: value });
       expect([name, answer.status, answer.body['errors']?.[0].code]).toEqual([name, 403, 'scope_escalation']);
     }
-    await expectRefused(patch(caller, 'clients', 'client', 'management', { token_endpoint_auth_method: 'private_key_jwt', jwks: sampleKeys(1) }), 'users:write');
+    await expectRefused(
+      patch(caller, 'clients', 'client', 'management', { token_endpoint_auth_method: 'private_key_jwt', jwks: sampleKeys(1) }),
+      'users:write',
+    );
     await expectRefused(caller.patch('/clients/management/rotate_secret'));
     await expectRefused(caller.delete('/clients/management'));
     const connection = await api.create('connections', 'connection', { name: 'any', display_name: 'Any', strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret' }); // prettier-ignore
@@ -71,7 +74,9 @@ describe('clients', () => {
     await expectRefused(caller.post('/clients/management/relationships/connections', linkage));
     await expectRefused(patch(caller, 'clients', 'client', 'management', {}, { connections: linkage }));
     expect((await patch(caller, 'clients', 'client', 'management', { description: 'Ours' })).status).toBe(200);
-    const denied = (await api.get('/audit_logs?filter[target]=management&filter[outcome]=denied&page[size]=100')).body['data'] as Document[];
+    const denied = (await api.get('/audit_logs?filter[target]=management&filter[outcome]=denied&page[size]=100')).body[
+      'data'
+    ] as Document[];
     expect(denied.filter((one) => one['attributes'].reason === 'scope_escalation').length).toBeGreaterThanOrEqual(14);
     expect(await managementToken(service.url)).toMatch(/./);
   });
@@ -80,26 +85,36 @@ describe('clients', () => {
     const caller = await only('clients:write');
     const answer = await patch(caller, 'clients', 'client', 'management', { description: 'Still ours', status: 'enabled', grant_types: ['client_credentials'], jwks: sampleKeys(1) }); // prettier-ignore
     expect(answer.body['errors'][0].source).toEqual({ pointer: '/data/attributes/jwks' });
-    const whole = await patch(caller, 'clients', 'client', 'management', { description: 'Still ours', status: 'enabled', grant_types: ['client_credentials'] });
+    const whole = await patch(caller, 'clients', 'client', 'management', {
+      description: 'Still ours',
+      status: 'enabled',
+      grant_types: ['client_credentials'],
+    });
     expect(whole.status).toBe(200);
   });
 
-  test('the start brings the configured client back wholly', async () => {
-    await service.deps.knex('clients').where({ id: 'management' }).update({
-      application_type: 'web',
-      token_endpoint_auth_method: 'private_key_jwt',
-      jwks: JSON.stringify(sampleKeys(1)),
-      grant_types: ['authorization_code'],
-      redirect_uris,
-      first_party: true,
-      scopes: ['openid'],
-      secret_digest: null,
-      previous_secret_digest: Buffer.alloc(32),
-      previous_secret_expires_at: new Date('2100-01-01'),
-      registration_token_digest: Buffer.alloc(32),
-      status: 'disabled',
-    });
-    await service.deps.knex('client_grants').where({ client_id: 'management' }).update({ scopes: ['users:read'] });
+  test('the start brings the configured client back wholly (attack 22.231)', async () => {
+    await service.deps
+      .knex('clients')
+      .where({ id: 'management' })
+      .update({
+        application_type: 'web',
+        token_endpoint_auth_method: 'private_key_jwt',
+        jwks: JSON.stringify(sampleKeys(1)),
+        grant_types: ['authorization_code'],
+        redirect_uris,
+        first_party: true,
+        scopes: ['openid'],
+        secret_digest: null,
+        previous_secret_digest: Buffer.alloc(32),
+        previous_secret_expires_at: new Date('2100-01-01'),
+        registration_token_digest: Buffer.alloc(32),
+        status: 'disabled',
+      });
+    await service.deps
+      .knex('client_grants')
+      .where({ client_id: 'management' })
+      .update({ scopes: ['users:read'] });
     await bootstrap(service.deps);
     const row = await service.deps.knex('clients').where({ id: 'management' }).first();
     expect(row).toMatchObject({
@@ -118,10 +133,13 @@ describe('clients', () => {
     expect((await (await manage(service.url)).get('/users')).status).toBe(200);
   });
 
-  test('first_party is made true by holders of every permission, and moves with nothing less', async () => {
+  test('first_party is made true by holders of every permission, and moves with nothing less (attack 22.232)', async () => {
     const web = { name: 'Web', application_type: 'web', redirect_uris };
     for (const caller of [await only('clients:write'), await nearlyAll('audit_logs:read')]) {
-      await expectRefused(caller.post('/clients', { data: { type: 'client', attributes: { ...web, first_party: true } } }), 'audit_logs:read');
+      await expectRefused(
+        caller.post('/clients', { data: { type: 'client', attributes: { ...web, first_party: true } } }),
+        'audit_logs:read',
+      );
       const made = await caller.create('clients', 'client', web);
       expect(made['attributes'].first_party).toBe(false);
       await expectRefused(patch(caller, 'clients', 'client', made['id'], { first_party: true }));
@@ -129,7 +147,10 @@ describe('clients', () => {
     const ours = await api.create('clients', 'client', web);
     expect(ours['attributes'].first_party).toBe(true);
     const caller = await nearlyAll('audit_logs:read');
-    await expectRefused(patch(caller, 'clients', 'client', ours['id'], { redirect_uris: ['https://elsewhere.example/cb'] }), 'audit_logs:read');
+    await expectRefused(
+      patch(caller, 'clients', 'client', ours['id'], { redirect_uris: ['https://elsewhere.example/cb'] }),
+      'audit_logs:read',
+    );
     await expectRefused(patch(caller, 'clients', 'client', ours['id'], { grant_types: ['authorization_code', 'refresh_token'] }));
     await expectRefused(caller.patch(`/clients/${ours['id']}/rotate_secret`));
     expect((await patch(caller, 'clients', 'client', ours['id'], { name: 'Renamed' })).status).toBe(200);
@@ -158,11 +179,13 @@ describe('a client that registered itself', () => {
     expect(answer.headers.get('location')).toContain('error=invalid_target');
     const management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as Document;
     const relationships = { client: link('client', id), api_resource: link('api_resource', management['id']) };
-    const granted = await api.post('/client_grants', { data: { type: 'client_grant', attributes: { scopes: ['users:read'] }, relationships } });
+    const granted = await api.post('/client_grants', {
+      data: { type: 'client_grant', attributes: { scopes: ['users:read'] }, relationships },
+    });
     expect([granted.status, granted.body['errors'][0].code]).toEqual([422, 'self_registered_client']);
   });
 
-  test('promoted to first_party it loses that with its registration token’s first change', async () => {
+  test('promoted to first_party it loses that with its registration token’s first change (attack 22.234)', async () => {
     const { body } = await register();
     const id = body['client_id'] as string;
     expect((await patch(api, 'clients', 'client', id, { first_party: true })).status).toBe(200);
@@ -176,7 +199,10 @@ describe('a client that registered itself', () => {
   test('what it was granted of the Management API is not its registration token’s to move', async () => {
     const { body } = await register();
     const id = body['client_id'] as string;
-    const own = await service.deps.knex('api_resources').where({ is_system: true, identifier: `${service.url}/api` }).first();
+    const own = await service.deps
+      .knex('api_resources')
+      .where({ is_system: true, identifier: `${service.url}/api` })
+      .first();
     const now = new Date();
     // An older release let it be granted.
     await service.deps.knex('client_grants').insert({ environment_id: own.environment_id, id: root['id'], client_id: id, api_resource_id: own.id, scopes: ['users:read'], created_at: now, updated_at: now }); // prettier-ignore
@@ -194,18 +220,18 @@ describe('custom domains', () => {
   }
   const primary = (caller: Api, id: string, is_primary = true) => patch(caller, 'custom_domains', 'custom_domain', id, { is_primary });
 
-  test('becoming the primary one, and no longer being it, takes every permission, and all administrators get mail', async () => {
+  test('becoming the primary one, and no longer being it, takes every permission, and all administrators get mail (attack 22.237)', async () => {
     const [one, other] = [await verified('one.example.com'), await verified('other.example.com')];
     const caller = await nearlyAll('audit_logs:read');
     await expectRefused(primary(caller, one['id']), 'audit_logs:read');
     await expectRefused(primary(await only('custom_domains:write'), one['id']));
     expect((await primary(api, one['id'])).status).toBe(200);
     const mail = await lastMailTo(service.url, 'root@example.com');
-    expect([mail.subject, mail.text.includes('https://one.example.com'), mail.text.includes(`${service.url}/dashboard/custom_domains`)]).toEqual([
-      'The address of Default was changed',
-      true,
-      true,
-    ]);
+    expect([
+      mail.subject,
+      mail.text.includes('https://one.example.com'),
+      mail.text.includes(`${service.url}/dashboard/custom_domains`),
+    ]).toEqual(['The address of Default was changed', true, true]);
     await expectRefused(primary(caller, other['id']));
     await expectRefused(primary(caller, one['id'], false));
     await expectRefused(caller.delete(`/custom_domains/${one['id']}`));
@@ -222,7 +248,10 @@ describe('custom domains', () => {
     const client = { ...row, client_secret: web['attributes'].client_secret };
     const browser = new Browser(service.url);
     await browser.login('root@example.com', password);
-    const grant = await authorizeCode(browser, client, { resource: management['attributes'].identifier, scope: managementPermissions.join(' ') });
+    const grant = await authorizeCode(browser, client, {
+      resource: management['attributes'].identifier,
+      scope: managementPermissions.join(' '),
+    });
     const token = (await redeem(service.url, client, grant)).body.access_token as string;
     service.clock.advance(9 * 60_000);
     const caller = new Api(service.url, token);
@@ -240,7 +269,7 @@ describe('custom domains', () => {
 });
 
 describe('people', () => {
-  test('PATCH of a user’s roles needs roles:write like the linkage route, and so does a creation', async () => {
+  test('PATCH of a user’s roles needs roles:write like the linkage route, and so does a creation (attack 22.238)', async () => {
     const user = await api.create('users', 'user', { email: 'plain@example.com' });
     const role = await api.create('roles', 'role', { name: 'Harmless' });
     const caller = await only('users:write', 'users:read');
@@ -258,7 +287,7 @@ describe('people', () => {
     await expectRefused(both.post(`/roles/${administrator['id']}/relationships/users`, links('user', user['id'])), 'clients:write');
   });
 
-  test('nobody blocks, unblocks, deletes, signs out or takes over people above themselves', async () => {
+  test('nobody blocks, unblocks, deletes, signs out or takes over people above themselves (attack 22.239)', async () => {
     const ctx = await service.context();
     const above = await addUser(ctx, { email: 'above@example.com' });
     await api.post(`/users/${above.id}/relationships/roles`, links('role', administrator['id']));
@@ -267,7 +296,13 @@ describe('people', () => {
     const session = (await api.get(`/sessions?filter[user]=${above.id}`)).body['data'][0] as Document;
     const provider = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret' };
     const connection = await api.create('connections', 'connection', { name: 'linked', display_name: 'Linked', ...provider });
-    const identity = { environment_id: ctx.environment.id, id: session['id'], user_id: above.id, connection_id: connection['id'], subject: 'x' };
+    const identity = {
+      environment_id: ctx.environment.id,
+      id: session['id'],
+      user_id: above.id,
+      connection_id: connection['id'],
+      subject: 'x',
+    };
     await ctx.knex('identities').insert({ ...identity, created_at: new Date(), updated_at: new Date() });
     const caller = await only('users:write', 'sessions:write', 'users:read');
     await expectRefused(caller.patch(`/users/${above.id}/block`), 'clients:write');
@@ -278,7 +313,14 @@ describe('people', () => {
     await expectRefused(caller.patch(`/sessions/${session['id']}/touch`));
     await expectRefused(caller.delete(`/sessions/${session['id']}`));
     await expectRefused(caller.delete(`/identities/${session['id']}`));
-    for (const attributes of [{ email: 'mine@example.com' }, { email_verified: false }, { phone_number: '+441632960961' }, { phone_number_verified: true }, { password: 'another long passphrase' }]) // prettier-ignore
+    for (const attributes of [
+      { email: 'mine@example.com' },
+      { email_verified: false },
+      { phone_number: '+441632960961' },
+      { phone_number_verified: true },
+      { password: 'another long passphrase' },
+    ])
+      // prettier-ignore
       await expectRefused(patch(caller, 'users', 'user', above.id, attributes));
     expect((await patch(caller, 'users', 'user', above.id, { nickname: 'Boss' })).status).toBe(200);
     expect((await caller.post(`/users/${above.id}/send_password_reset`)).status).toBe(202);
@@ -288,15 +330,23 @@ describe('people', () => {
 
   test('a new user brings no default role whose permissions its maker lacks', async () => {
     const permission = (await api.get('/permissions?filter[name]=webhooks:read')).body['data'][0] as Document;
-    const role = await api.create('roles', 'role', { name: 'For all', is_default: true }, { permissions: links('permission', permission['id']) });
-    await expectRefused((await only('users:write')).post('/users', { data: { type: 'user', attributes: { email: 'given@example.com' } } }), 'webhooks:read');
+    const role = await api.create(
+      'roles',
+      'role',
+      { name: 'For all', is_default: true },
+      { permissions: links('permission', permission['id']) },
+    );
+    await expectRefused(
+      (await only('users:write')).post('/users', { data: { type: 'user', attributes: { email: 'given@example.com' } } }),
+      'webhooks:read',
+    );
     await expectRefused(patch(await only('roles:write'), 'roles', 'role', role['id'], { is_default: false }), 'webhooks:read');
     expect((await api.delete(`/roles/${role['id']}`)).status).toBe(204);
   });
 });
 
 describe('environments', () => {
-  test('kind and what guards sign-ins take every permission, and so does a new environment', async () => {
+  test('kind and what guards sign-ins take every permission, and so does a new environment (attack 22.240)', async () => {
     const caller = await only('environments:write', 'environments:read');
     const own = (await api.get('/environments')).body['data'][0] as Document;
     const doors: Document[] = [
@@ -318,7 +368,9 @@ describe('environments', () => {
     }
     const made = { type: 'environment', attributes: { name: 'More', slug: 'more', kind: 'staging' } };
     await expectRefused(caller.post('/environments', { data: made }));
-    expect((await patch(caller, 'environments', 'environment', own['id'], { name: 'Default', support_email: 'help@example.com' })).status).toBe(200);
+    expect(
+      (await patch(caller, 'environments', 'environment', own['id'], { name: 'Default', support_email: 'help@example.com' })).status,
+    ).toBe(200);
     const production = await secondEnvironment(api, 'closed');
     await expectRefused(patch(caller, 'environments', 'environment', production.id, { kind: 'development' }), 'users:write');
     await expectRefused(caller.delete(`/environments/${production.id}`));
@@ -362,14 +414,19 @@ describe('keys and the Management API itself', () => {
     await expectRefused(patch(caller, 'api_resources', 'api_resource', management['id'], { token_format: 'opaque' }));
     const twin = { type: 'api_resource', attributes: { identifier: `${service.url}/api`, name: 'Twin' } };
     expect((await caller.post('/api_resources', { data: twin })).status).toBe(409);
-    expect((await patch(caller, 'api_resources', 'api_resource', management['id'], { identifier: 'https://elsewhere.example' })).status).toBe(403);
+    expect(
+      (await patch(caller, 'api_resources', 'api_resource', management['id'], { identifier: 'https://elsewhere.example' })).status,
+    ).toBe(403);
   });
 
   test('roles:write takes from roles no more than it holds, nor makes them everybody’s', async () => {
     const permission = (await api.get('/permissions?filter[name]=webhooks:read')).body['data'][0] as Document;
     const role = await api.create('roles', 'role', { name: 'Watching' }, { permissions: links('permission', permission['id']) });
     const caller = await only('roles:write');
-    await expectRefused(caller.delete(`/roles/${role['id']}/relationships/permissions`, links('permission', permission['id'])), 'webhooks:read');
+    await expectRefused(
+      caller.delete(`/roles/${role['id']}/relationships/permissions`, links('permission', permission['id'])),
+      'webhooks:read',
+    );
     await expectRefused(patch(caller, 'roles', 'role', role['id'], {}, { permissions: { data: [] } }), 'webhooks:read');
     await expectRefused(patch(caller, 'roles', 'role', role['id'], { is_default: true }), 'webhooks:read');
     await expectRefused(caller.delete(`/roles/${role['id']}`), 'webhooks:read');
@@ -377,7 +434,7 @@ describe('keys and the Management API itself', () => {
   });
 });
 
-test('a replayed Idempotency-Key is the actor’s own, takes what the request took, and repeats no secret', async () => {
+test('a replayed Idempotency-Key is the actor’s own, takes what the request took, and repeats no secret (attack 22.243)', async () => {
   const machine = async (name: string) => {
     const client = await api.create('clients', 'client', { name, application_type: 'machine' });
     const management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as Document;
@@ -391,7 +448,12 @@ test('a replayed Idempotency-Key is the actor’s own, takes what the request to
   const body = { data: { type: 'client', attributes: { name: 'Kept', application_type: 'web', redirect_uris, first_party: true } } };
   const made = await first.caller.post('/clients', body, key);
   const again = await first.caller.post('/clients', body, key);
-  expect([made.status, again.status, again.headers.get('idempotent-replayed'), again.body['meta']]).toEqual([201, 201, 'true', { secret_shown_before: true }]);
+  expect([made.status, again.status, again.headers.get('idempotent-replayed'), again.body['meta']]).toEqual([
+    201,
+    201,
+    'true',
+    { secret_shown_before: true },
+  ]);
   expect([again.body['data'].id, again.text.includes('cs_')]).toEqual([made.body['data'].id, false]);
   const others = await second.caller.post('/clients', body, key);
   expect([others.status, others.headers.get('idempotent-replayed')]).toEqual([201, null]);
@@ -410,4 +472,3 @@ test('every exchange of this file is as the OpenAPI document says', async () => 
   const document = await publishedDocument(service.url);
   expect(document.problemsOf(api.exchanges)).toEqual([]);
 });
-

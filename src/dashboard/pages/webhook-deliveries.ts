@@ -88,7 +88,9 @@ function payload(record: Shown): Part[] {
   const event_type = words(record.attributes['event_type']);
   if (record.attributes['payload'] === null) {
     const needed = permissionsToRead(event_type).join(' and ');
-    return [{ kind: 'text', title: 'Payload', paragraphs: [`To see what was sent, and to send it again, you need the permission ${needed}.`] }];
+    return [
+      { kind: 'text', title: 'Payload', paragraphs: [`To see what was sent, and to send it again, you need the permission ${needed}.`] },
+    ];
   }
   return [
     {

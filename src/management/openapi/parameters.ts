@@ -73,7 +73,10 @@ export const headerParameters = {
     'Idempotency-Key': z
       .string()
       .optional()
-      .meta({ description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).' }),
+      .meta({
+        description:
+          'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
+      }),
   },
   change: {
     ...requestId,
@@ -81,7 +84,10 @@ export const headerParameters = {
     'Idempotency-Key': z
       .string()
       .optional()
-      .meta({ description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).' }),
+      .meta({
+        description:
+          'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
+      }),
   },
   remove: {
     ...requestId,

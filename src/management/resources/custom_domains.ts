@@ -35,7 +35,9 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
     status,
     is_primary: z
       .boolean()
-      .meta({ description: 'Changed by holders of every Management permission who signed in within the last ten minutes; all of them get mail.' }),
+      .meta({
+        description: 'Changed by holders of every Management permission who signed in within the last ten minutes; all of them get mail.',
+      }),
     verification_records: z.array(z.object({ record_kind: z.string(), name: z.string(), value: z.string() })),
     verified_at: time.nullable(),
     last_checked_at: time.nullable(),

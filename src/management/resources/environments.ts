@@ -107,7 +107,10 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
   sorts: { ...stampSorts('environments'), name: textSort('environments.name') },
   create: {
     schema: z.strictObject({ name: text(100), slug, kind, ...optionalSettings }),
-    meta: z.object({ management_client: z.object({ client_id: z.string(), client_secret: z.string().optional() }), secret_shown_before: z.literal(true).optional() }),
+    meta: z.object({
+      management_client: z.object({ client_id: z.string(), client_secret: z.string().optional() }),
+      secret_shown_before: z.literal(true).optional(),
+    }),
     allow: refuseUnlessOperator,
     prepare: (ctx) => generateSigningKey(ctx),
     async run(tx, _actor, input, _related, key) {
@@ -116,7 +119,11 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
         input,
         key as Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>,
       );
-      return { row: { ...row, primary_domain: null }, meta: { management_client }, metaAgain: { management_client: { client_id: management_client.client_id } } };
+      return {
+        row: { ...row, primary_domain: null },
+        meta: { management_client },
+        metaAgain: { management_client: { client_id: management_client.client_id } },
+      };
     },
   },
   update: {

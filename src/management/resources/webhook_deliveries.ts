@@ -91,7 +91,10 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
     completed_at: time.nullable(),
     ...stamps,
   }),
-  computed: { payload: (row, _ctx, actor) => (mayReadEvent(actor, row.event_type) ? (JSON.parse(row.payload) as unknown) : null), max_attempts: () => maxAttempts },
+  computed: {
+    payload: (row, _ctx, actor) => (mayReadEvent(actor, row.event_type) ? (JSON.parse(row.payload) as unknown) : null),
+    max_attempts: () => maxAttempts,
+  },
   reach: { of: (_tx, row) => reachOfDelivery(row), attributes: {} },
   relationships: {
     webhook: { kind: 'one', to: 'webhook', column: 'webhook_id', description: 'Where it goes.', include: true },

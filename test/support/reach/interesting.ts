@@ -2,7 +2,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { Document } from '../management.js';
 import type { World } from './world.js';
 
-const keys = [1, 2].map(() => ({ keys: [{ ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }] }));
+const keys = [1, 2].map(() => ({
+  keys: [{ ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }],
+}));
 
 /** A public key set, the first or the second of two. */
 export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Document;
@@ -13,20 +15,36 @@ export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Documen
  */
 export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'client.application_type': [{ application_type: 'machine' }],
-  'client.redirect_uris': [{ redirect_uris: ['https://walked.example/cb'], grant_types: ['authorization_code'] }, { redirect_uris: ['https://walked.example/cb'] }],
+  'client.redirect_uris': [
+    { redirect_uris: ['https://walked.example/cb'], grant_types: ['authorization_code'] },
+    { redirect_uris: ['https://walked.example/cb'] },
+  ],
   'client.post_logout_redirect_uris': [{ post_logout_redirect_uris: ['https://walked.example/'] }],
   'client.allowed_origins': [{ allowed_origins: ['https://walked.example'] }],
-  'client.grant_types': [{ grant_types: ['client_credentials'] }, { grant_types: ['authorization_code'], redirect_uris: ['https://walked.example/cb'] }],
+  'client.grant_types': [
+    { grant_types: ['client_credentials'] },
+    { grant_types: ['authorization_code'], redirect_uris: ['https://walked.example/cb'] },
+  ],
   'client.token_endpoint_auth_method': [
     { token_endpoint_auth_method: 'private_key_jwt', jwks: sampleKeys(2) },
     { token_endpoint_auth_method: 'client_secret_post' },
-    { token_endpoint_auth_method: 'none', application_type: 'web', grant_types: ['authorization_code'], redirect_uris: ['https://walked.example/cb'] },
+    {
+      token_endpoint_auth_method: 'none',
+      application_type: 'web',
+      grant_types: ['authorization_code'],
+      redirect_uris: ['https://walked.example/cb'],
+    },
     { token_endpoint_auth_method: 'none' },
   ],
   'client.jwks': [{ jwks: sampleKeys(2) }, { jwks: null }],
   'client.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }],
   'client.scopes': [{ scopes: ['openid'] }, { scopes: null }],
-  'client_grant.scopes': [{ scopes: ['users:read'] }, { scopes: ['signing_keys:write', 'users:read', 'users:write'] }, { scopes: [] }, { scopes: ['near'] }],
+  'client_grant.scopes': [
+    { scopes: ['users:read'] },
+    { scopes: ['signing_keys:write', 'users:read', 'users:write'] },
+    { scopes: [] },
+    { scopes: ['near'] },
+  ],
   'connection.strategy': [{ strategy: 'oidc' }, { strategy: 'google' }],
   'connection.name': [{ name: 'walked' }],
   'connection.claim_mapping': [{ claim_mapping: { email: 'upn' } }],
@@ -63,8 +81,14 @@ export function creations(type: string, world: World): { attributes: Document; r
       ];
     case 'client_grant':
       return [
-        { attributes: { scopes: [] }, relationships: { client: one('client', 'client bare'), api_resource: one('api_resource', 'api far') } },
-        { attributes: { scopes: [] }, relationships: { client: one('client', 'client near'), api_resource: one('api_resource', 'api near') } },
+        {
+          attributes: { scopes: [] },
+          relationships: { client: one('client', 'client bare'), api_resource: one('api_resource', 'api far') },
+        },
+        {
+          attributes: { scopes: [] },
+          relationships: { client: one('client', 'client near'), api_resource: one('api_resource', 'api near') },
+        },
       ];
     case 'api_resource':
       return [{ attributes: { identifier: 'https://api.example/new', name: 'New' } }];

@@ -125,8 +125,10 @@ export function escalations(before: Model, after: Model, held: ReadonlySet<strin
   for (const [principal, now] of after) {
     const was = before.get(principal);
     note('reach grew', principal, lacking([...now.reach].filter((name) => !was?.reach.has(name))));
-    if (was && takenMatters.has(kindOf(principal))) note('reach was taken', principal, lacking([...was.reach].filter((name) => !now.reach.has(name))));
-    if ((was || kindOf(principal) === 'sent') && was?.control !== now.control) note('control moved', principal, lacking([...(was?.reach ?? []), ...now.reach]));
+    if (was && takenMatters.has(kindOf(principal)))
+      note('reach was taken', principal, lacking([...was.reach].filter((name) => !now.reach.has(name))));
+    if ((was || kindOf(principal) === 'sent') && was?.control !== now.control)
+      note('control moved', principal, lacking([...(was?.reach ?? []), ...now.reach]));
   }
   for (const [principal, was] of before) {
     if (after.has(principal) || !removalMatters.has(kindOf(principal))) continue;

@@ -22,12 +22,15 @@ const writeOf = (one: Resource) => `${one.permissions ?? one.path}:write`;
 function attributeSets(resource: Resource, name: string, schema: z.ZodType): Document[] {
   const named = interesting[`${resource.type}.${name}`];
   const sets = named ?? valuesOf(schema).map((value) => ({ [name]: value }));
-  if (sets.length === 0) throw new Error(`the walk has no value for ${resource.type}.${name}: name some in test/support/reach/interesting.ts`);
+  if (sets.length === 0)
+    throw new Error(`the walk has no value for ${resource.type}.${name}: name some in test/support/reach/interesting.ts`);
   return [...sets];
 }
 
 const manyOf = (resource: Resource) =>
-  Object.entries(resource.relationships).filter((entry): entry is [string, ToMany] => entry[1].kind === 'many' && entry[1].change !== undefined);
+  Object.entries(resource.relationships).filter(
+    (entry): entry is [string, ToMany] => entry[1].kind === 'many' && entry[1].change !== undefined,
+  );
 
 const linkage = (type: string, ids: readonly string[]) => ({ data: ids.map((id) => ({ type, id })) });
 
@@ -61,9 +64,13 @@ function creationSteps(registry: Registry, resource: Resource, world: World): St
       return make(name, { ...base?.attributes, ...set }, base?.relationships);
     }),
   );
-  const byLink = manyOf(resource).filter(([, relationship]) => relationship.write).flatMap(([name, relationship]) =>
-    linkSets(registry, relationship, world).map((set) => make(name, bases[0]?.attributes ?? {}, { ...bases[0]?.relationships, [name]: set }, relationship.change?.needs)),
-  );
+  const byLink = manyOf(resource)
+    .filter(([, relationship]) => relationship.write)
+    .flatMap(([name, relationship]) =>
+      linkSets(registry, relationship, world).map((set) =>
+        make(name, bases[0]?.attributes ?? {}, { ...bases[0]?.relationships, [name]: set }, relationship.change?.needs),
+      ),
+    );
   return [...bare, ...byAttribute, ...byLink];
 }
 
@@ -107,7 +114,9 @@ function actionSteps(resource: Resource, id: string): Step[] {
     const needs = [writeOf(resource), ...(action.needs ?? [])];
     return { pair: `${verb} ${resource.type}`, resource, method: action.method, path: `${path}/${verb}`, needs, ...(body ? { body } : {}) };
   });
-  const removal: Step[] = resource.remove ? [{ pair: `delete ${resource.type}`, resource, method: 'DELETE', path, needs: [writeOf(resource)] }] : [];
+  const removal: Step[] = resource.remove
+    ? [{ pair: `delete ${resource.type}`, resource, method: 'DELETE', path, needs: [writeOf(resource)] }]
+    : [];
   return [...actions, ...removal];
 }
 

@@ -33,7 +33,12 @@ function raw(schema: z.ZodType): unknown[] {
     case 'array':
       return [...(def.element ? raw(def.element).map((one) => [one]) : []), []];
     case 'object':
-      return [Object.fromEntries(Object.entries(def.shape ?? {}).flatMap(([name, one]) => valuesOf(one as z.ZodType, 1).map((value) => [name, value]))), {}];
+      return [
+        Object.fromEntries(
+          Object.entries(def.shape ?? {}).flatMap(([name, one]) => valuesOf(one as z.ZodType, 1).map((value) => [name, value])),
+        ),
+        {},
+      ];
     case 'record':
       return [{ walked: 'walked' }, {}];
     case 'string':
