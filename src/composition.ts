@@ -12,6 +12,8 @@ import { startDailyStats } from './core/daily-stats.js';
 import { startJanitor, startStatistics } from './core/janitor.js';
 import { createPasswordHasher } from './core/passwords.js';
 import { createSecurityTrail, startSecurityTrail } from './core/security-trail.js';
+import { requirePrimaryKeys } from './core/secret-key-check.js';
+import { startSecretKeys } from './core/secret-keys.js';
 import { startSigningKeyRotation } from './core/signing-key-rotation.js';
 import { createKnex, poolState } from './db/knex.js';
 import { migrate } from './db/migrate.js';
@@ -66,7 +68,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
   };
 }
 
-/** Migrations and bootstrap: what must have happened once before any process listens. */
+/** Migrations and bootstrap: what must have happened once before any process listens. @throws {ConfigError} with another database's SECRET_KEY */
 export async function prepareDatabase(deps: Deps, directUrl: string): Promise<void> {
   const knex = createKnex({ url: directUrl, poolMax: 2, logger: deps.logger });
   try {
@@ -74,6 +76,7 @@ export async function prepareDatabase(deps: Deps, directUrl: string): Promise<vo
   } finally {
     await knex.destroy();
   }
+  await requirePrimaryKeys(deps);
   await bootstrap(deps);
 }
 
@@ -111,6 +114,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     webhook: startWebhookLoop(deps),
     backchannel_logout: startBackchannelLogout(deps),
     signing_keys: startSigningKeyRotation(deps),
+    secret_keys: startSecretKeys(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),

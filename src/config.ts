@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { earlierKeyProblem, randomKeyProblem } from './lib/random-key.js';
 
 /** `count/seconds`: how many requests a window of that many seconds allows. */
 export type RateLimit = { readonly limit: number; readonly windowSeconds: number };
@@ -15,6 +16,10 @@ export class ConfigError extends Error {
 }
 
 const loopbackHosts = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether a host is this machine's own: its name or address. */
+const isLoopbackHost = (host: string) => loopbackHosts.test(host.toLowerCase()) || host === '::1';
+const namesLoopback = (url: string | undefined) => url === undefined || (URL.canParse(url) && isLoopbackHost(new URL(url).hostname));
 
 const integer = (fallback: number, min: number, max: number) =>
   z.coerce.number('must be a number').int('must be a whole number').min(min).max(max).default(fallback);
@@ -36,12 +41,14 @@ const origin = z.string().refine((text) => {
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
 }, 'must be an http or https origin without a path, such as https://id.example.com');
 
-const secretKey = z
-  .string()
-  .refine(
-    (text) => Buffer.from(text, 'base64').length >= 32,
-    'must be at least 32 random bytes in base64; make one with: openssl rand -base64 32',
-  );
+/** Refuses a text for which `problemOf` finds words. */
+const sound = (problemOf: (text: string) => string | null) =>
+  z.string().superRefine((text, refinement) => {
+    const problem = problemOf(text);
+    if (problem !== null) refinement.addIssue({ code: 'custom', message: problem });
+  });
+
+const listOf = (text: string) => text.split(',').map((part) => part.trim());
 
 const isNetwork = (text: string) =>
   ['loopback', 'linklocal', 'uniquelocal'].includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
@@ -77,8 +84,10 @@ const variables = z.object({
   DATABASE_POOL_MAX: integer(10, 4, 1000),
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
   DATA_DIR: z.string().default('.data'),
-  SECRET_KEY: secretKey.optional(),
-  SECRET_KEY_PREVIOUS: secretKey.optional(),
+  SECRET_KEY: sound(randomKeyProblem).optional(),
+  SECRET_KEY_PREVIOUS: sound((text) => listOf(text).map(earlierKeyProblem).find(Boolean) ?? null)
+    .transform(listOf)
+    .default([]),
   ADMIN_EMAIL: z.email('must be an email address').optional(),
   ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').max(128).optional(),
   MANAGEMENT_CLIENT_ID: z
@@ -91,6 +100,7 @@ const variables = z.object({
     .regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address')
     .optional(),
   EMAIL_FROM: z.string().default('no-reply@localhost'),
+  DEV_MAILBOX: z.enum(['local', 'on', 'off'], 'must be local, on or off').default('local'),
   TRUST_PROXY: trustProxy.default(false),
   RATE_LIMITS: onOff.default(true),
   RATE_LIMIT_LOGIN: rateLimit('10/60'),
@@ -142,13 +152,18 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   if (present['RATE_LIMIT_STORE'] === 'memory' && parsed.success && parsed.data.WEB_CONCURRENCY > 1) {
     problems.push('RATE_LIMIT_STORE=memory counts in one process; with WEB_CONCURRENCY above 1 use postgres or redis');
   }
+  if (present['DEV_MAILBOX'] === 'on' && !namesLoopback(present['BASE_URL'])) {
+    problems.push(
+      'DEV_MAILBOX=on shows one-time codes to every caller: it needs a BASE_URL on this machine, such as http://localhost:3000',
+    );
+  }
   if (present['RATE_LIMIT_STORE'] === 'redis' && present['REDIS_URL'] === undefined)
     problems.push('REDIS_URL is required with RATE_LIMIT_STORE=redis');
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
 
   const v = parsed.data;
   const baseUrl = new URL(v.BASE_URL ?? `http://localhost:${v.PORT}`).origin;
-  const loopback = loopbackHosts.test(new URL(baseUrl).hostname);
+  const loopback = namesLoopback(baseUrl);
   return {
     port: v.PORT,
     host: v.HOST,
@@ -157,6 +172,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     baseHost: new URL(baseUrl).host,
     /** True while BASE_URL names this machine: development defaults apply. */
     loopback,
+    /** True when other machines may connect. */
+    listensBeyondLoopback: !isLoopbackHost(v.HOST),
     secureCookies: baseUrl.startsWith('https:'),
     databaseUrl: v.DATABASE_URL ?? null,
     /** A connection without a transaction pooler in between, for LISTEN and migrations. */
@@ -168,7 +185,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     databasePreparedStatements: v.DATABASE_PREPARED_STATEMENTS,
     dataDir: resolve(v.DATA_DIR),
     secretKey: v.SECRET_KEY ?? null,
-    secretKeyPrevious: v.SECRET_KEY_PREVIOUS ?? null,
+    /** Keys that open what SECRET_KEY doesn't: earlier ones, and the one that comes next. */
+    secretKeyPrevious: v.SECRET_KEY_PREVIOUS,
     admin: v.ADMIN_EMAIL && v.ADMIN_PASSWORD ? { email: v.ADMIN_EMAIL, password: v.ADMIN_PASSWORD } : null,
     managementClient:
       v.MANAGEMENT_CLIENT_ID && v.MANAGEMENT_CLIENT_SECRET
@@ -176,6 +194,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
         : null,
     smtpUrl: v.SMTP_URL ?? null,
     emailFrom: v.EMAIL_FROM,
+    /** Who reads captured mail: this machine, any caller, nobody. `on` only ever with a loopback BASE_URL. */
+    devMailbox: v.DEV_MAILBOX,
     trustProxy: v.TRUST_PROXY,
     rateLimits: {
       enabled: v.RATE_LIMITS,

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import type { Config } from './config.js';
 import type { Deps } from './core/context.js';
 import { defaultContext } from './core/bootstrap.js';
+import { exposureWarnings } from './core/exposure.js';
 import { needsSetup, setupUrl } from './core/setup.js';
 import { startEmbeddedPostgres } from './db/embedded-postgres.js';
 import { answers } from './db/reachable.js';
+import { listEnvironments } from './db/tables/environments.js';
 import type { Logger } from './platform/logger.js';
 import { loadSecretKey } from './secret-key.js';
 import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './composition.js';
@@ -81,11 +83,7 @@ export async function announce(deps: Deps, port: number): Promise<void> {
   const { config, logger } = deps;
   const ctx = await defaultContext(deps);
   if (await needsSetup(ctx)) logger.warn(`there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`);
-  if (config.trustProxy === true && !config.loopback) {
-    logger.warn(
-      'TRUST_PROXY=on believes every X-Forwarded-For: anybody can choose the address that limits count by; set the number of proxies or their addresses',
-    );
-  }
+  for (const { event, message } of exposureWarnings(config, await listEnvironments(deps.knex))) logger.warn({ event }, message);
   logger.info({ base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
 }
 

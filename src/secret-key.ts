@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ConfigError } from './config.js';
+import { randomKeyProblem } from './lib/random-key.js';
 
-/** The key that seals secrets beside the embedded database; made at the first start and kept in DATA_DIR, readable by its owner only. */
+/** The key that seals secrets beside the embedded database; made at the first start and kept in DATA_DIR, readable by its owner only. @throws {ConfigError} */
 export async function loadSecretKey(dataDir: string): Promise<string> {
   const file = join(dataDir, 'secret.key');
   await mkdir(dataDir, { recursive: true });
@@ -11,5 +13,8 @@ export async function loadSecretKey(dataDir: string): Promise<string> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  return (await readFile(file, 'utf8')).trim();
+  const key = (await readFile(file, 'utf8')).trim();
+  const problem = randomKeyProblem(key);
+  if (problem !== null) throw new ConfigError([`${file} holds the secret key of this installation and ${problem}`]);
+  return key;
 }

@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/config.js';
 
-const secret = Buffer.alloc(32, 7).toString('base64');
+const secret = randomBytes(32).toString('base64');
 
 function problems(environment: Record<string, string>): readonly string[] {
   try {
@@ -75,8 +76,11 @@ test.each([
   ['BASE_URL', 'https://id.example.com?x=1', 'BASE_URL must be an http or https origin'],
   ['DATABASE_POOL_MAX', '1', 'DATABASE_POOL_MAX'],
   ['DATABASE_REPLICA_URL', 'postgres://replica/id', 'DATABASE_REPLICA_URL needs DATABASE_URL'],
-  ['SECRET_KEY', 'c2hvcnQ=', 'SECRET_KEY must be at least 32 random bytes in base64'],
-  ['SECRET_KEY_PREVIOUS', 'c2hvcnQ=', 'SECRET_KEY_PREVIOUS must be at least 32 random bytes in base64'],
+  ['SECRET_KEY', 'c2hvcnQ=', 'SECRET_KEY must be 32 random bytes in base64 (44 characters), not a passphrase; make one with: openssl rand'],
+  ['SECRET_KEY_PREVIOUS', 'c2hvcnQ=', 'SECRET_KEY_PREVIOUS must list earlier keys, at least 32 bytes in base64 each'],
+  ['SECRET_KEY_PREVIOUS', `${randomBytes(32).toString('base64')},c2hvcnQ=`, 'SECRET_KEY_PREVIOUS must list earlier keys'],
+  ['SECRET_KEY_PREVIOUS', `${randomBytes(32).toString('base64')},`, 'SECRET_KEY_PREVIOUS must list earlier keys'],
+  ['DEV_MAILBOX', 'yes', 'DEV_MAILBOX must be local, on or off'],
   ['SMTP_URL', 'mail.example.com', 'SMTP_URL must be an smtp:// or smtps:// address'],
   ['RATE_LIMITS', 'yes', 'RATE_LIMITS must be on or off'],
   ['RATE_LIMIT_LOGIN', '0/60', 'RATE_LIMIT_LOGIN must look like 10/60'],
@@ -114,4 +118,27 @@ test.each([
   ['10.0.0.0/8, loopback', '10.0.0.0/8, loopback'],
 ])('TRUST_PROXY=%s', (text, value) => {
   expect(readConfig({ TRUST_PROXY: text }).trustProxy).toEqual(value);
+});
+
+test('SECRET_KEY_PREVIOUS lists any number of keys, also ones that SECRET_KEY no longer may be', () => {
+  const passphrase = 'correct horse battery staple correct horse battery staple';
+  const earlier = [randomBytes(32).toString('base64'), randomBytes(48).toString('base64'), passphrase, 'ab'.repeat(32)];
+  expect(readConfig({ SECRET_KEY_PREVIOUS: earlier.join(', ') }).secretKeyPrevious).toEqual(earlier);
+  expect(readConfig({}).secretKeyPrevious).toEqual([]);
+});
+
+test('DEV_MAILBOX=on is refused, with all other problems, unless BASE_URL is this machine', () => {
+  for (const BASE_URL of ['https://id.example.com', 'http://192.168.1.5:3000', 'http://localhost.example.com', 'nonsense']) {
+    const found = problems({ DEV_MAILBOX: 'on', BASE_URL, PORT: 'x' });
+    expect(found.join()).toContain('DEV_MAILBOX=on shows one-time codes to every caller');
+    expect(found.join()).toContain('PORT must be a number');
+  }
+  for (const BASE_URL of ['', 'http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000', 'https://id.localhost'])
+    expect(readConfig({ DEV_MAILBOX: 'on', BASE_URL }).devMailbox).toBe('on');
+});
+
+test('which addresses other machines reach', () => {
+  const beyond = (HOST: string) => readConfig({ HOST }).listensBeyondLoopback;
+  expect(['', '127.0.0.1', '127.0.0.2', '::1', 'localhost'].map(beyond)).toEqual([false, false, false, false, false]);
+  expect(['0.0.0.0', '::', '192.168.1.5', 'id.example.com'].map(beyond)).toEqual([true, true, true, true]);
 });

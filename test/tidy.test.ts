@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { programs } from './support/programs.js';
 
 type Source = { readonly path: string; readonly text: string; readonly code: string };
 
@@ -157,4 +158,9 @@ describe('migrations', () => {
       'Take a number of its own.',
     ).toEqual([...new Set(migrations.map((name) => Number(name.slice(0, 4))))].sort((one, other) => one - other));
   });
+});
+
+test('.ci/run installs every program that a test needs', async () => {
+  const listed = /^for program in (.*); do$/m.exec(await readFile('.ci/run', 'utf8'))?.[1]?.split(' ');
+  expect(listed, 'Add it to the list in .ci/run, with its Debian package if that has another name.').toEqual([...programs]);
 });

@@ -44,6 +44,7 @@ function sessionDocument(req: Request, session: SessionRow) {
     user_agent: session.user_agent,
     device: deviceWords(session.user_agent) ?? 'Unknown device',
     amr: session.amr,
+    provider_amr: session.provider_amr,
     status: sessionStatus(req.ctx, session),
     current: session.id === sessionOf(req).id,
     created_at: session.created_at.toISOString(),
@@ -76,6 +77,7 @@ async function load(req: Request) {
     display_name: identity.connection_display_name,
     strategy: identity.connection_strategy as PageIdentity['strategy'],
     email: identity.email,
+    proven: identity.proven,
     linked_at: identity.created_at.toISOString(),
     last_login_at: identity.last_login_at?.toISOString() ?? null,
   }));

@@ -22,3 +22,9 @@ export function nameProblems(text: string): string[] {
   if ([...text].length > maxNameLength) return ['too_long'];
   return control.test(text) ? ['invalid_value'] : [];
 }
+
+/** A path of ours with fields in its query, and where the journey goes on after it. */
+export function withReturnTo(path: string, fields: Record<string, string>, return_to: string | null): string {
+  const query = new URLSearchParams({ ...fields, ...(return_to !== null && { return_to }) }).toString();
+  return query === '' ? path : `${path}?${query}`;
+}

@@ -70,7 +70,7 @@ async function renderLogin(
 /** Whether the pending request wants a sign-in that happens now, so that an earlier session doesn't do. */
 function wantsFreshLogin(req: Request, return_to: string | null): boolean {
   const pending = pendingOf(req, return_to);
-  return pending !== null && pending.fresh && req.session !== null && req.session.authenticated_at.getTime() < pending.at;
+  return pending !== null && pending.fresh && req.session !== null && req.session.signed_in_at.getTime() < pending.at;
 }
 
 /** What the page says to somebody who comes from another one; the name travels in the address. */

@@ -9,14 +9,10 @@ import { basePage } from '../http/pages.js';
 import { safeReturnTo } from '../http/return-to.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
-import { bodyReturnTo, bodyText } from './fields.js';
+import { bodyReturnTo, bodyText, withReturnTo } from './fields.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { answerReset } from './password-review.js';
 import { codeRefusal } from './register-verify.js';
-
-function withReturnTo(path: string, fields: Record<string, string>, return_to: string | null): string {
-  const query = new URLSearchParams({ ...fields, ...(return_to !== null && { return_to }) }).toString();
-  return query === '' ? path : `${path}?${query}`;
-}
 
 function renderForgot(
   web: Web,
@@ -106,8 +102,6 @@ export function reset(web: Web) {
     if (verdict.outcome !== 'reset') return refuse(codeRefusal(verdict));
     keepDevice(req, res, verdict.user.id);
     if (req.session?.user_id === verdict.user.id) clearSessionCookie(req, res);
-    const redirect_to = withReturnTo('/login', { notice: 'password_reset' }, return_to);
-    if (!wantsJson(req)) return res.redirect(303, redirect_to);
-    res.set('Cache-Control', 'no-store').json({ redirect_to });
+    await answerReset(req, res, verdict.user, return_to);
   };
 }

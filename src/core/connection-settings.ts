@@ -11,6 +11,8 @@ import {
   strategyOf,
   type StrategyName,
 } from './connection-strategies.js';
+import type { Actor } from './actor.js';
+import { refuseConnectionReach, trustAfter, type ConnectionState } from './connection-reach.js';
 import { domainOfEmail, secretPlace } from './connections.js';
 import type { Context } from './context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from './refusal.js';
@@ -20,7 +22,7 @@ export type ConnectionInput = Partial<
   Pick<
     ConnectionRow,
     | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
-    | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains'
+    | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
   >
 > & { provider_client_secret?: string | null }; // prettier-ignore
 
@@ -89,6 +91,11 @@ function listProblems(row: ConnectionRow): Problem[] {
   return [...scopes, ...domains];
 }
 
+const requiredProblems = (row: ConnectionRow): Problem[] =>
+  row.required && row.domains.length === 0
+    ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
+    : [];
+
 /** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const present = (field: string) =>
@@ -98,7 +105,14 @@ function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: b
   const missing = missingFields(row.strategy as StrategyName, present).map((field) =>
     refused(field, 'required', `The strategy ${row.strategy} needs ${field}.`),
   );
-  return [...urlProblems(row, policy), ...missing, ...mappingProblems(row), ...optionProblems(row), ...listProblems(row)];
+  return [
+    ...urlProblems(row, policy),
+    ...missing,
+    ...mappingProblems(row),
+    ...optionProblems(row),
+    ...listProblems(row),
+    ...requiredProblems(row),
+  ];
 }
 
 const blank = {
@@ -112,7 +126,13 @@ const blank = {
   claim_mapping: {},
   options: {},
   domains: [],
-};
+  status: 'enabled',
+  allow_registration: true,
+  account_linking: 'ask',
+  profile_sync: 'on_create',
+  required: false,
+  trusted: false,
+} as const;
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
   if (secret === undefined) return rest;
@@ -128,25 +148,43 @@ export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: Con
   return 'strategy' in next ? connectionProblems(next as ConnectionRow, policy) : [];
 }
 
-/** Makes a connection. @throws {Refusal} 409, 422 */
-export async function createConnection(tx: Context, input: ConnectionInput): Promise<ConnectionRow> {
+/**
+ * Makes a connection. What reaches people who don't prove the local account takes every Management permission.
+ * @throws {Refusal} 403, 409, 422
+ */
+export async function createConnection(tx: Context, actor: Actor, input: ConnectionInput): Promise<ConnectionRow> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
   const columns = columnsOf(tx, id, input);
   refuseIfAny(connectionInputProblems(tx, input, null));
-  return refuseDuplicates(duplicates, () => insertConnection(tx.scope, { ...columns, id, created_at: now, updated_at: now }));
+  const after = { ...blank, ...columns } as ConnectionState;
+  const trusted = trustAfter(actor, null, after, input.trusted);
+  refuseConnectionReach(actor, null, { ...after, trusted });
+  return refuseDuplicates(duplicates, () => insertConnection(tx.scope, { ...columns, trusted, id, created_at: now, updated_at: now }));
 }
 
-/** Changes a connection; its accounts stay linked. @throws {Refusal} 404, 422 */
-export async function changeConnection(tx: Context, connection: ConnectionRow, input: ConnectionInput): Promise<ConnectionRow> {
+/**
+ * Changes a connection. Where that decides anew who somebody is who comes through it, its links are void from then on: each person proves
+ * the local account once more. @throws {Refusal} 403, 404, 422
+ */
+export async function changeConnection(
+  tx: Context,
+  actor: Actor,
+  connection: ConnectionRow,
+  input: ConnectionInput,
+): Promise<ConnectionRow> {
   const columns = columnsOf(tx, connection.id, input);
   refuseIfAny(connectionInputProblems(tx, input, connection));
-  const changed = await updateConnection(tx.scope, connection.id, { ...columns, updated_at: tx.clock.now() });
+  const after = { ...connection, ...columns };
+  const trusted = trustAfter(actor, connection, after, input.trusted);
+  refuseConnectionReach(actor, connection, { ...after, trusted });
+  const changed = await updateConnection(tx.scope, connection.id, { ...columns, trusted, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such connection.' });
   return changed;
 }
 
-/** Deletes a connection; accounts linked through it keep existing, without that way in. */
-export async function removeConnection(tx: Context, connection: ConnectionRow): Promise<void> {
+/** Deletes a connection; accounts linked through it keep existing, without that way in. @throws {Refusal} 403 */
+export async function removeConnection(tx: Context, actor: Actor, connection: ConnectionRow): Promise<void> {
+  refuseConnectionReach(actor, connection, null);
   await deleteConnection(tx.scope, connection.id);
 }

@@ -1,6 +1,8 @@
 import { findConnection, listEnabledConnections, type ConnectionRow } from '../db/tables/connections.js';
 import { isUuid } from '../lib/random.js';
+import type { Place } from '../lib/seal.js';
 import { normalizeEmail } from '../lib/email-address.js';
+import { connectionStrategies, strategyOf, type StrategyName } from './connection-strategies.js';
 import type { Context } from './context.js';
 import type { Environment } from './environments.js';
 
@@ -38,11 +40,25 @@ export function namesDomain(domains: readonly string[], domain: string): boolean
   return domains.some((one) => domainOfEmail(`x@${one.trim()}`) === domain);
 }
 
-/** The connection that the address's domain belongs to, or null. */
+/** The connection that the address's domain belongs to, a required one first; or null. */
 export function connectionForAddress(connections: readonly Connection[], email: string): Connection | null {
   const domain = domainOfEmail(email);
   if (domain === null) return null;
-  return connections.find((connection) => namesDomain(connection.domains, domain)) ?? null;
+  const named = connections.filter((connection) => namesDomain(connection.domains, domain));
+  return named.find(({ required }) => required) ?? named[0] ?? null;
+}
+
+/** The connection through which alone the address signs in (`required`), or null when it may come in any way. */
+export async function requiredConnectionFor(ctx: Context, email: string): Promise<Connection | null> {
+  const connection = connectionForAddress(await enabledConnections(ctx), email);
+  return connection?.required ? connection : null;
+}
+
+/** Whether the provider can say, in a signed ID token, when the person signed in there (`auth_time`, OIDC Core 2). */
+export function tellsAuthTime({ strategy, issuer }: Pick<Connection, 'strategy' | 'issuer'>): boolean {
+  if (!Object.hasOwn(connectionStrategies, strategy)) return false;
+  const description = strategyOf(strategy as StrategyName);
+  return description.protocol === 'oidc' && (issuer ?? description.issuer) !== null;
 }
 
 const testPlace = 'sso-test';
@@ -73,6 +89,6 @@ export function providerSecret(ctx: Pick<Context, 'sealer'>, connection: Connect
 }
 
 /** The place that a provider's secret is sealed for. */
-export function secretPlace(connection_id: string): string {
+export function secretPlace(connection_id: string): Place {
   return `connections/${connection_id}`;
 }

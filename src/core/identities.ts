@@ -2,6 +2,7 @@ import {
   insertIdentity,
   listIdentitiesOfUser,
   removeIdentity,
+  updateIdentity,
   type IdentityRow,
   type IdentityWithConnection,
 } from '../db/tables/identities.js';
@@ -20,14 +21,14 @@ export async function listIdentities(ctx: Context, user_id: string): Promise<Ide
 /** `last_way_in`: the user has no password and no other usable identity, so nothing was changed. */
 export type UnlinkOutcome = 'unlinked' | 'not_found' | 'last_way_in';
 
-/** Whether the user could still sign in without this identity: by password, or through another enabled connection. */
+/** Whether the user could still sign in without this identity: by password, or through another enabled connection that counts. */
 export function isLastWayIn(
   user: Pick<UserRow, 'password_hash'>,
   identities: readonly IdentityWithConnection[],
   identity_id: string,
 ): boolean {
   if (user.password_hash !== null) return false;
-  return !identities.some((other) => other.id !== identity_id && other.connection_status === 'enabled');
+  return !identities.some((other) => other.id !== identity_id && other.connection_status === 'enabled' && other.proven);
 }
 
 /**
@@ -58,6 +59,8 @@ export async function unlinkIdentity(
 /** What a provider says of a person. */
 export type ProviderAccount = {
   readonly connection_id: string;
+  /** The connection's as it was asked: what its provider says proves nothing of a later one. */
+  readonly generation: number;
   readonly subject: string;
   readonly email: string | null;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -77,10 +80,34 @@ export async function linkToAccount(
   { provider, origin }: { readonly provider: string; readonly origin: Origin },
 ): Promise<IdentityRow> {
   const identity = await linkIdentity(tx, user.id, account);
+  await announceLink(tx, identity, user, account, { provider, origin });
+  return identity;
+}
+
+/** Makes a void link count again, for a person who has just proven the local account; tells that person by mail. */
+export async function proveIdentity(
+  tx: Context,
+  identity: Pick<IdentityRow, 'id'>,
+  user: Pick<UserRow, 'id' | 'email'>,
+  account: ProviderAccount,
+  how: { readonly provider: string; readonly origin: Origin },
+): Promise<void> {
+  const now = tx.clock.now();
+  const { generation, email, claims } = account;
+  await updateIdentity(tx.scope, identity.id, { generation, email, claims, last_login_at: now, updated_at: now });
+  await announceLink(tx, identity, user, account, how);
+}
+
+async function announceLink(
+  tx: Context,
+  identity: Pick<IdentityRow, 'id'>,
+  user: Pick<UserRow, 'id' | 'email'>,
+  account: ProviderAccount,
+  { provider, origin }: { readonly provider: string; readonly origin: Origin },
+): Promise<void> {
   const { actor } = userParty(user);
   const target = { target_type: 'identity', target_id: identity.id, display: account.email ?? provider };
   await recordSecurityEvent(tx, 'identity.linked', { actor, target, origin, detail: { connection_id: account.connection_id } });
   const model = { provider, provider_email: account.email, account_url: `${tx.environment.issuer}/account` };
   await queueMail(tx, { template: 'account-linked', to: user.email, model, origin });
-  return identity;
 }

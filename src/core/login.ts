@@ -1,5 +1,6 @@
 import { findUserByEmailKey, recordFailedLogin, recordLogin, replacePassword, type UserRow } from '../db/tables/users.js';
 import { normalizeEmail } from '../lib/email-address.js';
+import { requiredConnectionFor } from './connections.js';
 import type { Context } from './context.js';
 import type { Origin } from './origin.js';
 import { noteSecurityEvent } from './security-trail.js';
@@ -45,9 +46,8 @@ async function refreshHash(ctx: Context, user: UserRow, password: string): Promi
   return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password) });
 }
 
-/** Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. */
-export async function provePassword(ctx: Context, email: string, password: string, origin: Origin, again = true): Promise<PasswordVerdict> {
-  const address = normalizeEmail(email);
+async function prove(ctx: Context, { email, password, barred, origin }: Attempt, again = true): Promise<PasswordVerdict> {
+  const address = barred ? null : normalizeEmail(email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
   const right = await checkPassword(ctx, user, password, origin);
   if (!user || !right) return { outcome: 'invalid' };
@@ -56,9 +56,24 @@ export async function provePassword(ctx: Context, email: string, password: strin
     return { outcome: 'blocked' };
   }
   const current = await refreshHash(ctx, user, password);
-  if (!current) return again ? provePassword(ctx, email, password, origin, false) : { outcome: 'invalid' };
+  if (!current) return again ? prove(ctx, { email, password, barred, origin }, false) : { outcome: 'invalid' };
   await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user: current };
+}
+
+type Attempt = { readonly email: string; readonly password: string; readonly barred: boolean; readonly origin: Origin };
+
+/**
+ * Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. An address that signs in through one
+ * connection alone (`required`) is nobody's here, whatever the password.
+ */
+export async function provePassword(ctx: Context, email: string, password: string, origin: Origin): Promise<PasswordVerdict> {
+  return prove(ctx, { email, password, barred: (await requiredConnectionFor(ctx, email)) !== null, origin });
+}
+
+/** The same for somebody who has signed in at a provider and proves the local account beside that, once: `required` bars nobody from it. */
+export async function proveLocalAccount(ctx: Context, email: string, password: string, origin: Origin): Promise<PasswordVerdict> {
+  return prove(ctx, { email, password, barred: false, origin });
 }
 
 /** An id that no user has: the refusal of a stranger makes the same statement as that of a user. */

@@ -29,10 +29,12 @@ export type MailModels = {
   'account-exists': MailBase & { login_url: string; reset_url: string };
   /** Recovery. `administrator`: sent by one (`users/{id}/send_password_reset`), not asked for by the person. */
   'password-reset-code': MailBase & { code: string; expires_in: number; reset_url: string; administrator?: boolean | undefined };
+  /** Registration or recovery of an address that signs in through one connection alone, instead of the code. */
+  'sign-in-elsewhere': MailBase & { provider: string; login_url: string };
   /** After POST /account/password. */
   'password-changed': MailBase & { reset_url: string };
-  /** After POST /password/reset. */
-  'password-reset-done': MailBase & { reset_url: string };
+  /** After POST /password/reset. `accounts`: those at providers that still sign the person in, in words. */
+  'password-reset-done': MailBase & { reset_url: string; account_url: string; accounts: readonly string[] };
   /** A provider's account now signs this user in. */
   'account-linked': MailBase & { provider: string; provider_email: string | null; account_url: string };
   /** A sign-in from a device that wasn't seen before. */
@@ -45,6 +47,7 @@ const subjects: { [Name in keyof MailModels]: (model: MailModels[Name]) => strin
   'register-code': ({ code, environment }) => `${code} is your code for ${environment.name}`,
   'account-exists': ({ environment }) => `You already have an account at ${environment.name}`,
   'password-reset-code': ({ code, environment }) => `${code} is your code to reset your password at ${environment.name}`,
+  'sign-in-elsewhere': ({ provider, environment }) => `Sign in with ${provider} at ${environment.name}`,
   'password-changed': ({ environment }) => `Your password at ${environment.name} was changed`,
   'password-reset-done': ({ environment }) => `Your password at ${environment.name} was reset`,
   'account-linked': ({ provider, environment }) => `${provider} now signs you in at ${environment.name}`,

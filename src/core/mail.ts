@@ -1,6 +1,6 @@
 import { insertMail, listRecentMails, type MailRow } from '../db/tables/mails.js';
 import { uuidv7 } from '../lib/random.js';
-import { SealError, type Sealer } from '../lib/seal.js';
+import { SealError, type Place, type Sealer } from '../lib/seal.js';
 import { deviceWords } from '../lib/user-agent.js';
 import type { Context } from './context.js';
 import { renderMail, type MailModels } from './mail-templates.js';
@@ -12,7 +12,7 @@ export type MailOrigin = { readonly ip_address: string | null; readonly user_age
 export type MailContent = { readonly template: keyof MailModels; readonly subject: string; readonly text: string; readonly html: string };
 
 const keepMs = 7 * 86_400_000;
-const place = (id: string) => `mails/${id}`;
+const place = (id: string): Place => `mails/${id}`;
 
 /**
  * Writes a mail into the outbox of the transaction that causes it, sealed because it may carry a code, and wakes the mail loop at commit.

@@ -1,5 +1,4 @@
 import { countAttempt, insertPasscode, type AttemptLimits, type PasscodePurpose, type PasscodeRow } from '../db/tables/passcodes.js';
-import { equalDigests } from '../lib/digest.js';
 import type { EmailAddress } from '../lib/email-address.js';
 import { isUuid, randomDigits, randomToken, uuidv7 } from '../lib/random.js';
 import type { Context } from './context.js';
@@ -9,15 +8,13 @@ const budgetWindowMs = 3_600_000;
 /** How many codes' worth of tries all passcodes of one address get in that window: a guesser can't win by asking again and again. */
 const budgetFactor = 10;
 
-/** The digest that is stored: keyed, and bound to its passcode, so that no other one's code is right here. */
-export function codeDigest(ctx: Pick<Context, 'sealer'>, id: string, code: string): Buffer {
-  return ctx.sealer.digest('passcode', `${id} ${code}`);
-}
+/** What is digested: the code bound to its passcode, so that no other one's code is right here. */
+const boundCode = (id: string, code: string) => `${id} ${code}`;
 
 /** A new code for the passcode. One that nobody may use (`usable` false) gets a digest of no code at all. */
 export function mintCode(ctx: Pick<Context, 'sealer'>, id: string, usable = true): { code: string; code_digest: Buffer } {
   const code = randomDigits(codeLength);
-  return { code, code_digest: codeDigest(ctx, id, usable ? code : randomToken('')) };
+  return { code, code_digest: ctx.sealer.digest('passcode', boundCode(id, usable ? code : randomToken(''))) };
 }
 
 /** Stores a passcode for an address; the caller mails the code. */
@@ -77,8 +74,8 @@ export async function tryCode(ctx: Context, purpose: PasscodePurpose, id: string
   const limits = limitsOf(ctx);
   const passcode = await countAttempt(ctx.scope, { purpose, id }, limits, ctx.clock.now());
   if (!passcode) return { outcome: 'expired' };
-  const presented = codeDigest(ctx, id, typed.replace(/[\s-]/g, ''));
-  if (equalDigests(presented, passcode.code_digest)) return { outcome: 'right', passcode };
-  if (passcode.superseded_digests.some((superseded) => equalDigests(presented, superseded))) return { outcome: 'expired' };
+  const isPresented = (stored: Buffer) => ctx.sealer.isDigest('passcode', boundCode(id, typed.replace(/[\s-]/g, '')), stored);
+  if (isPresented(passcode.code_digest)) return { outcome: 'right', passcode };
+  if (passcode.superseded_digests.some(isPresented)) return { outcome: 'expired' };
   return { outcome: 'wrong', attempts_left: Math.max(0, limits.max_attempts - passcode.attempt_count) };
 }

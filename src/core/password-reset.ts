@@ -1,11 +1,12 @@
 import { consumePasscode, findPasscode, refundAttempt, voidPasswordResets, type PasscodeRow } from '../db/tables/passcodes.js';
 import { revokeGrants } from '../db/tables/revocations.js';
 import { findUser, findUserByEmailKey, updateUser, type UserRow } from '../db/tables/users.js';
-import { equalDigests } from '../lib/digest.js';
 import type { EmailAddress } from '../lib/email-address.js';
 import { isUuid, randomToken } from '../lib/random.js';
+import { connectionLoginUrl, requiredConnectionFor, type Connection } from './connections.js';
 import { transaction, type Context } from './context.js';
 import { emitPasswordReset, emitUserUpdated } from './events/users.js';
+import { listIdentities } from './identities.js';
 import { queueMail, type MailOrigin } from './mail.js';
 import type { Origin } from './origin.js';
 import { startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
@@ -24,23 +25,38 @@ const unknownOrigin: MailOrigin = { ip_address: null, user_agent: null };
 /** Seconds that a person has who did not ask for the mail and isn't waiting for it. */
 const adminResetLifetime = 86_400;
 
-const linkDigest = (ctx: Pick<Context, 'sealer'>, token: string) => ctx.sealer.digest('password_reset_link', token);
+/** Where people of an address sign in who have neither a password nor a registration here. */
+export async function mailElsewhere(
+  tx: Context,
+  to: string,
+  connection: Connection,
+  mail: { readonly origin: MailOrigin; readonly send_before: Date },
+): Promise<void> {
+  const model = { provider: connection.display_name, login_url: connectionLoginUrl(tx.environment, connection) };
+  await queueMail(tx, { template: 'sign-in-elsewhere', to, model, ...mail });
+}
 
 type Start = { address: EmailAddress; user: UserRow | null; initiated_by: ResetInitiator; origin: MailOrigin };
 
 async function openReset(ctx: Context, { address, user, initiated_by, origin }: Start): Promise<StartedReset> {
   const expires_in = initiated_by === 'admin' ? adminResetLifetime : ctx.environment.otp_lifetime;
   const token = randomToken('');
+  const required = await requiredConnectionFor(ctx, address.email);
+  const usable = user !== null && required === null;
   return transaction(ctx, async (tx) => {
     const { passcode, code } = await startPasscode(tx, {
       ...address,
       purpose: 'password_reset',
       user_id: user?.id ?? null,
-      usable: user !== null,
+      usable,
       lifetime: expires_in,
       initiated_by,
-      link_digest: linkDigest(tx, user ? token : randomToken('')),
+      link_digest: tx.sealer.digest('password_reset_link', usable ? token : randomToken('')),
     });
+    if (user && required) {
+      await mailElsewhere(tx, user.email, required, { origin, send_before: passcode.expires_at });
+      return { reset_id: passcode.id, expires_in };
+    }
     // The token may end in a dash, which mail programs leave out of a link: it doesn't come last.
     const query = new URLSearchParams({ code: token, reset_id: passcode.id });
     await queueMail(tx, {
@@ -57,7 +73,8 @@ async function openReset(ctx: Context, { address, user, initiated_by, origin }: 
 
 /**
  * Starts the recovery of whatever account has the address. Without one (or with a blocked one) the same happens, except that the mail
- * goes to nobody and no code is right: the same answer, in the same time (specification 4.3).
+ * goes to nobody and no code is right: the same answer, in the same time (specification 4.3). An address that signs in through one connection alone gets a
+ * mail that says where, and no code.
  */
 export async function requestPasswordReset(ctx: Context, address: EmailAddress, origin: Origin): Promise<StartedReset> {
   const found = await findUserByEmailKey(ctx.scope, address.email_key);
@@ -91,7 +108,7 @@ const linkToken = /^[\w-]{43}$/;
 async function tryLink(ctx: Context, id: string, token: string): Promise<CodeVerdict> {
   const passcode = isUuid(id) ? await findPasscode(ctx.scope, 'password_reset', id) : null;
   if (!passcode?.link_digest || passcode.consumed_at !== null || passcode.expires_at <= ctx.clock.now()) return { outcome: 'expired' };
-  return equalDigests(linkDigest(ctx, token), passcode.link_digest) ? { outcome: 'right', passcode } : { outcome: 'expired' };
+  return ctx.sealer.isDigest('password_reset_link', token, passcode.link_digest) ? { outcome: 'right', passcode } : { outcome: 'expired' };
 }
 
 async function apply(
@@ -119,8 +136,12 @@ async function apply(
     await emitPasswordReset(tx, changed, { initiated_by: passcode.initiated_by, sessions_revoked: ended.length > 0 });
     if (!user.email_verified) await emitUserUpdated(tx, user, changed, ['email_verified']);
     await recordSecurityEvent(tx, 'recovery.completed', { ...userParty(changed), origin: change.origin });
-    const reset_url = `${tx.environment.issuer}/password/forgot`;
-    await queueMail(tx, { template: 'password-reset-done', to: changed.email, model: { reset_url }, origin: change.origin });
+    const { issuer } = tx.environment;
+    const accounts = (await listIdentities(tx, user.id)).map(({ connection_display_name, email }) =>
+      email === null ? connection_display_name : `${connection_display_name} (${email})`,
+    );
+    const model = { reset_url: `${issuer}/password/forgot`, account_url: `${issuer}/account`, accounts };
+    await queueMail(tx, { template: 'password-reset-done', to: changed.email, model, origin: change.origin });
     return changed;
   });
 }
@@ -154,6 +175,7 @@ async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]
   const { passcode } = verdict;
   const user = passcode.user_id === null ? null : await findUser(ctx.scope, passcode.user_id);
   if (user?.status !== 'active' || user.email_key !== passcode.email_key) return { outcome: 'expired' };
+  if ((await requiredConnectionFor(ctx, user.email)) !== null) return { outcome: 'expired' };
   const problems = passwordProblems(password, { ...user, min_length });
   if (problems.length > 0) {
     if (!byLink) await refundAttempt(ctx.scope, passcode.id);

@@ -12,6 +12,9 @@ const MAX_PASSWORD_UNITS = 1024;
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
 const parameters = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
+/** What a hash costs: memory in KiB (8 at least), passes over it. */
+export type PasswordCost = { readonly memoryCost: number; readonly timeCost: number };
+
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
 const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?){3})\$[A-Za-z0-9+/]{11,86}\$([A-Za-z0-9+/]{22,86})$/;
 
@@ -48,11 +51,10 @@ const tooLong = (password: string) => password.length > MAX_PASSWORD_UNITS;
 const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
 /** Hashes into the PHC form with its parameters in the order of the reference implementation, which other software expects. */
-async function argon2Phc(text: Buffer): Promise<string> {
+async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): Promise<string> {
   const salt = randomBytes(16);
-  const { memoryCost, timeCost, parallelism } = parameters;
-  const digest = await argon2Hash(text, { ...parameters, salt, raw: true });
-  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${unpadded(salt)}$${unpadded(digest)}`;
+  const digest = await argon2Hash(text, { ...parameters, memoryCost, timeCost, salt, raw: true });
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$${unpadded(salt)}$${unpadded(digest)}`;
 }
 
 /** Runs at most `concurrency` works at once; at most `queueMax` wait, in order. */
@@ -81,12 +83,15 @@ function createQueue(concurrency: number, queueMax: number) {
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
  * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) wait; then
- * every function throws {@link OverloadedError}.
+ * every function throws {@link OverloadedError}. `cost` is for tests that aren't about passwords: nothing else hashes for less.
  */
 export function createPasswordHasher({
   concurrency = Math.max(1, availableParallelism() - 1),
   queueMax = 200,
-}: { readonly concurrency?: number; readonly queueMax?: number } = {}) {
+  cost = parameters,
+}: { readonly concurrency?: number; readonly queueMax?: number; readonly cost?: PasswordCost } = {}) {
+  const { memoryCost, timeCost } = cost;
+  const hashing = { ...parameters, memoryCost, timeCost };
   const run = createQueue(concurrency, queueMax);
   const verifyBcrypt = createBcryptVerifier();
 
@@ -96,9 +101,9 @@ export function createPasswordHasher({
     if (tooLong(password)) return false;
     await run(async () => {
       const normalised = typed(password);
-      await argon2Hash(normalised, parameters);
+      await argon2Hash(normalised, hashing);
       const received = Buffer.from(password, 'utf8');
-      if (!received.equals(normalised)) await argon2Hash(received, parameters);
+      if (!received.equals(normalised)) await argon2Hash(received, hashing);
     });
     return false;
   }
@@ -110,7 +115,7 @@ export function createPasswordHasher({
      */
     async hash(password: string): Promise<string> {
       if (tooLong(password)) throw new RangeError('password too long to hash');
-      return run(() => argon2Phc(typed(password)));
+      return run(() => argon2Phc(typed(password), hashing));
     },
 
     /**
@@ -133,7 +138,7 @@ export function createPasswordHasher({
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */
     needsRehash(phc: string): boolean {
-      return !phc.startsWith('$argon2id$') || argon2NeedsRehash(phc, parameters);
+      return !phc.startsWith('$argon2id$') || argon2NeedsRehash(phc, hashing);
     },
   };
 }

@@ -11,11 +11,13 @@ import { findUserByEmailKey, insertUserIfNew, type UserRow } from '../db/tables/
 import { digest } from '../lib/digest.js';
 import type { EmailAddress } from '../lib/email-address.js';
 import { isUuid, randomToken, uuidv7 } from '../lib/random.js';
+import { requiredConnectionFor, type Connection } from './connections.js';
 import { transaction, type Context } from './context.js';
 import { giveDefaultRoles } from './default-roles.js';
 import { userData } from './events/data.js';
 import { emit } from './events/emit.js';
 import { queueMail, type MailOrigin } from './mail.js';
+import { mailElsewhere } from './password-reset.js';
 import { mintCode, startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
 
 /** Seconds that the token of a proven address is good for (specification 4.3). */
@@ -28,10 +30,11 @@ const hourMs = 3_600_000;
 async function mailCode(
   tx: Context,
   known: UserRow | null,
-  mail: { passcode: PasscodeRow; code: string; origin: MailOrigin },
+  mail: { passcode: PasscodeRow; code: string; required: Connection | null; origin: MailOrigin },
 ): Promise<void> {
-  const { passcode, code, origin } = mail;
+  const { passcode, code, required, origin } = mail;
   const send_before = passcode.expires_at;
+  if (required) return mailElsewhere(tx, passcode.email, required, { origin, send_before });
   if (known) {
     const { issuer } = tx.environment;
     const model = { login_url: `${issuer}/login`, reset_url: `${issuer}/password/forgot` };
@@ -43,19 +46,20 @@ async function mailCode(
 
 /**
  * Starts a registration: a code goes to the address. One that has an account gets a mail which says so, and a registration whose code
- * nobody knows: the same work, the same answer (specification 4.3.2).
+ * nobody knows: the same work, the same answer (specification 4.3.2). So does one that signs in through one connection alone (`required`).
  */
 export async function startRegistration(ctx: Context, address: EmailAddress, origin: MailOrigin): Promise<PasscodeRow> {
   const known = await findUserByEmailKey(ctx.scope, address.email_key);
+  const required = await requiredConnectionFor(ctx, address.email);
   return transaction(ctx, async (tx) => {
     const { passcode, code } = await startPasscode(tx, {
       ...address,
       purpose: 'registration',
       user_id: known?.id ?? null,
-      usable: known === null,
+      usable: known === null && required === null,
       lifetime: tx.environment.otp_lifetime,
     });
-    await mailCode(tx, known, { passcode, code, origin });
+    await mailCode(tx, known, { passcode, code, required, origin });
     return passcode;
   });
 }
@@ -78,7 +82,8 @@ export async function resendCode(ctx: Context, id: string, origin: MailOrigin): 
   const age = registration ? now.getTime() - registration.created_at.getTime() : hourMs;
   if (!registration || registration.consumed_at !== null || age >= hourMs) return { outcome: 'expired' };
   const known = await findUserByEmailKey(ctx.scope, registration.email_key);
-  const { code, code_digest } = mintCode(ctx, id, known === null);
+  const required = await requiredConnectionFor(ctx, registration.email);
+  const { code, code_digest } = mintCode(ctx, id, known === null && required === null);
   const renewed = await transaction(ctx, async (tx) => {
     const passcode = await renewPasscode(tx.scope, id, {
       code_digest,
@@ -88,7 +93,7 @@ export async function resendCode(ctx: Context, id: string, origin: MailOrigin): 
       max_sent: 1 + resendsPerHour,
       started_after: new Date(now.getTime() - hourMs),
     });
-    if (passcode) await mailCode(tx, known, { passcode, code, origin });
+    if (passcode) await mailCode(tx, known, { passcode, code, required, origin });
     return passcode;
   });
   if (renewed) return { outcome: 'sent', registration: renewed };
@@ -137,7 +142,7 @@ export async function completeRegistration(
   const now = ctx.clock.now();
   return transaction(ctx, async (tx): Promise<Completion> => {
     const registration = await lockByToken(tx.scope, digest(input.token), now);
-    if (!registration) return { outcome: 'expired' };
+    if (!registration || (await requiredConnectionFor(tx, registration.email)) !== null) return { outcome: 'expired' };
     const user = await insertUserIfNew(tx.scope, {
       id: uuidv7(now.getTime()),
       email: registration.email,

@@ -20,10 +20,10 @@ export type BrowserSession = SessionWithUser;
 /** When a session ends by itself: its own expiry, the environment's lifetimes if they became shorter, idleness. */
 export function sessionEnd(
   ctx: Pick<Context, 'environment'>,
-  session: Pick<SessionRow, 'authenticated_at' | 'expires_at' | 'last_activity_at'>,
+  session: Pick<SessionRow, 'signed_in_at' | 'expires_at' | 'last_activity_at'>,
 ): Date {
   const { session_lifetime, session_idle_lifetime } = ctx.environment;
-  const ends = [session.expires_at.getTime(), session.authenticated_at.getTime() + session_lifetime * 1000];
+  const ends = [session.expires_at.getTime(), session.signed_in_at.getTime() + session_lifetime * 1000];
   if (session_idle_lifetime !== null) ends.push(session.last_activity_at.getTime() + session_idle_lifetime * 1000);
   return new Date(Math.min(...ends));
 }
@@ -34,12 +34,12 @@ export function sessionEnd(
  */
 export function holdsRefreshTokens(
   ctx: Pick<Context, 'environment'>,
-  token: { session_revoked_at: Date | null; session_expires_at: Date | null; session_authenticated_at: Date | null },
+  token: { session_revoked_at: Date | null; session_expires_at: Date | null; session_signed_in_at: Date | null },
   now: Date,
 ): boolean {
-  const { session_revoked_at, session_expires_at, session_authenticated_at } = token;
-  if (session_revoked_at !== null || session_expires_at === null || session_authenticated_at === null) return false;
-  const longest = session_authenticated_at.getTime() + ctx.environment.session_lifetime * 1000;
+  const { session_revoked_at, session_expires_at, session_signed_in_at } = token;
+  if (session_revoked_at !== null || session_expires_at === null || session_signed_in_at === null) return false;
+  const longest = session_signed_in_at.getTime() + ctx.environment.session_lifetime * 1000;
   return Math.min(session_expires_at.getTime(), longest) > now.getTime();
 }
 
@@ -65,8 +65,43 @@ export async function noteActivity(ctx: Context, session: BrowserSession): Promi
   if (now.getTime() - session.last_activity_at.getTime() >= touchPauseMs) await touchSession(ctx.scope, session.id, now);
 }
 
-/** What is known of a sign-in; `amr` are RFC 8176 values. */
-export type SignIn = { user_id: string; amr: string[]; acr?: string | null; ip_address: string | null; user_agent: string | null };
+/** Providers' clocks may differ from ours by this much. */
+export const providerSkewMs = 60_000;
+
+type Proven = Pick<SessionRow, 'authenticated_at' | 'auth_time_known' | 'provider_amr'>;
+
+/** Whether the person is known to have proven who they are at that moment (milliseconds) or later; a provider may be off by its clock. */
+export function isProvenSince(session: Proven, since: number): boolean {
+  const skew = session.provider_amr === null ? 0 : providerSkewMs;
+  return session.auth_time_known && session.authenticated_at.getTime() >= since - skew;
+}
+
+/** Whether the person is known to have proven who they are within the last so many milliseconds, by the strictest reading. */
+export function isProvenWithin(ctx: Pick<Context, 'clock'>, session: Proven, ms: number): boolean {
+  return session.auth_time_known && ctx.clock.now().getTime() - session.authenticated_at.getTime() < ms;
+}
+
+/** What a provider says of the sign-in there: `auth_time` null when it doesn't say. */
+export type ProviderSignIn = { readonly amr: string[]; readonly acr: string | null; readonly auth_time: Date | null };
+
+/** What is known of a sign-in; `amr` are RFC 8176 values. With `provider` the person was proven there, unless `amr` says how they were here. */
+export type SignIn = {
+  user_id: string;
+  amr: string[];
+  acr?: string | null;
+  ip_address: string | null;
+  user_agent: string | null;
+  provider?: ProviderSignIn | null;
+};
+
+/** When the person proved who they are: now, or when the provider says, which is never believed to be later than now. */
+function proofColumns(now: Date, { amr, provider = null }: SignIn): Partial<SessionRow> {
+  const provider_columns = { provider_amr: provider?.amr ?? null, provider_acr: provider?.acr ?? null };
+  if (provider === null || amr.length > 0) return { ...provider_columns, authenticated_at: now, auth_time_known: true };
+  const { auth_time } = provider;
+  const authenticated_at = auth_time !== null && auth_time < now ? auth_time : now;
+  return { ...provider_columns, authenticated_at, auth_time_known: auth_time !== null };
+}
 
 function signInColumns(ctx: Context, input: SignIn, token: string): Partial<SessionRow> {
   const now = ctx.clock.now();
@@ -76,7 +111,8 @@ function signInColumns(ctx: Context, input: SignIn, token: string): Partial<Sess
     user_agent: input.user_agent?.slice(0, 512) ?? null,
     amr: input.amr,
     acr: input.acr ?? null,
-    authenticated_at: now,
+    ...proofColumns(now, input),
+    signed_in_at: now,
     last_activity_at: now,
     expires_at: new Date(now.getTime() + ctx.environment.session_lifetime * 1000),
     updated_at: now,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Sealer } from '../lib/seal.js';
+import type { Place, Sealer } from '../lib/seal.js';
 
 /** Where in the sealer's terms a webhook's secret belongs: sealed for one webhook, it doesn't open for another. */
-export const secretPlace = (webhook_id: string): string => `webhooks/${webhook_id}`;
+export const secretPlace = (webhook_id: string): Place => `webhooks/${webhook_id}`;
 
 /** How long the secret before a rotation still signs the Standard Webhooks header, in milliseconds. */
 export const previousSecretLifetimeMs = 24 * 3_600_000;

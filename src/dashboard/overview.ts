@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { countOverview, type OverviewCounts } from '../db/tables/overview.js';
 import { listDailyStats } from '../db/tables/daily_stats.js';
 import { queryOf } from '../http/form.js';
+import { exposureNotice } from './exposure-notice.js';
 import { deliveryColumns } from './pages/delivery-columns.js';
 import { auditColumns } from './pages/audit-logs.js';
 import type { Render } from './frame.js';
@@ -160,6 +161,7 @@ export function overviewPage(render: Render, charts: Charts) {
       items: ranges.map((one) => ({ label: `${one} days`, path: `/dashboard?days=${one}`, current: one === days })),
     };
     const parts = [
+      ...exposureNotice(call.ctx),
       ...(steps ? [steps] : []),
       range,
       figures(look, counts, days, deliveries),

@@ -2,12 +2,14 @@ import type { Request, Response } from 'express';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { environmentKindChoices } from './choices.js';
+import { exposureNotice } from './exposure-notice.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { meantBy } from './form-input.js';
 import type { Part } from './page-parts.js';
 import type { FieldSpec, Look } from './presentation.js';
 import { may, recordOf, resourceOf, versionOf, type Shown } from './records.js';
 import { attempt, type Tools } from './resource-forms.js';
+import { secretKeyPart } from './secret-key-part.js';
 import { code, text } from './values.js';
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
@@ -26,7 +28,7 @@ const sections: readonly Section[] = [
         name: 'kind',
         label: 'Kind',
         choices: environmentKindChoices,
-        hint: 'Development shows captured mail at /dev/mailbox while there is no mail server.',
+        hint: 'Development shows captured mail at /dev/mailbox to programs on this machine, while there is no mail server and BASE_URL is local.',
       },
       {
         name: 'support_email',
@@ -150,7 +152,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
       lead: 'Of this environment. Each part is saved on its own.',
       errors: failed?.errors ?? {},
       labels,
-      parts: [facts, ...forms],
+      parts: [...exposureNotice(req.ctx), facts, ...forms, ...(await secretKeyPart(req.ctx))],
     },
     status,
   );

@@ -11,8 +11,9 @@ export type TypeParsers = (type: number, format: 'text') => (text: string) => un
 
 function arrayText(values: readonly unknown[]): string {
   const members = values.map((value) => {
-    const text = parameterOf(value);
-    return text === null ? 'NULL' : `"${String(text).replace(/["\\]/g, '\\$&')}"`;
+    const parameter = parameterOf(value);
+    const text = Buffer.isBuffer(parameter) ? `\\x${parameter.toString('hex')}` : parameter;
+    return text === null ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`;
   });
   return `{${members.join(',')}}`;
 }

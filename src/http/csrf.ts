@@ -1,6 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
 import { PageError } from '../errors.js';
-import { equalDigests } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
 import { listAllowedOrigins } from '../db/tables/clients.js';
 import { cookieName, readCookie, setCookie } from './cookies.js';
@@ -10,9 +9,7 @@ const field = '_csrf';
 const shape = /^[\w-]{43}$/;
 
 /** A token belongs to one browser (its csrf cookie) and to one session; another browser's or session's is worthless. */
-function tokenFor(req: Request, secret: string): Buffer {
-  return req.ctx.sealer.digest('csrf', `${secret} ${req.session?.id ?? ''}`);
-}
+const boundTo = (req: Request, secret: string) => `${secret} ${req.session?.id ?? ''}`;
 
 /** The token for a form on this page; gives the browser its csrf cookie when it has none. Needs `browserSession` before. */
 export function csrfToken(req: Request, res: Response): string {
@@ -21,7 +18,7 @@ export function csrfToken(req: Request, res: Response): string {
     secret = randomToken('');
     setCookie(req, res, cookie, secret);
   }
-  return tokenFor(req, secret).toString('base64url');
+  return req.ctx.sealer.digest('csrf', boundTo(req, secret)).toString('base64url');
 }
 
 /**
@@ -64,6 +61,6 @@ export async function csrf(req: Request, _res: Response, next: NextFunction): Pr
   const secret = readCookie(req, cookieName(req, cookie));
   const presented = req.form.get(field);
   if (secret === undefined || presented === undefined || !shape.test(secret) || !shape.test(presented)) throw refusal;
-  if (!equalDigests(tokenFor(req, secret), Buffer.from(presented, 'base64url'))) throw refusal;
+  if (!req.ctx.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal;
   next();
 }

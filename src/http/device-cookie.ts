@@ -19,7 +19,7 @@ const maxUsers = 5;
 const maxLength = 2048;
 
 /** Sealed for the environment: another one's cookie says nothing here, and nobody can write one. */
-const place = (req: Request) => `device ${req.ctx.environment.id}`;
+const place = (req: Request) => `device ${req.ctx.environment.id}` as const;
 
 /** What the browser's cookie says; null for a browser that nobody has signed in with, or whose cookie isn't ours. */
 export function deviceOf(req: Request): Device | null {

@@ -22,6 +22,7 @@ export const errorTexts = {
   rate_limited: 'Too many attempts. Wait a minute, then try again.',
   invalid_csrf_token: 'This form is out of date. Open the page again and repeat what you did.',
   login_required: 'Sign in to continue.',
+  fresh_sign_in_required: 'You signed in more than ten minutes ago. Show that it is still you, then repeat what you did.',
   consent_required: 'Your permission is needed to continue.',
   access_denied: 'Access was not allowed.',
   not_found: 'There is nothing at this address. Check it for typing mistakes.',

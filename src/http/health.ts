@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { pendingMigrations } from '../db/migrate.js';
 import type { Deps } from '../core/context.js';
+import { opensPrimaryKey } from '../core/secret-key-check.js';
 import { digest, equalDigests } from '../lib/digest.js';
 
 /** Set when the process was told to stop: no longer ready, still alive. */
@@ -11,7 +12,7 @@ export function healthz(_req: Request, res: Response): void {
   res.set('Cache-Control', 'no-store').json({ status: 'ok' });
 }
 
-/** GET /readyz: 200 when the database answers, its schema is current and the process isn't stopping; else 503 saying which. */
+/** GET /readyz: 200 when the database answers, its schema is current, its signing key opens and the process isn't stopping; else 503 saying which. */
 export function readyz(deps: Deps, lifecycle: Lifecycle) {
   return async (_req: Request, res: Response): Promise<void> => {
     const problem = lifecycle.stopping ? 'stopping' : await databaseProblem(deps);
@@ -23,7 +24,10 @@ export function readyz(deps: Deps, lifecycle: Lifecycle) {
 
 async function databaseProblem(deps: Deps): Promise<string | null> {
   try {
-    return (await pendingMigrations(deps.knex)).length === 0 ? null : 'migrations are pending';
+    if ((await pendingMigrations(deps.knex)).length > 0) return 'migrations are pending';
+    if (await opensPrimaryKey(deps)) return null;
+    deps.logger.error({ event: 'readiness.secret_key', key_ids: deps.sealer.key_ids }, 'SECRET_KEY does not open the primary signing key');
+    return 'SECRET_KEY does not open the signing key';
   } catch (error) {
     deps.logger.warn({ err: error }, 'readiness.database');
     return 'the database can not be reached';

@@ -1,21 +1,8 @@
 import type { NextFunction, Request, Response } from 'express';
 import { browserSession } from './browser-session.js';
+import { mayReadMailbox } from './mailbox-access.js';
 import { basePage } from './pages.js';
 import type { Web } from './web.js';
-
-const loopbackAddress = /^(127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/;
-
-/**
- * Whether captured mail may be looked at: only without an SMTP server and in a development environment (specification 1.5.2), and under a name of
- * the service's own, so that no web page reads it through a name that it points at this machine (DNS rebinding).
- */
-export function hasMailbox(req: Request): boolean {
-  const { config, environment } = req.ctx;
-  const own = new URL(config.baseUrl).host;
-  const host = (req.headers.host ?? '').toLowerCase();
-  const named = host === own || host.endsWith(`.${own}`) || loopbackAddress.test(host);
-  return named && config.smtpUrl === null && environment.kind === 'development';
-}
 
 /** GET /: what this is and where to go. */
 export function homePage(web: Web) {
@@ -28,7 +15,7 @@ export function homePage(web: Web) {
     };
     const base = basePage(ctx.environment, { title: 'Identity provider', request_id: req.request_id });
     try {
-      web.renderPage(res, 'dev/home', { ...base, base_url: ctx.environment.issuer, user, mailbox: hasMailbox(req) });
+      web.renderPage(res, 'dev/home', { ...base, base_url: ctx.environment.issuer, user, mailbox: mayReadMailbox(req) });
     } catch (error) {
       next(error);
     }

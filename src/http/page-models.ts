@@ -113,10 +113,13 @@ export type PageSession = {
 /** An account at a provider that signs this user in. */
 export type PageIdentity = {
   id: string;
+  connection_id: string;
   display_name: string;
   strategy: PageConnection['strategy'];
   email: string | null;
   linked_at: string;
+  /** False: the connection has changed since, and the link signs nobody in until it is connected again. */
+  proven: boolean;
 };
 
 /** An application this user let in; `scopes` in words (scope-texts.ts). */
@@ -146,11 +149,14 @@ export interface AccountPage extends FormPage {
   applications: PageApplication[];
 }
 
-/** Proof of the local account before a provider's account is linked to it. Posts `password` and `hidden` to `action`. */
+/** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */
 export interface LinkAccountPage extends FormPage {
   action: string;
   hidden: Record<string, string>;
+  /** The local account's; with `again` what the provider says or the person typed, to be changed. */
   email: string;
+  /** The two were connected before, and the connection has changed since. */
+  again: boolean;
   connection: { display_name: string; strategy: PageConnection['strategy'] };
 }
 

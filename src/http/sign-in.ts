@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { transaction } from '../core/context.js';
-import { endSessions, signInAgain, startSession } from '../core/sessions.js';
+import { endSessions, signInAgain, startSession, type ProviderSignIn } from '../core/sessions.js';
 import { recordSignIn } from '../core/sign-in-trail.js';
 import { holdPassword } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
@@ -13,6 +13,7 @@ import { originOf } from './mail-origin.js';
  * Signs the user in to this browser, with a new token at every sign-in (session fixation): the same person's session goes on,
  * somebody else's ends. It is recorded, and a browser that is new to the account is told of by mail. Needs `browserSession` before.
  * @param proven_hash the hash of the password that was proven: changed meanwhile, it signs nobody in, since a reset ends what rests on the old one
+ * @param provider what the provider says of the sign-in there, when the person came through one
  * @throws {PageError} 401 when the password was changed a moment ago
  */
 export async function signIn(
@@ -22,8 +23,9 @@ export async function signIn(
   amr: string[],
   acr: string | null = null,
   proven_hash: string | null = null,
+  provider: ProviderSignIn | null = null,
 ): Promise<void> {
-  const input = { user_id, amr, acr, ip_address: req.ip ?? null, user_agent: req.headers['user-agent'] ?? null };
+  const input = { user_id, amr, acr, provider, ip_address: req.ip ?? null, user_agent: req.headers['user-agent'] ?? null };
   const { session } = req;
   const last_here = lastSignInHere(req, user_id);
   const started = await transaction(req.ctx, async (tx) => {

@@ -1,76 +1,172 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { keyedDigest } from './digest.js';
+import { equalDigests, keyedDigest } from './digest.js';
+
+/**
+ * What is sealed: each purpose has a key of its own, and `place` begins with it. The first ones are tables with a sealed column
+ * (`db/tables/sealed_columns.ts`); the others travel in addresses, forms and cookies: for an hour at most, a device for 400 days.
+ */
+export const sealPurposes = [
+  'signing_keys',
+  'webhooks',
+  'connections',
+  'idempotency_keys',
+  'mails',
+  'sso_flows',
+  'authorization-request',
+  'logout-request',
+  'setup',
+  'sso-answer',
+  'sso-link',
+  'sso-test',
+  'password-review',
+  'device',
+] as const;
+
+/** What a keyed digest is for: each purpose has a key of its own. */
+export const digestPurposes = ['passcode', 'password_reset_link', 'refresh successor', 'csrf', 'cursor', 'sso-browser', 'demo'] as const;
+
+type SealPurpose = (typeof sealPurposes)[number];
+type DigestPurpose = (typeof digestPurposes)[number];
+
+/** Where a sealed value belongs, such as `webhooks/<id>` or `setup <environment id>`. */
+export type Place = `${SealPurpose}${'/' | ' '}${string}`;
+/** What a digest is for; a cursor's goes on with the list that it belongs to. */
+export type DigestUse = DigestPurpose | `cursor ${string}`;
 
 /** A sealed value that can't be opened: made with another key, for another place, or changed. */
 export class SealError extends Error {
-  constructor() {
-    super('sealed value can not be opened with SECRET_KEY or SECRET_KEY_PREVIOUS');
+  /** @param key_id the key that the value names; null when it names none */
+  constructor(readonly key_id: string | null = null) {
+    const by = key_id === null ? '' : ` (it names the key ${key_id})`;
+    super(`sealed value${by} can not be opened with SECRET_KEY or SECRET_KEY_PREVIOUS`);
     this.name = 'SealError';
   }
 }
 
 /** Seals what must be read back (signing keys, webhook and provider secrets) with AES-256-GCM. */
 export type Sealer = {
-  /** `place` names where the value belongs, such as `webhooks/<id>`; moved elsewhere it doesn't open. */
-  seal(plain: string, place: string): Buffer;
+  /** Names SECRET_KEY without telling anything about it: eight hexadecimal digits. */
+  readonly key_id: string;
+  /** All keys that open: SECRET_KEY first, then those of SECRET_KEY_PREVIOUS. */
+  readonly key_ids: readonly string[];
+  /** What everything sealed under SECRET_KEY begins with. */
+  readonly header: Buffer;
+  /** A value moved to another place doesn't open. */
+  seal(plain: string, place: Place): Buffer;
   /** @throws {SealError} */
-  open(sealed: Buffer, place: string): string;
+  open(sealed: Buffer, place: Place): string;
   /** The same as text, for a URL or a form field; null instead of an error, because it comes back from outside. */
-  sealText(plain: string, place: string): string;
-  openText(sealed: string, place: string): string | null;
+  sealText(plain: string, place: Place): string;
+  openText(sealed: string, place: Place): string | null;
   /** A keyed digest that only this service can make, e.g. of a passcode, or a CSRF token of a session. */
-  digest(purpose: string, value: string): Buffer;
+  digest(use: DigestUse, value: string): Buffer;
+  /** What `digest` gives now, and then what it gave under each earlier key. */
+  digests(use: DigestUse, value: string): readonly Buffer[];
+  /** Whether `presented` is one of them; in constant time. */
+  isDigest(use: DigestUse, value: string, presented: Buffer): boolean;
 };
 
-type Keys = { readonly seal: Buffer; readonly digest: Buffer };
-
-const deriveKeys = (secretKey: string): Keys => {
-  const derive = (info: string) => Buffer.from(hkdfSync('sha256', Buffer.from(secretKey, 'base64'), '', info, 32));
-  return { seal: derive('seal'), digest: derive('digest') };
-};
-
+/** Every value begins with these two bytes and the four of its key's id. */
+const magic = Buffer.from('SK');
+const idLength = 4;
 const ivLength = 12;
 const tagLength = 16;
+const headerLength = magic.length + idLength;
 
-function openWith(key: Buffer, sealed: Buffer, place: string): string | null {
+/** A SECRET_KEY with the keys that follow from it (HKDF, RFC 5869): one for each purpose. */
+class MasterKey {
+  readonly id: string;
+  readonly header: Buffer;
+  readonly #material: Buffer;
+  readonly #derived = new Map<string, Buffer>();
+
+  constructor(text: string) {
+    this.#material = Buffer.from(text, 'base64');
+    const id = this.derive('identity-provider key id').subarray(0, idLength);
+    this.id = id.toString('hex');
+    this.header = Buffer.concat([magic, id]);
+  }
+
+  derive(label: string): Buffer {
+    let key = this.#derived.get(label);
+    if (!key) this.#derived.set(label, (key = Buffer.from(hkdfSync('sha256', this.#material, '', label, 32))));
+    return key;
+  }
+
+  sealing = (place: Place) => this.derive(`identity-provider seal ${purposeOf(place)}`);
+  digesting = (use: DigestUse) => this.derive(`identity-provider digest ${use.startsWith('cursor ') ? 'cursor' : use}`);
+  /** The one key that sealed everything before purposes had their own; values of then name no key. */
+  unnamedSealing = () => this.derive('seal');
+  unnamedDigesting = () => this.derive('digest');
+}
+
+const purposeOf = (place: Place) => place.slice(0, place.search(/[/ ]/));
+
+function decrypt(key: Buffer, box: Buffer, additional: Buffer): string | null {
+  if (box.length < ivLength + tagLength) return null;
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivLength));
-    decipher.setAAD(Buffer.from(place));
-    decipher.setAuthTag(sealed.subarray(ivLength, ivLength + tagLength));
-    return decipher.update(sealed.subarray(ivLength + tagLength), undefined, 'utf8') + decipher.final('utf8');
+    const decipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, ivLength), { authTagLength: tagLength });
+    decipher.setAAD(additional);
+    decipher.setAuthTag(box.subarray(ivLength, ivLength + tagLength));
+    return decipher.update(box.subarray(ivLength + tagLength), undefined, 'utf8') + decipher.final('utf8');
   } catch {
     return null;
   }
 }
 
-/** @param secretKey 32+ bytes in base64; `previous` still opens what was sealed before a change of key. */
-export function createSealer(secretKey: string, previous: string | null = null): Sealer {
-  const current = deriveKeys(secretKey);
-  const opening = previous === null ? [current] : [current, deriveKeys(previous)];
-  const open = (sealed: Buffer, place: string): string | null => {
-    if (sealed.length < ivLength + tagLength) return null;
-    for (const keys of opening) {
-      const plain = openWith(keys.seal, sealed, place);
+function encrypt(key: MasterKey, plain: string, place: Place): Buffer {
+  const iv = randomBytes(ivLength);
+  const cipher = createCipheriv('aes-256-gcm', key.sealing(place), iv, { authTagLength: tagLength });
+  cipher.setAAD(Buffer.concat([key.header, Buffer.from(place)]));
+  const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+  return Buffer.concat([key.header, iv, cipher.getAuthTag(), body]);
+}
+
+/** The id of the key that a sealed value names; null for one of before values named theirs. */
+export function keyIdOf(sealed: Buffer): string | null {
+  const named = sealed.length >= headerLength + ivLength + tagLength && sealed.subarray(0, magic.length).equals(magic);
+  return named ? sealed.subarray(magic.length, headerLength).toString('hex') : null;
+}
+
+/** @param secretKey 32 random bytes in base64; `previous` are other keys that open, and never seal. */
+export function createSealer(secretKey: string, previous: readonly string[] = []): Sealer {
+  const current = new MasterKey(secretKey);
+  const keys = [current, ...previous.map((text) => new MasterKey(text))].filter(
+    (key, index, all) => all.findIndex(({ id }) => id === key.id) === index,
+  );
+  const open = (sealed: Buffer, place: Place): string | null => {
+    const named = keys.find(({ header }) => header.equals(sealed.subarray(0, headerLength)));
+    if (named) {
+      const additional = Buffer.concat([named.header, Buffer.from(place)]);
+      const plain = decrypt(named.sealing(place), sealed.subarray(headerLength), additional);
+      if (plain !== null) return plain;
+    }
+    // A value that names no key may begin with any bytes, those of a name too.
+    for (const key of keys) {
+      const plain = decrypt(key.unnamedSealing(), sealed, Buffer.from(place));
       if (plain !== null) return plain;
     }
     return null;
   };
-  const seal = (plain: string, place: string) => {
-    const iv = randomBytes(ivLength);
-    const cipher = createCipheriv('aes-256-gcm', current.seal, iv);
-    cipher.setAAD(Buffer.from(place));
-    const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-    return Buffer.concat([iv, cipher.getAuthTag(), body]);
-  };
+  const digest = (key: MasterKey, use: DigestUse, value: string) => keyedDigest(key.digesting(use), `${use}\0${value}`);
+  const digests = (use: DigestUse, value: string) => [
+    ...keys.map((key) => digest(key, use, value)),
+    ...keys.map((key) => keyedDigest(key.unnamedDigesting(), `${use}\0${value}`)),
+  ];
   return {
-    seal,
+    key_id: current.id,
+    key_ids: keys.map(({ id }) => id),
+    header: current.header,
+    seal: (plain, place) => encrypt(current, plain, place),
     open(sealed, place) {
       const plain = open(sealed, place);
-      if (plain === null) throw new SealError();
+      if (plain === null) throw new SealError(keyIdOf(sealed));
       return plain;
     },
-    sealText: (plain, place) => seal(plain, place).toString('base64url'),
+    sealText: (plain, place) => encrypt(current, plain, place).toString('base64url'),
     openText: (sealed, place) => (/^[\w-]+$/.test(sealed) ? open(Buffer.from(sealed, 'base64url'), place) : null),
-    digest: (purpose, value) => keyedDigest(current.digest, `${purpose}\0${value}`),
+    digest: (use, value) => digest(current, use, value),
+    digests,
+    isDigest: (use, value, presented) => digests(use, value).some((one) => equalDigests(one, presented)),
   };
 }

@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import { equalDigests, digest } from '../lib/digest.js';
 import { findIdempotencyKey, insertIdempotencyKey, lockIdempotencyKey } from '../db/tables/idempotency_keys.js';
+import type { Place } from '../lib/seal.js';
 import type { Call } from './call.js';
 import { refuse } from './problems.js';
 import type { Reply } from './reply.js';
@@ -24,7 +25,7 @@ export function repeatableOf(req: Request, subject: string, path: string, body: 
   return { digest: digest([subject, req.method, path, key].join('\n')), fingerprint: digest(`${query}\n${body.toString('latin1')}`) };
 }
 
-const place = (repeatable: Repeatable) => `idempotency_keys/${repeatable.digest.toString('hex')}`;
+const place = (repeatable: Repeatable): Place => `idempotency_keys/${repeatable.digest.toString('hex')}`;
 
 /** What the same request was answered within the last 24 hours, or null. @throws {ApiError} 422 for another request with that key */
 export async function storedReply(call: Call, repeatable: Repeatable): Promise<Reply | null> {

@@ -3,7 +3,7 @@ import { listCapturedMails } from '../core/mail.js';
 import { PageError } from '../errors.js';
 import { browserSession } from '../http/browser-session.js';
 import { queryOf } from '../http/form.js';
-import { hasMailbox } from '../http/home.js';
+import { mayReadMailbox } from '../http/mailbox-access.js';
 import { route } from '../http/method-not-allowed.js';
 import { basePage } from '../http/pages.js';
 import type { Web } from '../http/web.js';
@@ -13,7 +13,7 @@ const wantsPage = (req: Request) => (req.headers.accept ?? '').includes('text/ht
 
 function mailbox(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
-    if (!hasMailbox(req)) throw new PageError(404, 'not_found', 'There is nothing at this address.');
+    if (!mayReadMailbox(req)) throw new PageError(404, 'not_found', 'There is nothing at this address.');
     const to = queryOf(req).get('to')?.trim().slice(0, 254) || null;
     const messages = await listCapturedMails(req.ctx, to);
     if (!wantsPage(req)) {
@@ -28,7 +28,7 @@ function mailbox(web: Web) {
   };
 }
 
-/** GET /dev/mailbox: the mail that a development environment without an SMTP server would have sent (specification 1.5). */
+/** GET /dev/mailbox: the mail that a development environment without an SMTP server would have sent (specification 1.5). Whoever may not read it is told that nothing is here. */
 export function mailboxRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   route(router, '/dev/mailbox', { get: [browserSession, mailbox(web)] });

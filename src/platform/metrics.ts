@@ -76,6 +76,12 @@ export function createMetrics() {
       labelNames: ['queue', 'outcome'],
       registers,
     }),
+    sealedRowsPending: new Gauge({
+      name: 'sealed_rows_pending',
+      help: 'Sealed values that a key other than SECRET_KEY sealed, when they were last counted.',
+      aggregator: 'max',
+      registers,
+    }),
     claimSeconds: new Histogram({
       name: 'outbox_claim_duration_seconds',
       help: 'Duration of claiming a batch of due deliveries.',

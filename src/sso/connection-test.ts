@@ -23,6 +23,13 @@ function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, '
       return { tone: 'good', verdict: `This login would connect itself to ${of(decision.user)} and sign that user in.`, ...plain };
     case 'ask':
       return { tone: 'warning', verdict: `This login would first ask for the password of ${of(decision.user)}.`, ...plain };
+    case 'prove_again':
+      return {
+        tone: 'warning',
+        verdict:
+          'This login would first ask for the password of the local account: the connection has changed since the two were connected.',
+        ...plain,
+      };
     case 'register':
       return { tone: 'good', verdict: `This login would create a user with the address ${profile.email?.email ?? ''}.`, ...plain };
     case 'refuse':

@@ -3,6 +3,8 @@ import { insertSsoFlow, redeemSsoFlow } from '../db/tables/sso_flows.js';
 import { cookieName, readCookie, setCookie } from '../http/cookies.js';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
+import type { Place } from '../lib/seal.js';
+import type { Demand } from './demand.js';
 
 /** A login through a provider that is under way. */
 export type Flow = {
@@ -16,15 +18,15 @@ export type Flow = {
   readonly return_to: string | null;
   /** Whose session began it; set for `connect`. */
   readonly session_id: string | null;
-  /** When a fresh sign-in was asked for, in milliseconds; null where the provider may go by an older one. */
-  readonly fresh_from: number | null;
+  /** How fresh the sign-in at the provider must be; null where it may go by an older one. */
+  readonly demand: Demand | null;
 };
 
 const lifetimeSeconds = 600;
 const cookie = 'sso';
 const shape = /^[\w-]{43}$/;
 
-const place = (connection_id: string) => `sso_flows/${connection_id}`;
+const place = (connection_id: string): Place => `sso_flows/${connection_id}`;
 
 /** The secret that ties flows to this browser; one for all its tabs. */
 function browserSecret(req: Request): string | null {
@@ -38,11 +40,17 @@ export function browserMark(req: Request): string | null {
   return secret === null ? null : req.ctx.sealer.digest('sso-browser', secret).toString('base64url');
 }
 
+/** Whether `mark` stands for this browser, under whichever key it was made. */
+export function isBrowserMark(req: Request, mark: string): boolean {
+  const secret = browserSecret(req);
+  return secret !== null && req.ctx.sealer.isDigest('sso-browser', secret, Buffer.from(mark, 'base64url'));
+}
+
 /** Begins a flow in this browser; the state is for the provider, and good for one answer within ten minutes (RFC 9700 4.7). */
 export async function beginFlow(
   req: Request,
   res: Response,
-  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id' | 'fresh_from'>,
+  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id' | 'demand'>,
 ): Promise<Flow & { state: string }> {
   const { ctx } = req;
   const secret = browserSecret(req) ?? randomToken('');

@@ -1,5 +1,6 @@
 import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../core/connection-strategies.js';
 import { domainOfEmail, namesDomain, type Connection } from '../core/connections.js';
+import type { ProviderSignIn } from '../core/sessions.js';
 import type { UserRow } from '../db/tables/users.js';
 import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
 import { ProviderFailure } from './provider-failure.js';
@@ -117,10 +118,19 @@ export function readProfile(connection: Connection, claims: Claims, isOidc: bool
   return { subject, email, email_verified: said === true || trusted, attributes: { ...attributes, ...named } };
 }
 
-/** How the person authenticated there, as the session records it (RFC 8176, OIDC Core 2): short texts only. */
-export function authenticationOf(claims: Claims): { amr: string[]; acr: string | null } {
+/**
+ * What a signed ID token says of the sign-in at the provider (RFC 8176, OIDC Core 2): short texts only, and `auth_time` when it is a time.
+ * Userinfo isn't about a sign-in: of providers without ID tokens nothing is known.
+ */
+export function authenticationOf(claims: Claims, isOidc: boolean): ProviderSignIn {
+  if (!isOidc) return { amr: [], acr: null, auth_time: null };
   const short = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value);
   const amr = Array.isArray(claims['amr']) ? claims['amr'].filter(short).slice(0, 10) : [];
-  const acr = claims['acr'];
-  return { amr, acr: typeof acr === 'string' && /^[\x21-\x7e]{1,255}$/.test(acr) ? acr : null };
+  const { acr, auth_time } = claims;
+  const known = typeof auth_time === 'number' && auth_time >= 0 && auth_time <= 8.64e12;
+  return {
+    amr,
+    acr: typeof acr === 'string' && /^[\x21-\x7e]{1,255}$/.test(acr) ? acr : null,
+    auth_time: known ? new Date(auth_time * 1000) : null,
+  };
 }

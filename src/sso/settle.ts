@@ -16,6 +16,7 @@ import type { Profile, ProfileAttributes } from './profile.js';
 export function accountOf(connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount {
   return {
     connection_id: connection.id,
+    generation: connection.generation,
     subject,
     email: email?.email ?? null,
     claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
@@ -38,7 +39,10 @@ async function syncProfile(tx: Context, connection: Connection, user: UserRow, a
   await emit(tx, 'user.updated', { ...userData(updated, await listRoleNamesOfUser(tx.scope, user.id)), previous_attributes });
 }
 
-/** Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. */
+/**
+ * Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. A connection that isn't trusted
+ * makes neither a verified address nor an administrator, whatever its provider says.
+ */
 async function register(tx: Context, connection: Connection, profile: Profile, client_id: string | null): Promise<UserRow> {
   if (!profile.email) throw new Error('a user needs an address');
   const now = tx.clock.now();
@@ -46,11 +50,11 @@ async function register(tx: Context, connection: Connection, profile: Profile, c
     ...(connection.profile_sync === 'never' ? {} : profile.attributes),
     id: uuidv7(now.getTime()),
     ...profile.email,
-    email_verified: true,
+    email_verified: connection.trusted,
     created_at: now,
     updated_at: now,
   });
-  const roles = await giveDefaultRoles(tx, user.id);
+  const roles = await giveDefaultRoles(tx, user.id, connection.trusted);
   await linkIdentity(tx, user.id, accountOf(connection, profile));
   await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'sso', connection_id: connection.id, client_id });
   return user;

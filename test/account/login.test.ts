@@ -10,7 +10,7 @@ import { startTestService, type TestService } from '../support/service.js';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
 });
 afterAll(() => service?.stop());
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPasswordReset } from '../../src/core/password-reset.js';
+import { createPasswordHasher } from '../../src/core/passwords.js';
 import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
@@ -11,7 +12,7 @@ import { startTestService, type TestService } from '../support/service.js';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
   await subscribe(service, ['*']);
 });
 afterAll(() => service?.stop());
@@ -54,7 +55,9 @@ describe('recovery', () => {
     const mail = await lastMailTo(service.url, user.email);
     expect(mail.subject).toContain(codeIn(mail));
     const answer = await post('/password/reset', { reset_id: started.body['reset_id'], code: codeIn(mail), password: fresh });
-    expect([answer.status, answer.body]).toEqual([200, { redirect_to: '/login?notice=password_reset' }]);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ redirect_to: '/login?notice=password_reset', identities: [] });
+    expect(answer.body['sessions']).toHaveLength(2);
     expect([await isSignedIn(one), await isSignedIn(other)]).toEqual([false, false]);
     const refreshed = await tokenRequest(service.url, client, {
       grant_type: 'refresh_token',

@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createPasswordHasher } from '../../src/core/passwords.js';
 import { addUser } from '../support/data.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -13,7 +14,7 @@ let known: string;
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
   known = (await addUser(await service.context())).email;
 });
 afterAll(async () => {

@@ -12,7 +12,13 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
   'account-exists': { ...base, login_url: 'https://id.example/login', reset_url: 'https://id.example/password/forgot' },
   'password-reset-code': { ...base, code: '482913', expires_in: 3600, reset_url },
   'password-changed': { ...base, reset_url: 'https://id.example/password/forgot' },
-  'password-reset-done': { ...base, reset_url: 'https://id.example/password/forgot' },
+  'sign-in-elsewhere': { ...base, provider: 'Example Corporation', login_url: 'https://id.example/auth/sso/1' },
+  'password-reset-done': {
+    ...base,
+    reset_url: 'https://id.example/password/forgot',
+    account_url: 'https://id.example/account',
+    accounts: ['Google (ada@gmail.example)', 'GitHub'],
+  },
   'account-linked': { ...base, provider: 'Google', provider_email: 'ada@gmail.example', account_url: 'https://id.example/account' },
   'new-sign-in': { ...base, account_url: 'https://id.example/account' },
 };

@@ -42,7 +42,7 @@ const formsOf = (html: string) => html.slice(html.indexOf('<main'));
 beforeEach(async () => {
   const user = await addUser(ctx, { password_hash: null });
   upstream.claims = { ...upstream.claims, sub: user.id, email: user.email, email_verified: true, auth_time: seconds() };
-  await linkIdentity(ctx, user.id, { connection_id: connection.id, subject: user.id, email: user.email, claims: {} });
+  await linkIdentity(ctx, user.id, { connection_id: connection.id, subject: user.id, email: user.email, claims: {}, generation: 1 });
   await permit(ctx, user.id, 'clients:read', 'clients:write', 'webhooks:read', 'webhooks:write');
   browser = new Browser(service.url);
   await loginThrough(browser, connection);

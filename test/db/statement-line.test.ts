@@ -120,12 +120,22 @@ test('values of every kind arrive as they were, also more of them than one batch
   const same = {
     name: 'test.same',
     text: `select $1::uuid as environment_id, $2::timestamptz as time, $3::bytea as bytes, $4::text[] as list, $5::jsonb as json, $6::bool as yes,
-             $7::float8 as number, $8::text as nothing, $9::text as text`,
+             $7::float8 as number, $8::text as nothing, $9::bytea[] as digests, $10::text as text`,
     short: 'look_up',
   } as const;
   const list = ['a', 'b,c', '"', '\\', '{}', '', 'NULL', 'ü', null];
   const time = new Date('2026-02-28T23:59:59.999Z');
-  const values = [time, Buffer.from([0, 255, 7]), list, { a: [1, 'x'] }, true, 0.5, null, `it's "so" \\ {}`];
+  const values = [
+    time,
+    Buffer.from([0, 255, 7]),
+    list,
+    { a: [1, 'x'] },
+    true,
+    0.5,
+    null,
+    [Buffer.from([0, 34, 92, 255]), Buffer.alloc(0)],
+    `it's "so" \\ {}`,
+  ];
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, i) =>
       run(createScope(knex, environment_id), same, [...values.slice(0, -1), `${values.at(-1) as string}${i}`]),
@@ -134,7 +144,7 @@ test('values of every kind arrive as they were, also more of them than one batch
   answers.forEach(
     ([row], i) =>
     expect(row).toEqual({
-      environment_id, time, bytes: values[1], list, json: { a: [1, 'x'] }, yes: true, number: 0.5, nothing: null, text: `${values.at(-1) as string}${i}`,
+      environment_id, time, bytes: values[1], list, json: { a: [1, 'x'] }, yes: true, number: 0.5, nothing: null, digests: values[7], text: `${values.at(-1) as string}${i}`,
     }), // prettier-ignore
   );
 });

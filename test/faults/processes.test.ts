@@ -1,4 +1,5 @@
 // Faults of whole processes, at a size for every run; the files beside this one play them at full size.
+import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import { killReplicas } from '../support/replica.js';
@@ -13,7 +14,7 @@ afterEach(() => killReplicas());
 
 async function play(scenario: Scenario) {
   const database = await createTestDatabase();
-  const secretKey = Buffer.alloc(32, 7).toString('base64');
+  const secretKey = randomBytes(32).toString('base64');
   const opened = await openContext(database.url, secretKey);
   try {
     return await scenario({ url: database.url, secretKey, ctx: opened.ctx });

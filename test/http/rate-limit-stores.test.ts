@@ -1,14 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test as always } from 'vitest';
 import { createKnex } from '../../src/db/knex.js';
 import { deleteExpiredRateLimits, type RateLimitDemand } from '../../src/db/tables/rate_limits.js';
 import { createRedisStore } from '../../src/http/rate-limit-redis.js';
@@ -16,8 +15,9 @@ import { createMemoryStore, createPostgresStore, type RateLimitStore } from '../
 import { createLimiter } from '../../src/http/rate-limiter.js';
 import { systemClock } from '../../src/platform/clock.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { locate, needs } from '../support/programs.js';
 
-const redisServer = ['/usr/bin/redis-server', '/usr/local/bin/redis-server'].find((path) => existsSync(path));
+const redisServer = locate('redis-server');
 const stores = new Map<string, RateLimitStore>();
 let database: TestDatabase;
 let knex: Knex;
@@ -64,7 +64,8 @@ const demand = (changes: Partial<RateLimitDemand> = {}): RateLimitDemand => ({
   ...changes,
 });
 
-describe.each(['postgres', 'memory', ...(redisServer ? ['redis'] : [])])('the %s store', (name) => {
+describe.each(['postgres', 'memory', 'redis'])('the %s store', (name) => {
+  const test = name === 'redis' ? needs('redis-server') : always;
   const store = () => stores.get(name)!;
 
   test('grants the limit exactly, however many ask at once', async () => {
@@ -92,15 +93,16 @@ describe.each(['postgres', 'memory', ...(redisServer ? ['redis'] : [])])('the %s
 
   test('no sliding window ever holds more than the limit', async () => {
     const key = newKey();
-    const granted: number[] = [];
+    const granted: { asked: number; answered: number }[] = [];
     const until = performance.now() + 1500;
     while (performance.now() < until) {
       const asked = performance.now();
-      if ((await store().take(key, demand({ limit: 5, window_ms: 400 }))).granted > 0) granted.push(asked);
+      const { granted: count } = await store().take(key, demand({ limit: 5, window_ms: 400 }));
+      if (count > 0) granted.push({ asked, answered: performance.now() });
     }
     expect(granted.length).toBeGreaterThanOrEqual(15);
-    // Measured outside the store: a grant happens up to a statement's duration after it was asked for.
-    for (const start of granted) expect(granted.filter((at) => at >= start && at < start + 370).length).toBeLessThanOrEqual(5);
+    // A grant happens between question and answer; the store's clock is not this one, and may round.
+    for (const [i, sixth] of granted.slice(5).entries()) expect(sixth.answered - granted[i]!.asked).toBeGreaterThanOrEqual(395);
   });
 
   test('what it tells to wait is enough', async () => {
@@ -151,7 +153,7 @@ describe.each(['postgres', 'memory', ...(redisServer ? ['redis'] : [])])('the %s
   });
 });
 
-test('rows of the past are deleted in batches, live ones are kept', async () => {
+always('rows of the past are deleted in batches, live ones are kept', async () => {
   const store = createPostgresStore(knex);
   await knex('rate_limits').delete();
   for (let i = 0; i < 5; i++) await store.take(newKey(), demand());
@@ -163,7 +165,7 @@ test('rows of the past are deleted in batches, live ones are kept', async () => 
   expect(await knex('rate_limits').count()).toEqual([{ count: 1 }]);
 });
 
-test('a store that is down is an error, not an answer (attack 19.222)', async () => {
+always('a store that is down is an error, not an answer (attack 19.222)', async () => {
   const store = createRedisStore({ url: 'redis://127.0.0.1:1', onError: () => {} });
   const limiter = createLimiter({ store, enabled: true });
   await expect(limiter.take('any', { limit: 10, windowSeconds: 60 })).rejects.toThrow(/./);

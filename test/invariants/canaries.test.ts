@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secretPlace as connectionPlace } from '../../src/core/connections.js';
 import type { Context } from '../../src/core/context.js';
 import { secretPlace as webhookPlace } from '../../src/core/webhook-secrets.js';
+import { createPasswordHasher } from '../../src/core/passwords.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { Canaries, dumpOf } from '../support/canaries.js';
+import type { Place } from '../../src/lib/seal.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { manage, managementClient, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
@@ -172,7 +174,7 @@ async function registerClientItself(): Promise<void> {
 
 beforeAll(async () => {
   receiver = await startReceiver(500);
-  service = await startManagedService({ ...quick, LOG_LEVEL: 'trace' });
+  service = await startManagedService({ ...quick, LOG_LEVEL: 'trace' }, { overrides: { passwords: createPasswordHasher() } });
   ctx = await service.context();
   upstream = await startUpstreamOidc({
     callback: `${service.url}/auth/sso/callback`,
@@ -300,8 +302,8 @@ describe('secrets stay where they belong', () => {
       provider_client_secret: 'x'.repeat(20),
       issuer: upstream.issuer,
     });
-    const sealed: { place: string; value: Buffer; environment_id: string }[] = [];
-    const collect = async (name: string, column: string, key: string, placeOf: (id: string) => string) => {
+    const sealed: { place: Place; value: Buffer; environment_id: string }[] = [];
+    const collect = async (name: string, column: string, key: string, placeOf: (id: string) => Place) => {
       const rows = (await service.deps.knex(name).whereNotNull(column).select('environment_id', column, key)) as Record<string, unknown>[];
       for (const row of rows)
         sealed.push({ place: placeOf(row[key] as string), value: row[column] as Buffer, environment_id: row['environment_id'] as string });

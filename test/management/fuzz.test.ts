@@ -48,7 +48,7 @@ beforeAll(async () => {
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   const ctx = await service.context();
   const [user_id, connection_id] = [ids.get('users') as string, ids.get('connections') as string];
-  ids.set('identities', (await linkIdentity(ctx, user_id, { connection_id, subject: 'one', email: null, claims: {} })).id);
+  ids.set('identities', (await linkIdentity(ctx, user_id, { connection_id, subject: 'one', email: null, claims: {}, generation: 1 })).id);
   await giveConsent(ctx, { user_id, client_id: ids.get('clients') as string, scopes: ['openid'], resource: null });
   ids.set('consents', (await api.get('/consents')).body['data'][0].id);
   ids.set('event_types', 'user.created');

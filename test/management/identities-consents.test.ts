@@ -46,6 +46,7 @@ const codesOf = (answer: { body: Document }) => (answer.body['errors'] as Docume
 
 async function addIdentity(user: UserRow, at = connection): Promise<IdentityRow> {
   return linkIdentity(ctx, user.id, {
+    generation: 1,
     connection_id: at.id,
     subject: `sub of ${user.id}`,
     email: 'ada@corp.example',

@@ -36,7 +36,7 @@ beforeAll(async () => {
   const connection = { name: 'one', display_name: 'One', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.example' };
   await keep('connections', api.create('connections', 'connection', connection));
   const user_id = records.get('users')?.['id'] as string;
-  const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {} };
+  const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {}, generation: 1 };
   await linkIdentity(ctx, user_id, account);
   await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
   for (const path of ['identities', 'consents']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);

@@ -19,7 +19,13 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-const account = (connection_id: string, subject: string) => ({ connection_id, subject, email: 'ada@corp.example', claims: {} });
+const account = (connection_id: string, subject: string) => ({
+  connection_id,
+  subject,
+  email: 'ada@corp.example',
+  claims: {},
+  generation: 1,
+});
 
 test('an identity is unlinked, but never the last way in', async () => {
   const [one, other] = [await addConnection(ctx), await addConnection(ctx)];

@@ -52,8 +52,13 @@ export const sessions: Presentation = {
       { label: 'User', value: userOf(record, included) },
       { label: 'IP address', value: code(a['ip_address'], true) },
       { label: 'User agent', value: code(a['user_agent']) },
-      { label: 'Signed in', value: time(a['authenticated_at'], now) },
+      { label: 'Signed in', value: time(a['signed_in_at'], now) },
+      {
+        label: 'Proven',
+        value: a['auth_time_known'] === true ? time(a['authenticated_at'], now) : quiet('The provider does not say when'),
+      },
       { label: 'By', value: tags(a['amr']) },
+      ...(a['provider_amr'] === null ? [] : [{ label: 'The provider says', value: tags(a['provider_amr']) }]),
       { label: 'Last active', value: time(a['last_activity_at'], now) },
       { label: 'Expires', value: time(a['expires_at'], now) },
       {

@@ -26,7 +26,7 @@ export type RefreshTokenState = RefreshTokenRow & {
   user_status: 'active' | 'blocked';
   session_revoked_at: Date | null;
   session_expires_at: Date | null;
-  session_authenticated_at: Date | null;
+  session_signed_in_at: Date | null;
   revoked: boolean;
   /** Names of the resource's permissions that the user holds. */
   permissions: string[];
@@ -41,7 +41,7 @@ export async function findRefreshToken(scope: Scope, digest: Buffer): Promise<Re
       short: 'look_up',
       text: `
         select t.*, u.status as user_status, s.revoked_at as session_revoked_at, s.expires_at as session_expires_at,
-          s.authenticated_at as session_authenticated_at, r.id is not null as revoked,
+          s.signed_in_at as session_signed_in_at, r.id is not null as revoked,
           ${permissionsHeldSql('t')} as permissions
         from refresh_tokens t
         join users u on u.environment_id = $1 and u.id = t.user_id
@@ -60,6 +60,8 @@ export type Refresh = {
   now: Date;
   /** The successor's digest when the token is to be rotated, else null. */
   successor_digest: Buffer | null;
+  /** Digests among which the successor of a token that has been rotated already is to be found. */
+  known_successors: readonly Buffer[];
   successor_expires_at: Date;
   jti: string;
   access_token_format: 'jwt' | 'opaque';
@@ -73,14 +75,15 @@ export type Refresh = {
 
 /**
  * Rotates the token when asked to and stores the access token, in one statement. Two uses at once rotate once: the later
- * one finds the row rotated and the successor there. False: the token has been revoked meanwhile, nothing was stored.
+ * one finds the row rotated and the successor there. Null: the token has been revoked meanwhile, nothing was stored.
+ * `stored_successor`: which of `known_successors` was there before.
  */
-export async function useRefreshToken(scope: Scope, r: Refresh): Promise<boolean> {
-  const rows = await run<{ found: boolean }>(scope, refreshStatement, [
+export async function useRefreshToken(scope: Scope, r: Refresh): Promise<{ stored_successor: Buffer | null } | null> {
+  const rows = await run<{ found: boolean; stored_successor: Buffer | null }>(scope, refreshStatement, [
     r.digest, r.now, r.successor_digest, r.successor_expires_at, r.jti, r.access_token_format, r.access_token_digest, r.access_token_lifetime,
-    r.scope, r.audience, r.subscribers, r.event_id,
+    r.scope, r.audience, r.subscribers, r.event_id, r.known_successors,
   ]); // prettier-ignore
-  return rows[0]?.found ?? false;
+  return rows[0]?.found ? rows[0] : null;
 }
 
 const refreshStatement = {
@@ -112,5 +115,7 @@ const refreshStatement = {
         user_id, session_id, $10, $11, $9::integer, true) as stored
       from source where cardinality($12::uuid[]) > 0
     )
-    select count(*) > 0 as found, (select count(*) from event) as events from source`,
+    select count(*) > 0 as found, (select count(*) from event) as events,
+      (select s.digest from refresh_tokens s where s.environment_id = $1 and s.digest = any($14::bytea[]) limit 1) as stored_successor
+    from source`,
 } as const;

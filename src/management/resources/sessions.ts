@@ -17,7 +17,7 @@ function hasStatus(ctx: Context, wanted: readonly string[]) {
   const before = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   const limits: [column: string, at: Date][] = [
     ['expires_at', now],
-    ['authenticated_at', before(session_lifetime)],
+    ['signed_in_at', before(session_lifetime)],
     ...(session_idle_lifetime === null ? [] : [['last_activity_at', before(session_idle_lifetime)] as [string, Date]]),
   ];
   const values = limits.map(([, at]) => at);
@@ -49,13 +49,24 @@ export const sessions = resource<SessionRow>({
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),
     status,
-    authenticated_at: time,
+    authenticated_at: time.meta({
+      description: 'When the user last proved who they are, here or at a provider; never later than the provider says.',
+    }),
+    auth_time_known: z.boolean().meta({
+      description: 'false: the provider did not say when; the sign-in counts as fresh for nothing.',
+    }),
+    signed_in_at: time.meta({ description: 'When the user last signed in to this browser; session_lifetime counts from here.' }),
     last_activity_at: time,
     expires_at: time,
     revoked_at: time.nullable(),
     revoke_reason: z.string().nullable(),
     amr: z.array(z.string()).meta({ description: 'How the user proved who they are (RFC 8176).' }),
     acr: z.string().nullable(),
+    provider_amr: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'What the provider says of how; it is never passed on as `amr`. null without a provider.' }),
+    provider_acr: z.string().nullable(),
     ...stamps,
   }),
   computed: { status: (row, ctx) => sessionStatus(ctx, row) },

@@ -21,9 +21,10 @@ const rotationShare = 0.7;
 
 /**
  * The successor of a token. It follows from the token and a key that only the service has, so that a retry is given the same one
- * although nothing but digests is stored.
+ * although nothing but digests is stored. First what follows now, then what would have followed under each earlier SECRET_KEY.
  */
-const successorOf = (ctx: Context, token: string) => `rt_${ctx.sealer.digest('refresh successor', token).toString('base64url')}`;
+const successorsOf = (ctx: Context, token: string): readonly string[] =>
+  ctx.sealer.digests('refresh successor', token).map((one) => `rt_${one.toString('base64url')}`);
 
 /** First refusal that applies, or null. A token of another client is left as it is (RFC 6749 6). */
 function problemOf(ctx: Context, client: Client, token: RefreshTokenState, now: Date): string | null {
@@ -78,11 +79,13 @@ export const refresh_token: Grant = {
     const lifetime = resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime;
     const audience = resource?.identifier ?? ctx.environment.issuer;
     const rotate = token.rotated_at !== null || mustRotate(client, token, now);
-    const successor = rotate ? successorOf(ctx, presented) : presented;
+    const [successor, ...earlier] = rotate ? successorsOf(ctx, presented) : [presented];
+    const candidates = token.rotated_at === null ? [] : [successor as string, ...earlier];
     const used = await useRefreshToken(ctx.scope, {
       digest: token.digest,
       now,
-      successor_digest: rotate ? digest(successor) : null,
+      successor_digest: rotate ? digest(successor as string) : null,
+      known_successors: candidates.map(digest),
       successor_expires_at: refreshTokenEnds(ctx, client, now).refresh_expires_at,
       jti: seed.jti,
       access_token_format: format,
@@ -121,7 +124,7 @@ export const refresh_token: Grant = {
       token_type: 'Bearer',
       expires_in: lifetime,
       scope,
-      refresh_token: successor,
+      refresh_token: candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? (successor as string),
       ...(id_token === undefined ? {} : { id_token }),
     };
   },

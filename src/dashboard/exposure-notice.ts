@@ -1,0 +1,10 @@
+import type { Context } from '../core/context.js';
+import { isPublicDevelopment } from '../core/exposure.js';
+import type { Part } from './page-parts.js';
+
+/** What stands above the overview and the settings while an environment for development is reached under a public address. */
+export function exposureNotice({ config, environment }: Pick<Context, 'config' | 'environment'>): Part[] {
+  if (!isPublicDevelopment(config, environment)) return [];
+  const text = `This environment is of kind development, and ${config.baseUrl} is a public address. Set the kind to staging or production.`;
+  return [{ kind: 'notice', tone: 'warning', text }];
+}

@@ -1,0 +1,24 @@
+import type { Context } from '../core/context.js';
+import { pendingCount, secretKeyStatus, unnamedKey, type SecretKeyStatus } from '../core/secret-key-status.js';
+import type { Part, Row } from './page-parts.js';
+import { figure, text } from './values.js';
+
+function rowOf({ id, seals, pending_count, may_go_at }: SecretKeyStatus, now: Date): Row {
+  const label = id === unnamedKey ? 'Keys that values don’t name' : `Key ${id}`;
+  if (seals) return { label, value: text('Seals everything that is new') };
+  if (may_go_at === null) return { label, value: text(`Still needed: ${figure(pending_count)} values, or a process that seals with it`) };
+  const until = `${may_go_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const rest =
+    may_go_at <= now ? 'it may be taken out' : `it may be taken out after ${until}, when codes and links of its time have run out`;
+  return { label, value: text(`Nothing is sealed with it; ${rest}`) };
+}
+
+/** How far a change of SECRET_KEY has come: for the operators, who are those of the default environment. */
+export async function secretKeyPart(ctx: Context): Promise<Part[]> {
+  if (!ctx.environment.is_default) return [];
+  const keys = await secretKeyStatus(ctx);
+  const pending = pendingCount(keys);
+  const rows = keys.map((key) => rowOf(key, ctx.clock.now()));
+  const state = pending === 0 ? 'Nothing' : `${figure(pending)} values`;
+  return [{ kind: 'summary', title: 'Secret keys', rows: [{ label: 'To be sealed anew', value: text(state) }, ...rows] }];
+}

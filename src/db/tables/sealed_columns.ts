@@ -1,0 +1,117 @@
+import type { Knex } from 'knex';
+import type { Place, sealPurposes } from '../../lib/seal.js';
+import { runSystem } from '../system.js';
+
+/**
+ * A column that holds sealed values. `key` names the row beside `environment_id`, `place` the column that its values are sealed for: as
+ * `<table>/<value>`, bytes in hexadecimal.
+ */
+export type SealedColumn = {
+  readonly table: (typeof sealPurposes)[number];
+  readonly column: string;
+  readonly key: string;
+  readonly type: 'uuid' | 'text' | 'bytea';
+  readonly place: string;
+};
+
+/** Every column with sealed values: what is sealed anew after a change of SECRET_KEY. A test compares this list with the schema. */
+export const sealedColumns: readonly SealedColumn[] = [
+  { table: 'signing_keys', column: 'private_sealed', key: 'kid', type: 'text', place: 'kid' },
+  { table: 'webhooks', column: 'secret_sealed', key: 'id', type: 'uuid', place: 'id' },
+  { table: 'webhooks', column: 'previous_secret_sealed', key: 'id', type: 'uuid', place: 'id' },
+  { table: 'connections', column: 'provider_client_secret_sealed', key: 'id', type: 'uuid', place: 'id' },
+  { table: 'sso_flows', column: 'content_sealed', key: 'state_digest', type: 'bytea', place: 'connection_id' },
+  { table: 'idempotency_keys', column: 'reply_sealed', key: 'digest', type: 'bytea', place: 'digest' },
+  // Emptied once a mail server has taken the mail.
+  { table: 'mails', column: 'sealed', key: 'id', type: 'uuid', place: 'id' },
+];
+
+/** A value that another key than the present one sealed. `after` names its row for {@link listStaleSealed}. */
+export type StaleSealed = {
+  readonly environment_id: string;
+  readonly row_key: string | Buffer;
+  readonly place: Place;
+  readonly sealed: Buffer;
+};
+
+/** Reading a large table through takes longer than a request may. */
+const patienceMs = 300_000;
+
+const patient = <T>(knex: Knex, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> =>
+  knex.transaction(async (trx) => {
+    await trx.raw(`set local statement_timeout = ${patienceMs}`);
+    return work(trx);
+  });
+
+/** The key that a value names, as eight digits; `unnamed` where it names none. */
+const keyIdSql = (column: string) =>
+  `case when substring(${column} from 1 for 2) = 'SK'::bytea then encode(substring(${column} from 3 for 4), 'hex') else 'unnamed' end`;
+
+/** How many values each key has sealed, by key id. */
+export async function countSealedByKey(knex: Knex): Promise<Map<string, number>> {
+  const parts = sealedColumns.map(
+    ({ table, column }) => `select ${keyIdSql(column)} as key_id from ${table} where octet_length(${column}) > 0`,
+  );
+  const text = `select key_id, count(*) as count from (${parts.join(' union all ')}) as sealed group by key_id`;
+  const rows = await patient(knex, (trx) => runSystem<{ key_id: string; count: number }>(trx, { name: 'sealed.count', text }, []));
+  return new Map(rows.map(({ key_id, count }) => [key_id, Number(count)]));
+}
+
+/** Up to `limit` values of the column that don't begin with the present key's header, by row, from the one after `after` on. */
+export async function listStaleSealed(
+  knex: Knex,
+  { table, column, key, type, place }: SealedColumn,
+  { header, after, limit }: { header: Buffer; after: StaleSealed | null; limit: number },
+): Promise<StaleSealed[]> {
+  const text = `select environment_id, ${key} as row_key, ${column} as sealed, ${place} as belongs from ${table}
+    where octet_length(${column}) > 0 and substring(${column} from 1 for octet_length($1::bytea)) <> $1::bytea
+      and ($3::uuid is null or (environment_id, ${key}) > ($3::uuid, $4::${type}))
+    order by environment_id, ${key} limit $2`;
+  const values = [header, limit, after?.environment_id ?? null, after?.row_key ?? null];
+  type Row = Omit<StaleSealed, 'place'> & { belongs: string | Buffer };
+  const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: `sealed.stale.${table}.${column}`, text }, values));
+  return rows.map(({ belongs, ...row }) => ({
+    ...row,
+    place: `${table}/${typeof belongs === 'string' ? belongs : belongs.toString('hex')}`,
+  }));
+}
+
+/**
+ * Replaces values by the same ones sealed anew, each only where it is still what was read: what somebody else changed or holds stays as it
+ * is. One statement, which waits for nobody. @returns how many were replaced
+ */
+export async function replaceSealed(
+  knex: Knex,
+  { table, column, key, type }: SealedColumn,
+  changes: readonly (StaleSealed & { readonly renewed: Buffer })[],
+): Promise<number> {
+  const text = `
+    with change as (
+      select * from unnest($1::uuid[], $2::${type}[], $3::bytea[], $4::bytea[]) as c (environment_id, row_key, before, renewed)
+    ), held as (
+      select t.environment_id, t.${key} as row_key, c.renewed from ${table} t
+      join change c on c.environment_id = t.environment_id and c.row_key = t.${key} and c.before = t.${column}
+      for update of t skip locked
+    )
+    update ${table} t set ${column} = held.renewed from held where t.environment_id = held.environment_id and t.${key} = held.row_key
+    returning 1`;
+  const rows = await runSystem(knex, { name: `sealed.replace.${table}.${column}`, text }, [
+    changes.map(({ environment_id }) => environment_id),
+    changes.map(({ row_key }) => row_key),
+    changes.map(({ sealed }) => sealed),
+    changes.map(({ renewed }) => renewed),
+  ]);
+  return rows.length;
+}
+
+/** The private parts of the primary signing keys, one for each environment; of the default one alone if told. */
+export async function listPrimaryPrivateKeys(
+  knex: Knex,
+  { defaultOnly }: { defaultOnly: boolean },
+): Promise<{ slug: string; kid: string; private_sealed: Buffer }[]> {
+  const rows = knex('signing_keys as k')
+    .join('environments as e', 'e.id', 'k.environment_id')
+    .where('k.status', 'primary')
+    .select('e.slug', 'k.kid', 'k.private_sealed');
+  return defaultOnly ? rows.where('e.is_default', true) : rows;
+}

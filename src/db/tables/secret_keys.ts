@@ -1,0 +1,100 @@
+import type { Knex } from 'knex';
+import { runSystem } from '../system.js';
+
+/** A row of `secret_keys`: a SECRET_KEY by its id, or `unnamed` for what was sealed before values named their key. */
+export type SecretKeyRow = {
+  id: string;
+  sealing_since: Date | null;
+  sealing_seen_at: Date | null;
+  pending_count: number;
+  emptied_at: Date | null;
+  created_at: Date;
+};
+
+/** What a process seals with and what it can open. */
+export type SecretKeyHolder = { readonly id: string; readonly sealing_key: string; readonly opening_keys: readonly string[] };
+
+/** A process that wasn't heard of for so long is gone. */
+const holderLifetimeSeconds = 90;
+
+/**
+ * Says that the process is there, and with which keys. The key that some process began to seal with last is the one that everything is
+ * sealed with in the end; one that had its time before is it again when no process has sealed with a later one for ten minutes.
+ */
+export async function announceSecretKeys(knex: Knex, { id, sealing_key, opening_keys }: SecretKeyHolder): Promise<void> {
+  await runSystem(
+    knex,
+    {
+      name: 'secret_keys.announce',
+      text: `with holder as (
+               insert into secret_key_holders (id, sealing_key, opening_keys, seen_at) values ($1, $2, $3, now())
+               on conflict (id) do update set seen_at = now()
+             ), gone as (
+               delete from secret_key_holders where seen_at < now() - interval '1 day'
+             ), earlier as (
+               insert into secret_keys (id) select key from unnest($3::text[]) as key where key <> $2 order by key on conflict (id) do nothing
+             )
+             insert into secret_keys as k (id, sealing_since, sealing_seen_at) values ($2, now(), now())
+             on conflict (id) do update set sealing_seen_at = now(), emptied_at = null, sealing_since =
+               case when k.sealing_since is null
+                 or exists (select 1 from secret_keys o where o.sealing_since > k.sealing_since)
+                   and not exists (select 1 from secret_keys o
+                     where o.sealing_since > k.sealing_since and o.sealing_seen_at > now() - interval '10 minutes')
+               then now() else k.sealing_since end`,
+    },
+    [id, sealing_key, opening_keys],
+  );
+}
+
+/** The process ends; the others may find that its key is no longer needed. */
+export async function removeSecretKeyHolder(knex: Knex, id: string): Promise<void> {
+  const text = `with gone as (delete from secret_key_holders where id = $1) select pg_notify('outbox', 'secret_keys')`;
+  await runSystem(knex, { name: 'secret_keys.remove_holder', text }, [id]);
+}
+
+/** All keys that are known of, the one that began to seal last first. */
+export async function listSecretKeys(knex: Knex): Promise<SecretKeyRow[]> {
+  return knex<SecretKeyRow>('secret_keys').orderByRaw('sealing_since desc nulls last, created_at, id');
+}
+
+/** The processes that are there. */
+export async function listSecretKeyHolders(knex: Knex): Promise<SecretKeyHolder[]> {
+  return knex<SecretKeyHolder & { seen_at: Date }>('secret_key_holders')
+    .whereRaw(`seen_at > now() - make_interval(secs => ?)`, [holderLifetimeSeconds])
+    .select('id', 'sealing_key', 'opening_keys');
+}
+
+/**
+ * Notes how many values each key has sealed. A key other than `sealing_key` that has none, and that no process seals with, is emptied.
+ * @returns the keys that are so now and weren't before
+ */
+export async function noteSealedCounts(knex: Knex, sealing_key: string, counts: ReadonlyMap<string, number>): Promise<SecretKeyRow[]> {
+  return runSystem<SecretKeyRow>(
+    knex,
+    {
+      name: 'secret_keys.note_counts',
+      text: `with counted as (
+               select * from unnest($1::text[], $2::bigint[]) as c (id, count)
+             ), lost as (
+               insert into secret_keys (id, pending_count) select id, count from counted on conflict (id) do nothing
+             ), noted as (
+               select k.id, k.emptied_at as before, coalesce(c.count, 0) as count,
+                 coalesce(c.count, 0) = 0 and k.id <> $3 and not exists (
+                   select 1 from secret_key_holders h where h.sealing_key = k.id and h.seen_at > now() - make_interval(secs => $4)) as empty
+               from secret_keys k left join counted c on c.id = k.id
+             ), changed as (
+               update secret_keys k set pending_count = n.count, emptied_at = case when n.empty then coalesce(k.emptied_at, now()) end
+               from noted n where n.id = k.id
+               returning k.*, n.before
+             )
+             select * from changed where emptied_at is not null and before is null`,
+    },
+    [[...counts.keys()], [...counts.values()], sealing_key, holderLifetimeSeconds],
+  );
+}
+
+/** Whether there are values that name no key, and the database has known of named ones for less than so many seconds. */
+export async function awaitsUpgrade(knex: Knex, seconds: number): Promise<boolean> {
+  const text = `select 1 from secret_keys where id = 'unnamed' and pending_count > 0 and created_at > now() - make_interval(secs => $1)`;
+  return (await runSystem(knex, { name: 'secret_keys.awaits_upgrade', text }, [seconds])).length > 0;
+}
