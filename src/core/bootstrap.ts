@@ -1,4 +1,4 @@
-import { insertApiResource } from '../db/tables/api_resources.js';
+import { insertApiResource, updateApiResource, type ApiResourceRow } from '../db/tables/api_resources.js';
 import { insertClientGrant, findClientGrant, updateClientGrant } from '../db/tables/client_grants.js';
 import { findClient, insertClient, updateClient } from '../db/tables/clients.js';
 import { findDefaultEnvironment, insertEnvironment, listEnvironments, type EnvironmentRow } from '../db/tables/environments.js';
@@ -33,9 +33,7 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
   await transaction(ctx, async (tx) => {
     const { id, times } = stamp(tx);
     const identifier = tx.environment.management_audience;
-    let [resource] = await table<{ id: string; identifier: string; is_system: boolean }>(tx.scope, 'api_resources').where({
-      is_system: true,
-    } as never);
+    let [resource] = await table<ApiResourceRow>(tx.scope, 'api_resources').where({ is_system: true } as never);
     if (!resource)
       resource = await insertApiResource(tx.scope, {
         id: id(),
@@ -43,14 +41,13 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
         name: 'Management API',
         token_format: 'jwt',
         access_token_lifetime: 3600,
+        user_access: 'granted',
         is_system: true,
         ...times,
       });
-    // BASE_URL may have changed since: the resource follows it.
-    else if (resource.identifier !== identifier)
-      await table(tx.scope, 'api_resources')
-        .where({ id: resource.id } as never)
-        .update({ identifier } as never);
+    // BASE_URL may have changed since, or an older release may have made it: the resource follows.
+    else if (resource.identifier !== identifier || resource.user_access !== 'granted')
+      await updateApiResource(tx.scope, resource.id, { identifier, user_access: 'granted', updated_at: times.updated_at });
     const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
     for (const name of managementPermissions) {
       if (!known.has(name))
@@ -125,6 +122,7 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
         secret_digest,
         secret_hint: wanted.client_secret.slice(-4),
         is_system: true,
+        introspection_allowed: true,
         ...times,
       });
     } else if (!existing.secret_digest || !equalDigests(existing.secret_digest, secret_digest) || existing.status !== 'enabled') {
@@ -138,7 +136,7 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
     const [resource] = await table<{ id: string; is_system: boolean }>(tx.scope, 'api_resources').where({ is_system: true } as never);
     if (!resource) throw new Error('the Management API resource is missing');
     const scopes = [...managementPermissions];
-    const grant = await findClientGrant(tx.scope, wanted.client_id, resource.id);
+    const grant = await findClientGrant(tx.scope, wanted.client_id, resource.id, 'client');
     if (!grant)
       await insertClientGrant(tx.scope, { id: id(), client_id: wanted.client_id, api_resource_id: resource.id, scopes, ...times });
     else if (grant.scopes.join() !== scopes.join()) await updateClientGrant(tx.scope, grant.id, { scopes, updated_at: times.updated_at });

@@ -33,10 +33,19 @@ const blank = {
   jwks_uri: null,
 };
 
+const selfRegistered: Problem = {
+  status: 422,
+  code: 'invalid_value',
+  detail: 'A client that registered itself asks about its own tokens only.',
+  attribute: 'introspection_allowed',
+};
+
 /** What speaks against a new client, or against a change of `client`, by what is given of the input. */
 export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
   const next = client ? { ...client, ...input } : ({ ...blank, ...withDefaults(input) } as RuledClient);
-  return clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork });
+  const problems = clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork });
+  // Whoever holds its registration token could make it another client altogether.
+  return input.introspection_allowed && client?.registration_token_digest != null ? [...problems, selfRegistered] : problems;
 }
 
 /**

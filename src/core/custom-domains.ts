@@ -2,6 +2,7 @@ import {
   clearPrimaryDomain,
   deleteCustomDomain,
   insertCustomDomain,
+  noteDomainLookup,
   updateCustomDomain,
   type CustomDomainRow,
 } from '../db/tables/custom_domains.js';
@@ -10,7 +11,17 @@ import type { Context } from './context.js';
 import { emit } from './events/emit.js';
 import { invalidTransition, Refusal, refuseDuplicates } from './refusal.js';
 
-const duplicates = { custom_domains_domain_key: { attribute: 'domain', detail: 'The domain is in use already.' } };
+const duplicates = {
+  custom_domains_environment_domain: { attribute: 'domain', detail: 'This environment has the domain already.' },
+  // Told to somebody who has just proven the domain, and to nobody else.
+  custom_domains_verified_domain: {
+    attribute: 'domain',
+    detail: 'The domain is verified in another environment of this service. Remove it there first.',
+  },
+};
+const dayMs = 86_400_000;
+/** How long the record of a verified domain may be missing. A zone that is broken for a weekend takes nobody's sign-in away. */
+export const missingDays = 7;
 const label = '_identity-verification';
 
 /** What the owner puts into the domain's zone to prove that it is theirs. */
@@ -18,7 +29,10 @@ export function verificationRecords(row: Pick<CustomDomainRow, 'domain' | 'verif
   return [{ record_kind: 'TXT', name: `${label}.${row.domain}`, value: `identity-verification=${row.verification_token}` }];
 }
 
-/** Adds a domain, to be verified; emits `custom_domain.created`. @throws {Refusal} 409 when any environment has it, 422 */
+/**
+ * Adds a domain, to be verified; emits `custom_domain.created`. Other environments may have it too: whoever proves it first gets it, and
+ * nobody learns by asking who waits for what. @throws {Refusal} 409 when this environment has it, 422
+ */
 export async function createCustomDomain(tx: Context, input: { domain: string }): Promise<CustomDomainRow> {
   const own = new URL(tx.config.baseUrl).hostname;
   if (input.domain === own || input.domain.endsWith(`.${own}`)) {
@@ -58,17 +72,24 @@ export async function checkDomain(ctx: Context, row: CustomDomainRow): Promise<D
   }
 }
 
-/** Notes what a check found. A verified domain stays so: a missing record later takes nobody's login away. */
+/**
+ * Notes what a check found. A verified domain stays so while its record is missing for less than {@link missingDays} days, then it has
+ * failed and is the primary one no more: links must not lead to a name that may be somebody else's by now. A look-up that
+ * failed says nothing about the record. @throws {Refusal} 409 when another environment has proven the domain
+ */
 export async function noteDomainCheck(tx: Context, row: CustomDomainRow, check: DomainCheck): Promise<CustomDomainRow> {
   const now = tx.clock.now();
-  if (row.status === 'verified') return row;
-  const changes: Partial<CustomDomainRow> = check.verified ? { status: 'verified', verified_at: now } : { status: 'failed' };
-  const changed = await updateCustomDomain(tx.scope, row.id, {
-    ...changes,
-    failure_reason: check.failure_reason,
-    last_checked_at: now,
-    updated_at: now,
-  });
+  const { verified, failure_reason } = check;
+  const looked = { failure_reason, last_checked_at: now };
+  if (row.status === 'verified') {
+    const missing_since = verified ? null : failure_reason === 'dns_error' ? row.missing_since : (row.missing_since ?? now);
+    const gone = failure_reason !== 'dns_error' && missing_since !== null && now.getTime() - missing_since.getTime() >= missingDays * dayMs;
+    if (!gone) return (await noteDomainLookup(tx.scope, row.id, { ...looked, missing_since })) ?? row;
+  }
+  const changes: Partial<CustomDomainRow> = verified ? { status: 'verified', verified_at: now } : { status: 'failed', is_primary: false };
+  const changed = await refuseDuplicates(duplicates, () =>
+    updateCustomDomain(tx.scope, row.id, { ...changes, ...looked, missing_since: null, updated_at: now }),
+  );
   return changed ?? row;
 }
 

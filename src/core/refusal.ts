@@ -1,4 +1,5 @@
 import type { ApiErrorCode } from '../lib/error-codes.js';
+import { own } from '../lib/named.js';
 
 /** One reason why an operation can't be done, without the dialect of a surface. `detail` is public. */
 export type Problem = {
@@ -50,7 +51,7 @@ export async function refuseDuplicates<T>(
     return await work();
   } catch (error) {
     const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-    const place = code === '23505' && typeof constraint === 'string' ? constraints[constraint] : undefined;
+    const place = code === '23505' && typeof constraint === 'string' ? own(constraints, constraint) : undefined;
     if (!place) throw error;
     throw new Refusal({ status: 409, code: 'already_exists', ...place });
   }

@@ -24,6 +24,7 @@ import { acceptsPasswordHash, passwordProblems } from './passwords.js';
 import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from './refusal.js';
 import { endSessions } from './sessions.js';
 import { grantRevocationEnd } from './tokens/revoke.js';
+import { named } from '../lib/named.js';
 
 /** What an administrator may set on a user. `password` is plain and only ever hashed; `password_hash` comes from another system. */
 export type UserInput = Partial<
@@ -39,13 +40,13 @@ const duplicates = {
   users_external_id: { attribute: 'external_id', detail: 'There is a user with this external id already.' },
 };
 
-const passwordTexts: Readonly<Record<string, string>> = {
+const passwordTexts: Readonly<Record<string, string>> = named({
   password_too_short: 'The password is too short.',
   password_too_long: 'The password is longer than 128 characters.',
   password_common: 'The password is among the most common ones.',
   password_contains_email: 'The password is made of the email address.',
   password_contains_name: 'The password is made of the name.',
-};
+});
 
 const invalidEmail: Problem = {
   status: 422,

@@ -12,6 +12,7 @@ import type { Tools } from './resource-forms.js';
 import { idOf } from './resource-record.js';
 import { secretPage } from './secrets.js';
 import { sentenceOf } from './texts.js';
+import { named } from '../lib/named.js';
 
 /** A question before something is done. */
 export type Question = {
@@ -52,7 +53,7 @@ export async function ask(
   res: Response,
   record: Shown,
   question: Question,
-  errors: Record<string, string> = {},
+  errors: Record<string, string> = named(),
   status = 200,
 ): Promise<void> {
   const place = placeOf(presentation.path, record.id);
@@ -82,7 +83,7 @@ export async function ask(
 
 /** Whether the form answers the question: the typed name, and a fresh sign-in. */
 async function unanswered(tools: Tools, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
-  const errors: Record<string, string> = {};
+  const errors: Record<string, string> = named();
   if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed)
     errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
   return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await tools.prove(req, res) : {}) };

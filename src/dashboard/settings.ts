@@ -11,6 +11,7 @@ import { may, recordOf, resourceOf, versionOf, type Shown } from './records.js';
 import { attempt, type Tools } from './resource-forms.js';
 import { secretKeyPart } from './secret-key-part.js';
 import { code, text } from './values.js';
+import { named } from '../lib/named.js';
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
 
@@ -103,7 +104,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
   const resource = resourceOf(call, 'environments');
   const look: Look = { req, now: call.ctx.clock.now() };
   const writable = may(call, 'environments', 'write');
-  const labels: Record<string, string> = {};
+  const labels: Record<string, string> = named();
   const forms = await Promise.all(
     sections.map(async (section): Promise<Part> => {
       const fields = boundFields(resource, section.fields, 'update');

@@ -1,8 +1,9 @@
 import type { ApiErrorObject } from '../errors.js';
 import { errorTexts } from '../http/error-texts.js';
+import { named } from '../lib/named.js';
 
 /** What a page says after something was done, by the `done` of its address. */
-export const doneTexts: Readonly<Record<string, string>> = {
+export const doneTexts: Readonly<Record<string, string>> = named({
   created: 'Created.',
   updated: 'Saved.',
   deleted: 'Deleted.',
@@ -20,7 +21,7 @@ export const doneTexts: Readonly<Record<string, string>> = {
   deactivated: 'The key no longer verifies anything.',
   checked: 'Checked again.',
   already_sent: 'This form was sent before; nothing was done a second time.',
-};
+});
 
 const limitOf = (detail: string): string | null => /[<>]=?\s*(-?\d+)/.exec(detail)?.[1] ?? null;
 

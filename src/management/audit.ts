@@ -46,7 +46,7 @@ export function changesBetween(
     const [old, now] = [before[name] ?? null, after[name] ?? null];
     if (!quiet.has(name) && !isDeepStrictEqual(old, now)) changes[name] = [old, now];
   }
-  for (const name of sent) if (!(name in after)) changes[name] = [redacted, redacted];
+  for (const name of sent) if (!Object.hasOwn(after, name)) changes[name] = [redacted, redacted];
   return changes;
 }
 

@@ -12,7 +12,7 @@ async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readon
   const { management_audience } = ctx.environment;
   if (token.user_id !== null) return listPermissionNamesOfUser(ctx.scope, token.user_id, management_audience);
   const resource = await apiResourceOf(ctx, management_audience);
-  const grant = resource && (await clientGrantOf(ctx, token.client.id, resource));
+  const grant = resource && (await clientGrantOf(ctx, token.client.id, resource, 'client'));
   return grant?.scopes ?? [];
 }
 

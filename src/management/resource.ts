@@ -3,6 +3,7 @@ import type { Actor } from '../core/actor.js';
 import type { Context } from '../core/context.js';
 import type { Problem } from '../core/refusal.js';
 import type { Condition, LinkTable, Source, SortKey } from '../db/list.js';
+import { named } from '../lib/named.js';
 
 /** A record of any resource: a row as the database has it, or an entry of a list that the code holds. */
 export type Row = Record<string, unknown>;
@@ -142,9 +143,17 @@ export type Definition<R, C, U> = {
 /** A resource whose record type no longer matters: what the mechanism works with. */
 export type Resource = Definition<Row, Row, Row>;
 
-/** Declares a resource; inside, its record and inputs are typed. */
+/** Declares a resource; inside, its record and inputs are typed. What requests name in it is found under its own names alone. */
 export function resource<R extends object, C = Row, U = Row>(definition: Definition<R, C, U>): Resource {
-  return definition as unknown as Resource;
+  const { computed, relationships, filters, sorts, actions } = definition;
+  return {
+    ...definition,
+    relationships: named(relationships),
+    filters: named(filters),
+    sorts: named(sorts),
+    ...(computed && { computed: named(computed) }),
+    ...(actions && { actions: named(actions) }),
+  } as unknown as Resource;
 }
 
 /** All resources by type and by path. */

@@ -1,10 +1,11 @@
+import { named } from '../../lib/named.js';
 import type { Part, Value } from '../page-parts.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, listOf, type Shown } from '../records.js';
 import { code, figure, link, nothing, state, text, time, words } from '../values.js';
 import { deliveryColumns, deliveryFilters, deliveryState, lastDurations } from './delivery-columns.js';
 
-const failures: Record<string, string> = {
+const failures: Record<string, string> = named({
   non_2xx: 'The receiver did not answer with success',
   timeout: 'No answer within the time limit',
   dns: 'The name could not be resolved',
@@ -14,7 +15,7 @@ const failures: Record<string, string> = {
   blocked_address: 'The address is in a private network',
   webhook_disabled: 'The webhook was disabled',
   internal_error: 'The service could not make the request',
-};
+});
 
 const reason = (value: unknown): Value => (typeof value === 'string' ? text(failures[value] ?? value) : nothing);
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { jsonApi } from '../media-type.js';
 import { errorDocument } from './schemas.js';
+import { named } from '../../lib/named.js';
 
 const texts: Record<number, string> = {
   400: 'The query or the document is malformed.',
@@ -54,7 +55,7 @@ const etag = { ETag: z.string().optional().meta({ description: 'For If-None-Matc
 export function documentResponse(
   description: string,
   schema: z.ZodObject,
-  headers: Record<string, z.ZodType> = {},
+  headers: Record<string, z.ZodType> = named(),
 ): ZodOpenApiResponseObject {
   return { description, content: { [jsonApi]: { schema } }, headers: z.object({ ...etag, ...headers }) };
 }

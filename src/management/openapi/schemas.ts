@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { apiErrorCodes, type ApiErrorCode } from '../../lib/error-codes.js';
 import type { Registry, Relationship, Resource } from '../resource.js';
 import { targetOf } from '../resource.js';
+import { named } from '../../lib/named.js';
 
 const address = z.string().meta({ format: 'uri-reference' });
 const jsonapi = z.looseObject({ version: z.literal('1.1') });
@@ -63,7 +64,7 @@ export type ResourceSchemas = {
 
 /** A relationship as a request names it. */
 function writtenRelationships(registry: Registry, resource: Resource, creating: boolean): { shape: z.ZodObject; required: boolean } | null {
-  const shape: Record<string, z.ZodType> = {};
+  const shape: Record<string, z.ZodType> = named();
   let required = false;
   for (const [name, relationship] of Object.entries(resource.relationships)) {
     const settable = relationship.kind === 'many' ? relationship.write === true : creating && relationship.create !== undefined;

@@ -3,7 +3,7 @@ import { changeClientConnections, replaceClientConnections } from '../../core/cl
 import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
 import type { ClientInput } from '../../core/client-rules.js';
 import { clientAuthMethods } from '../../http/authenticate-client.js';
-import { publicKeySet } from '../../core/client-keys.js';
+import { publicKeySet } from '../../core/client-key-set.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
@@ -14,6 +14,7 @@ import {
   lifetime,
   linked,
   search,
+  shownName,
   stamps,
   stampSorts,
   text,
@@ -49,6 +50,7 @@ const settable = z
     scopes: uniqueTexts(scopeToken, 200).nullable(),
     access_token_format: z.enum(['jwt', 'opaque']),
     first_party: z.boolean(),
+    introspection_allowed: z.boolean(),
     require_pkce: z.boolean(),
     id_token_lifetime: lifetime(60, day).nullable(),
     refresh_token_lifetime: lifetime(60, 400 * day).nullable(),
@@ -90,6 +92,10 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     scopes: z.array(z.string()).nullable().meta({ description: 'Scopes that it may ask for; null = all.' }),
     access_token_format: z.enum(['jwt', 'opaque']),
     first_party: z.boolean(),
+    introspection_allowed: z.boolean().meta({
+      description:
+        'Whether it may ask about tokens of other clients (RFC 7662). A new confidential client may unless told otherwise, one that registered itself never.',
+    }),
     require_pkce: z.boolean(),
     id_token_lifetime: z.int().nullable(),
     refresh_token_lifetime: z.int().nullable(),
@@ -114,7 +120,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       kind: 'many',
       to: 'client_grant',
       by: { foreign: 'client_id' },
-      description: 'What it may do for itself.',
+      description: 'What it may do for itself, and what it may ask people for.',
       include: true,
     },
     connections: {
@@ -147,7 +153,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   },
   sorts: { ...stampSorts('clients'), name: textSort('clients.name') },
   create: {
-    schema: z.strictObject({ name: text(100), application_type: applicationType.optional(), ...settable }),
+    schema: z.strictObject({ name: shownName(100), application_type: applicationType.optional(), ...settable }),
     once,
     problems: (ctx, input) => clientInputProblems(ctx, input, null),
     async run(tx, _actor, input, related) {
@@ -157,7 +163,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     },
   },
   update: {
-    schema: z.strictObject({ name: text(100).optional(), ...settable }),
+    schema: z.strictObject({ name: shownName(100).optional(), ...settable }),
     problems: (ctx, input, row) => clientInputProblems(ctx, input, row),
     async run(tx, _actor, row, input, related) {
       const [client, connections] = [await changeClient(tx, row, input), offered(related)];

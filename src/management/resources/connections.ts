@@ -9,7 +9,7 @@ import {
 import { strategyNames } from '../../core/connection-strategies.js';
 import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../core/connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
-import { equalTo, search, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
+import { equalTo, search, shownName, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -119,12 +119,12 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   },
   sorts: { ...stampSorts('connections'), name: textSort('connections.name'), display_name: textSort('connections.display_name') },
   create: {
-    schema: z.strictObject({ name, display_name: text(100), strategy, provider_client_id: providerClientId, ...settable }),
+    schema: z.strictObject({ name, display_name: shownName(100), strategy, provider_client_id: providerClientId, ...settable }),
     problems: (ctx, input) => connectionInputProblems(ctx, input, null),
     run: async (tx, actor, input) => ({ row: await createConnection(tx, actor, input) }),
   },
   update: {
-    schema: z.strictObject({ display_name: text(100).optional(), provider_client_id: providerClientId.optional(), ...settable }),
+    schema: z.strictObject({ display_name: shownName(100).optional(), provider_client_id: providerClientId.optional(), ...settable }),
     problems: (ctx, input, row) => connectionInputProblems(ctx, input, row),
     run: async (tx, actor, row, input) => ({ row: await changeConnection(tx, actor, row, input) }),
   },

@@ -27,7 +27,8 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
   type: 'custom_domain',
   path: 'custom_domains',
   title: 'Custom domains',
-  description: 'Names under which the environment answers once a TXT record proves them. The primary one makes the issuer.',
+  description:
+    'Names under which the environment answers once a TXT record proves them, which is looked up again every day. The primary one makes the issuer.',
   source: { table: 'custom_domains', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     domain: z.string(),
@@ -37,6 +38,9 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
     verified_at: time.nullable(),
     last_checked_at: time.nullable(),
     failure_reason: z.string().nullable(),
+    missing_since: time
+      .nullable()
+      .meta({ description: 'Since when the record of a verified domain has been missing; after seven days it has failed.' }),
     ...stamps,
   }),
   computed: { verification_records: verificationRecords },

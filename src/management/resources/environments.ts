@@ -10,7 +10,7 @@ import {
 import { generateSigningKey } from '../../core/signing-keys.js';
 import { environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
-import { equalTo, lifetime, stamps, stampSorts, text, textSort, uniqueTexts, webUrl } from '../fields.js';
+import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
 
 const day = 86_400;
@@ -29,7 +29,7 @@ const settings = {
   refresh_token_lifetime: lifetime(60, 400 * day),
   refresh_token_idle_lifetime: lifetime(60, 400 * day),
   branding: z.strictObject({
-    name: text(100).nullable().optional(),
+    name: shownName(100).nullable().optional(),
     logo_url: webUrl.nullable().optional(),
     primary_color: z
       .string()
@@ -77,7 +77,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
   filters: { kind: equalTo('kind', kind, 'What it is for.'), slug: equalTo('slug', slug, 'The exact slug.') },
   sorts: { ...stampSorts('environments'), name: textSort('environments.name') },
   create: {
-    schema: z.strictObject({ name: text(100), slug, kind, ...optionalSettings }),
+    schema: z.strictObject({ name: shownName(100), slug, kind, ...optionalSettings }),
     meta: z.object({ management_client: z.object({ client_id: z.string(), client_secret: z.string() }) }),
     allow: refuseUnlessOperator,
     prepare: (ctx) => generateSigningKey(ctx),
@@ -91,7 +91,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     },
   },
   update: {
-    schema: z.strictObject({ name: text(100).optional(), kind: kind.optional(), ...optionalSettings }),
+    schema: z.strictObject({ name: shownName(100).optional(), kind: kind.optional(), ...optionalSettings }),
     run: async (tx, _actor, row, input) => ({ row: { ...(await changeEnvironment(tx, row, input)), primary_domain: row.primary_domain } }),
   },
   remove: { run: (tx, _actor, row) => removeEnvironment(tx, row) },

@@ -118,7 +118,9 @@ export const users = resource<UserRow, UserInput, UserInput>({
   source: { table: 'users', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     email: z.string(),
-    email_verified: z.boolean(),
+    email_verified: z
+      .boolean()
+      .meta({ description: 'Whether the address was proven; another address is unproven unless the same request says so.' }),
     full_name: z.string().nullable().meta({ description: 'First and last name.' }),
     ...z.object(profile).shape,
     external_id: z.string().nullable(),

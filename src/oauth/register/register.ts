@@ -103,7 +103,7 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   const invalid = (text: string) => new OAuthError(400, 'invalid_client_metadata', text);
   if (body['client_id'] !== client.id) throw invalid('client_id must be the one of this registration');
   for (const name of ['registration_access_token', 'registration_client_uri', 'client_secret_expires_at', 'client_id_issued_at']) {
-    if (name in body) throw invalid(`${name} must not be sent`);
+    if (Object.hasOwn(body, name)) throw invalid(`${name} must not be sent`);
   }
   const { client_secret: sent } = body;
   if (
