@@ -11,6 +11,7 @@ import type { ClientRow } from '../db/tables/clients.js';
 import { listPermissionsOfResource } from '../db/tables/permissions.js';
 import { uuidv7 } from '../lib/random.js';
 import { refuseEscalation, type Actor } from './actor.js';
+import { isSelfRegistered } from './client-rules.js';
 import type { Context } from './context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from './refusal.js';
 
@@ -54,6 +55,14 @@ export async function createClientGrant(
       status: 422,
       code: 'public_client',
       detail: 'A public client can not act for itself (RFC 6749 4.4); a grant of subject_type user says what it may ask people for.',
+      relationship: 'client',
+    });
+  }
+  if (resource.is_system && isSelfRegistered(client)) {
+    throw new Refusal({
+      status: 422,
+      code: 'self_registered_client',
+      detail: 'A client that registered itself can change itself, and so may not act at the Management API.',
       relationship: 'client',
     });
   }

@@ -31,6 +31,6 @@ export async function authenticate(req: Request): Promise<{ actor: Actor; subjec
   const actor: Actor =
     token.user_id === null
       ? { actor_kind: 'client', actor_id: token.client.id, display: token.client.name, permissions }
-      : { actor_kind: 'user', actor_id: token.user_id, display: user?.email ?? token.user_id, permissions };
+      : { actor_kind: 'user', actor_id: token.user_id, display: user?.email ?? token.user_id, permissions, session_id: token.session_id };
   return { actor, subject: token.sub };
 }

@@ -122,7 +122,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     const reply =
       verbOf(req.method) === 'read'
         ? unlessKnown(req, await answerRead(call, route, raw))
-        : await answerWrite(call, route, req, res, subject);
+        : await answerWrite(call, route, req, res, entry);
     send(res, reply);
   }
 

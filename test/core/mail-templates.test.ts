@@ -20,6 +20,12 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     accounts: ['Google (ada@gmail.example)', 'GitHub'],
   },
   'account-linked': { ...base, provider: 'Google', provider_email: 'ada@gmail.example', account_url: 'https://id.example/account' },
+  'primary-domain': {
+    ...base,
+    address: 'https://login.example.com',
+    by: 'root@example.com',
+    domains_url: 'https://id.example/dashboard/custom_domains',
+  },
   'new-sign-in': { ...base, account_url: 'https://id.example/account' },
   'domain-record-missing': { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, days: 7 },
 };

@@ -42,6 +42,7 @@ export async function addClient(ctx: Context, row: Partial<ClientRow> = {}): Pro
     ...stamp(ctx),
     name: 'Acme Notes',
     application_type: 'web',
+    first_party: true,
     redirect_uris: ['https://app.example/cb'],
     grant_types: ['authorization_code', 'refresh_token'],
     token_endpoint_auth_method: 'client_secret_basic',

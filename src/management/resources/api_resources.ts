@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { changeApiResource, createApiResource, removeApiResource, type ApiResourceInput } from '../../core/api-resources.js';
+import { reachOfApiResource } from '../../core/reach-of.js';
 import { userAccesses, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, search, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../resource.js';
@@ -42,6 +43,11 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     ...stamps,
   }),
   computed: { signing_algorithm: () => 'RS256' },
+  reach: {
+    of: (_tx, row) => reachOfApiResource(row),
+    // The identifier is set at creation only, when it is nobody's.
+    attributes: { identifier: 'plain', name: 'plain', token_format: 'control', access_token_lifetime: 'control', user_access: 'control' },
+  },
   relationships: {
     permissions: { kind: 'many', to: 'permission', by: { foreign: 'api_resource_id' }, description: 'Its scopes.', include: true },
     client_grants: {

@@ -1,3 +1,4 @@
+import { isSelfRegistered } from '../../core/client-rules.js';
 import { apiResourceOf, askableScopes, enabledClient, withoutUnaskable, type ApiResource, type Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
 import { isOpenidScope } from '../../core/tokens/scopes.js';
@@ -121,6 +122,8 @@ export async function validate(ctx: Context, addressee: Addressee, parameters: P
   }
   if (!client.grant_types.includes('authorization_code'))
     throw fail('unauthorized_client', 'the client may not use the authorization code flow');
+  if (isSelfRegistered(client) && get('resource') === ctx.environment.management_audience)
+    throw fail('invalid_target', 'a client that registered itself may not ask for the Management API');
 
   const code_challenge = get('code_challenge') ?? null;
   const method = get('code_challenge_method');
