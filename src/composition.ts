@@ -9,6 +9,7 @@ import { startCacheSync } from './core/cache-sync.js';
 import { createClientUse, startClientUse } from './core/client-use.js';
 import type { Deps } from './core/context.js';
 import { startDailyStats } from './core/daily-stats.js';
+import { startDomainChecks } from './core/domain-checks.js';
 import { startJanitor, startStatistics } from './core/janitor.js';
 import { createPasswordHasher } from './core/passwords.js';
 import { createSecurityTrail, startSecurityTrail } from './core/security-trail.js';
@@ -32,6 +33,7 @@ import type { Logger } from './platform/logger.js';
 import { createMailer } from './platform/mailer.js';
 import { createMetrics } from './platform/metrics.js';
 import { createTxtLookup } from './platform/txt-lookup.js';
+import { named } from './lib/named.js';
 
 /** Where the database is and what seals its secrets; `main.ts` finds both out. */
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
@@ -107,7 +109,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
   const cacheSync = startCacheSync(deps);
-  const loops: Record<string, Loop> = {
+  const loops: Record<string, Loop> = named({
     janitor: startJanitor(deps),
     statistics: startStatistics(deps),
     mail: startMailLoop(deps),
@@ -115,10 +117,11 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     backchannel_logout: startBackchannelLogout(deps),
     signing_keys: startSigningKeyRotation(deps),
     secret_keys: startSecretKeys(deps),
+    domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),
-  };
+  });
   const securityTrail = startSecurityTrail(deps);
   const notifications = listen({
     url: directUrl,

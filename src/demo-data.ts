@@ -87,6 +87,7 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
       redirect_uris: [web.redirect_uri],
       token_endpoint_auth_method: 'client_secret_basic',
       secret_digest: digest(web.client_secret),
+      introspection_allowed: true,
       ...people,
     });
     await ensureClient(tx, spa.client_id, {
@@ -100,13 +101,14 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
     });
     await ensureClient(tx, machine.client_id, {
       name: 'Demo machine',
+      introspection_allowed: true,
       application_type: 'machine',
       grant_types: ['client_credentials'],
       token_endpoint_auth_method: 'client_secret_basic',
       secret_digest: digest(machine.client_secret),
     });
     const scopes = permissions.map((permission) => permission.name);
-    if (!(await findClientGrant(tx.scope, machine.client_id, api_resource_id))) {
+    if (!(await findClientGrant(tx.scope, machine.client_id, api_resource_id, 'client'))) {
       await insertClientGrant(tx.scope, { id: uuidv7(now.getTime()), client_id: machine.client_id, api_resource_id, scopes, ...times });
     }
   });

@@ -37,6 +37,24 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
 }
 
+/** Blanks what is inside of quotes and between back-ticks (not the code of placeholders), so that words in texts aren't taken for code. */
+function withoutTexts(code: string): string {
+  const blank = (text: string) => text.replace(/[^\n]/g, ' ');
+  const regexps = code.replace(/(?<=[=(,:[!&|?{};]\s*|return )\/(?![/*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\n\\])+\/[a-z]*/g, blank);
+  const quoted = regexps.replace(/'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, (text) => `'${blank(text.slice(1, -1))}'`);
+  // Back-ticks: the pieces outside of placeholders, from the inside out.
+  return quoted.replace(/`(?:\\[\s\S]|[^`\\])*`/g, (text) =>
+    text.replace(/(^`|\})((?:\\[\s\S]|[^`$\\]|\$(?!\{))*)(?=\$\{|`$)/g, (_all, open: string, words: string) => open + blank(words)),
+  );
+}
+
+/** `for (const x in y)` and mapped types are no look-ups, nor is `'literal' in object`, whose name the code writes down. */
+function allowsIn(files: readonly Source[], place: string): boolean {
+  const [path = '', line = '0'] = place.split(':');
+  const text = files.find((file) => file.path === path)?.code.split('\n')[Number(line) - 1] ?? '';
+  return /\[\w+ in |for \((?:const|let) \w+ in /.test(text);
+}
+
 /** Where a pattern occurs, as `path:line`, in all files but the exempt ones. */
 function places(files: readonly Source[], pattern: RegExp, exempt: (path: string) => boolean = () => false): string[] {
   return files
@@ -107,6 +125,28 @@ describe('src', () => {
     expect(
       places(sources, /\bexport default\b/g),
       'Export by name: a default export is called something else in every importing file.',
+    ).toEqual([]);
+  });
+
+  test('no name is looked up on a plain object', () => {
+    const bare = sources.map((file) => ({ ...file, code: withoutTexts(file.code) }));
+    const exempt = (path: string) => path === 'src/lib/named.ts';
+    const say = 'Requests may name `constructor` or `__proto__`, which every plain object inherits.';
+    expect(
+      places(bare, /Record<string,[^;={}()]*>\s*=\s*\{/g, exempt),
+      `${say} Make the table with named({...}) of src/lib/named.ts.`,
+    ).toEqual([]);
+    expect(
+      places(bare, /\bas (?:Readonly<)?(?:Partial<)?Record<string,[^;()]*>\)(?:\?\.|!)?\[(?!\s*(?:\]|'))/g, exempt),
+      `${say} Take the member with own(object, name) of src/lib/named.ts.`,
+    ).toEqual([]);
+    expect(
+      places(bare, /(?<=[\w)\]])(?:\?\.|!)?\[[\w.]+ as (?:keyof\b|[A-Z])/g, exempt),
+      `${say} A cast proves nothing about a name: use own(object, name) of src/lib/named.ts.`,
+    ).toEqual([]);
+    expect(
+      places(bare, /(?<=[\w)\]] )in (?=[\w(])/g, (path) => exempt(path)).filter((place) => !allowsIn(bare, place)),
+      `${say} Ask Object.hasOwn(object, name); \`in\` is for names that the code itself writes down.`,
     ).toEqual([]);
   });
 

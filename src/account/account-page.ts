@@ -19,9 +19,10 @@ import { deviceWords } from '../lib/user-agent.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
 import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
+import { named } from '../lib/named.js';
 
 /** What the page says after something worked; the name travels in the address. */
-const notices: Readonly<Record<string, string>> = {
+const notices: Readonly<Record<string, string>> = named({
   profile: 'Your profile has been saved.',
   password: 'Your password has been changed. You are signed out everywhere else.',
   session: 'The session has been ended.',
@@ -29,7 +30,7 @@ const notices: Readonly<Record<string, string>> = {
   connected: 'The account has been connected. You can sign in with it from now on.',
   identity: 'The account has been disconnected.',
   application: 'The application no longer has access.',
-};
+});
 
 /** Back to the account page, which says what was done. */
 export function accountPath(done: string): string {

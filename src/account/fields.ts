@@ -1,9 +1,10 @@
 import type { Request } from 'express';
 import { safeReturnTo } from '../http/return-to.js';
+import { own } from '../lib/named.js';
 
 /** A text of the form or JSON body; anything else counts as empty. */
 export function bodyText(req: Request, name: string): string {
-  const value = (req.body as Record<string, unknown> | undefined)?.[name];
+  const value = own(req.body as Record<string, unknown> | undefined, name);
   return typeof value === 'string' ? value : '';
 }
 

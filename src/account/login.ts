@@ -7,12 +7,14 @@ import { PageError } from '../errors.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
 import { queryOf, wantsJson } from '../http/form.js';
+import { deviceOf } from '../http/device-cookie.js';
 import { originOf } from '../http/mail-origin.js';
 import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages.js';
 import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
 import { signIn } from '../http/sign-in.js';
 import type { Web } from '../http/web.js';
 import { userDocument } from './user-document.js';
+import { named } from '../lib/named.js';
 
 const home = '/account';
 
@@ -74,9 +76,9 @@ function wantsFreshLogin(req: Request, return_to: string | null): boolean {
 }
 
 /** What the page says to somebody who comes from another one; the name travels in the address. */
-const notices: Readonly<Record<string, string>> = {
+const notices: Readonly<Record<string, string>> = named({
   password_reset: 'Your password has been changed, and all sessions have been ended. Sign in with the new one.',
-};
+});
 
 /** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */
 export function loginPage(web: Web) {
@@ -108,7 +110,7 @@ export function login(web: Web) {
     if (password.length > 4096) throw new PageError(400, 'invalid_request', 'The password is too long.');
     const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
     if (connection && password === '') return toConnection(req, res, connection, email, return_to);
-    const verdict = await provePassword(req.ctx, email, password, originOf(req));
+    const verdict = await provePassword(req.ctx, email, password, { origin: originOf(req), device: deviceOf(req) });
     req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', verdict.outcome === 'ok' ? 'succeeded' : 'failed');
     // A local password still signs in: the administrator whose connection is broken has to get in somehow.

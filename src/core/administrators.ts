@@ -1,4 +1,4 @@
-import { countRoleHolders, findRoleByName, listRoleIdsOfUser } from '../db/tables/roles.js';
+import { countRoleHolders, findRoleByName, listRoleHolderAddresses, listRoleIdsOfUser } from '../db/tables/roles.js';
 import type { Context } from './context.js';
 import { administratorRole } from './management-permissions.js';
 import { Refusal } from './refusal.js';
@@ -16,4 +16,10 @@ export async function refuseLastAdministrator(tx: Context, user_id: string): Pro
   const others = await countRoleHolders(tx.scope, role.id, { status: 'active', except: user_id });
   if (others === 0)
     throw new Refusal({ status: 409, code: 'last_administrator', detail: 'The last active administrator can not be removed.' });
+}
+
+/** Where the active administrators get mail: proven addresses alone, at most fifty. */
+export async function administratorAddresses(ctx: Context): Promise<string[]> {
+  const role = await findRoleByName(ctx.scope, administratorRole);
+  return role ? listRoleHolderAddresses(ctx.scope, role.id, 50) : [];
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.js';
 import type { Metrics } from '../platform/metrics.js';
+import { named } from '../lib/named.js';
 
 type Entry = { readonly value: unknown; readonly loadedAt: number };
 
@@ -31,12 +32,12 @@ export type Cache = {
 };
 
 /** Kinds that hold values derived from other tables' rows: they go when one of those changes. */
-const derivedFrom: Record<string, readonly string[]> = {
+const derivedFrom: Record<string, readonly string[]> = named({
   environments: ['hosts'],
   custom_domains: ['hosts', 'environments'],
   api_resources: ['client_grants', 'permissions'],
   permissions: ['api_resources', 'client_grants'],
-};
+});
 
 const entryLifetimeMs = 60_000;
 const trustWithoutSyncMs = 1_000;

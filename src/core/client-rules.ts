@@ -11,9 +11,13 @@ export type ClientInput = Partial<
     | 'name' | 'description' | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types'
     | 'token_endpoint_auth_method' | 'scopes' | 'access_token_format' | 'first_party' | 'require_pkce' | 'id_token_lifetime' | 'refresh_token_lifetime'
     | 'token_rate_limit' | 'backchannel_logout_uri' | 'backchannel_logout_session_required' | 'client_uri' | 'logo_uri' | 'policy_uri' | 'tos_uri' | 'contacts'
-    | 'jwks' | 'jwks_uri' | 'status'
+    | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed'
   >
 >; // prettier-ignore
+
+/** Whether the client registered itself (RFC 7591): its registration token changes it, whoever holds that. */
+export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest'>): boolean =>
+  client.registration_token_digest !== null;
 
 /** What the rules look at. */
 export type RuledClient = Pick<
@@ -32,7 +36,8 @@ export function withDefaults(input: ClientInput): ClientInput {
     grant_types: application_type === 'machine' ? ['client_credentials'] : ['authorization_code'],
   };
   const client = { ...defaults, ...input };
-  return client.token_endpoint_auth_method === 'none' ? { ...client, require_pkce: true } : client;
+  const isPublic = client.token_endpoint_auth_method === 'none';
+  return { ...client, ...(isPublic && { require_pkce: true }), introspection_allowed: input.introspection_allowed ?? !isPublic };
 }
 
 const refused = (attribute: string | (string | number)[], code: ApiErrorCode, detail: string): Problem => ({

@@ -1,4 +1,5 @@
 import { profileColumns } from './profile.js';
+import { named } from '../lib/named.js';
 /** The fields of a connection that say where its provider is. */
 export const endpointFields = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'jwks_uri'] as const;
 export type EndpointField = (typeof endpointFields)[number];
@@ -12,7 +13,7 @@ export type MappableAttribute = (typeof mappableAttributes)[number];
 export type ClaimMapping = Readonly<Partial<Record<MappableAttribute, string | readonly string[]>>>;
 
 /** OIDC's names of two attributes; a mapping may use either (OIDC Core 5.1). */
-export const attributeAliases: Readonly<Record<string, MappableAttribute>> = { given_name: 'first_name', family_name: 'last_name' };
+export const attributeAliases: Readonly<Record<string, MappableAttribute>> = named({ given_name: 'first_name', family_name: 'last_name' });
 
 /** A setting in `options` that only some strategies have. */
 export type StrategyOption = {

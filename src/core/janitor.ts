@@ -5,6 +5,7 @@ import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
 import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import type { Deps } from './context.js';
+import { named } from '../lib/named.js';
 
 const batch = 1_000;
 const maxBatchesPerPass = 50;
@@ -26,7 +27,7 @@ async function inBatches(deleteBatch: () => Promise<number>): Promise<number> {
  * a time. @returns how many rows went, by table.
  */
 export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock'>): Promise<Record<string, number>> {
-  const gone: Record<string, number> = {};
+  const gone: Record<string, number> = named();
   await tryAdvisoryLock(deps.knex, 'janitor', async () => {
     gone['cache_changes'] = await deleteOldCacheChanges(deps.knex);
     gone['rate_limits'] = await inBatches(() => deleteExpiredRateLimits(deps.knex, batch));

@@ -1,5 +1,7 @@
+import { isIP } from 'node:net';
 import { parseHex, readable } from '../lib/contrast.js';
 import { dateTimeWords } from '../lib/date-words.js';
+import { plainWords } from '../lib/plain-words.js';
 import { createTemplates } from '../lib/templates.js';
 
 /** Where a request came from, for the person who gets mail because of it. */
@@ -37,27 +39,58 @@ export type MailModels = {
   'password-reset-done': MailBase & { reset_url: string; account_url: string; accounts: readonly string[] };
   /** A provider's account now signs this user in. */
   'account-linked': MailBase & { provider: string; provider_email: string | null; account_url: string };
+  /** To everybody who may do everything: mails and sign-ins lead to another address from now on. `by`: who saw to it. */
+  'primary-domain': MailBase & { address: string; by: string; domains_url: string };
   /** A sign-in from a device that wasn't seen before. */
   'new-sign-in': MailBase & { account_url: string };
+  /** To administrators: the DNS record of a verified domain is missing; `failed`: for `days`, so that it is the environment's no more. */
+  'domain-record-missing': MailBase & { domain_url: string; failed: boolean; days: number };
 };
 
 export type RenderedMail = { subject: string; text: string; html: string };
 
 const subjects: { [Name in keyof MailModels]: (model: MailModels[Name]) => string } = {
-  'register-code': ({ code, environment }) => `${code} is your code for ${environment.name}`,
+  // Never the code: subjects are shown on locked screens and kept by relays and their logs.
+  'register-code': ({ environment }) => `Your code for ${environment.name}`,
   'account-exists': ({ environment }) => `You already have an account at ${environment.name}`,
-  'password-reset-code': ({ code, environment }) => `${code} is your code to reset your password at ${environment.name}`,
+  'password-reset-code': ({ environment }) => `Reset your password at ${environment.name}`,
   'sign-in-elsewhere': ({ provider, environment }) => `Sign in with ${provider} at ${environment.name}`,
   'password-changed': ({ environment }) => `Your password at ${environment.name} was changed`,
   'password-reset-done': ({ environment }) => `Your password at ${environment.name} was reset`,
   'account-linked': ({ provider, environment }) => `${provider} now signs you in at ${environment.name}`,
+  'primary-domain': ({ environment }) => `The address of ${environment.name} was changed`,
   'new-sign-in': ({ environment }) => `New sign-in at ${environment.name}`,
+  'domain-record-missing': ({ failed, environment }) =>
+    failed
+      ? `A custom domain of ${environment.name} has been taken out of use`
+      : `The DNS record of a custom domain of ${environment.name} is missing`,
 };
 
 const templates = createTemplates();
 
-/** A mail as subject (one line, whatever the names hold), text and HTML; both bodies have the same words. */
-export function renderMail<Name extends keyof MailModels>(name: Name, model: MailModels[Name]): RenderedMail {
+/** Members that are written as they are: links of our own, and the support address, which is meant to be one. */
+const verbatim = (name: string) => name.endsWith('_url') || name === 'support_email';
+
+/** All other texts of a model are somebody's words, in which no mail program may find a link (`plainWords`). */
+function wordsOf<T>(value: T, name = ''): T {
+  if (typeof value === 'string') return (verbatim(name) ? value : plainWords(value)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, wordsOf(one, member)])) as T;
+}
+
+/** The request as it is told: its address is shown only if it is one, since a proxy in front may pass anything on. */
+const requestOf = ({ request }: { request: MailRequest }): MailRequest => ({
+  ip_address: request.ip_address !== null && isIP(request.ip_address) !== 0 ? request.ip_address : null,
+  device: request.device === null ? null : plainWords(request.device),
+  at: request.at,
+});
+
+/**
+ * A mail as subject (one line, whatever the names hold), text and HTML; both bodies have the same words. The only links are those of the
+ * model's `..._url` members.
+ */
+export function renderMail<Name extends keyof MailModels>(name: Name, given: MailModels[Name]): RenderedMail {
+  const model: MailModels[Name] = { ...wordsOf(given), request: requestOf(given) };
   const subject = oneLine(subjects[name](model));
   const page = {
     ...model,

@@ -1,8 +1,9 @@
 import type { ApiErrorCode } from '../lib/error-codes.js';
+import { own } from '../lib/named.js';
 
 /** One reason why an operation can't be done, without the dialect of a surface. `detail` is public. */
 export type Problem = {
-  readonly status: 403 | 404 | 409 | 422;
+  readonly status: 401 | 403 | 404 | 409 | 422;
   readonly code: ApiErrorCode;
   readonly detail: string;
   /** The attribute at fault; an array names a place inside it. */
@@ -50,7 +51,7 @@ export async function refuseDuplicates<T>(
     return await work();
   } catch (error) {
     const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-    const place = code === '23505' && typeof constraint === 'string' ? constraints[constraint] : undefined;
+    const place = code === '23505' && typeof constraint === 'string' ? own(constraints, constraint) : undefined;
     if (!place) throw error;
     throw new Refusal({ status: 409, code: 'already_exists', ...place });
   }

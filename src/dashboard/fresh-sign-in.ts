@@ -11,6 +11,7 @@ import {
 import type { Web } from '../http/web.js';
 import { viewerOf } from './gate.js';
 import type { Field, Part } from './page-parts.js';
+import { named } from '../lib/named.js';
 
 /** What a page asks of somebody whose sign-in is too old: a field of its form, or, without a password, parts in the form's place. */
 export type Proof = { readonly fields: Field[]; readonly instead: readonly Part[] | null };
@@ -54,7 +55,7 @@ function otherProof(email: string, { connections, by_mail }: WaysToProve, back: 
  * What shows anew that it is still the same person, on a page for something that needs a fresh sign-in; nothing while it is fresh.
  * @param back where somebody who signs in elsewhere returns to: the page's own address, to be had by GET
  */
-export async function proofOf(req: Request, back: string, errors: Readonly<Record<string, string>> = {}): Promise<Proof> {
+export async function proofOf(req: Request, back: string, errors: Readonly<Record<string, string>> = named()): Promise<Proof> {
   if (!isStale(req)) return { fields: [], instead: null };
   const ways = await waysToProve(req);
   const email = viewerOf(req).user_email;

@@ -27,15 +27,16 @@ import { recordPage, tabPage } from './resource-record.js';
 import { saveSettings, settingsPage } from './settings.js';
 import { setup, setupPage } from './setup.js';
 import { endUserSessions, endUserSessionsPage, markEmailVerified, verifyEmailPage } from './user-pages.js';
+import { named } from '../lib/named.js';
 
 const pass = (_req: Request, _res: Response, next: NextFunction) => next();
 
 /** The pages of every resource: list, record, forms, tabs, actions. */
 function resourceRoutes(router: Router, tools: Tools): void {
-  const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = {
+  const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = named({
     clients: clientChooser(tools.render),
     connections: connectionChooser(tools.render),
-  };
+  });
   for (const presentation of presentations) {
     const { path } = presentation;
     const at = `/dashboard/${path}`;

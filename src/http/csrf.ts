@@ -22,15 +22,16 @@ export function csrfToken(req: Request, res: Response): string {
 }
 
 /**
- * Whether the browser says that the request comes from a page of this very host; null when it says nothing (not a browser). Our pages
+ * Whether the browser says that the request comes from a page of this very host and scheme; null when it says nothing (not a browser). Our pages
  * ask for no referrer, which makes browsers send `Origin: null` with their own forms too: then `Sec-Fetch-Site` decides.
  */
 function sameOrigin(req: Request): boolean | null {
   const { origin } = req.headers;
   const site = req.headers['sec-fetch-site'];
   if (origin !== undefined && origin !== 'null') {
-    if (!URL.canParse(origin)) return false;
-    return new URL(origin).host === req.headers.host || req.ctx.environment.issuers.includes(origin);
+    // The page's scheme counts too (RFC 6454 4): whoever can answer for us over plain http must not post as us.
+    const { config, environment } = req.ctx;
+    return origin === `${new URL(config.baseUrl).protocol}//${req.headers.host}` || environment.issuers.includes(origin);
   }
   if (typeof site === 'string') return site === 'same-origin' || (site === 'none' && origin === undefined);
   return origin === undefined ? null : false;

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 
 const loopbackAddress = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 /** What proxies and tunnels write; a caller on this machine has no reason to. */
-const relayHeader = /^(?:x-forwarded(?:-.*)?|forwarded|via|x-real-ip|x-original-.*|x-client-ip|true-client-ip|cf-connecting-ip)$/;
+const relayHeader =
+  /^(?:x-forwarded(?:-.*)?|forwarded|via|x-real-ip|x-original-.*|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/;
 
 /**
  * Whether a program on this very machine is asking, and no relay for somebody else: by the address of the connection, whatever

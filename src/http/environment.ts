@@ -25,8 +25,12 @@ export function environment(deps: Deps) {
     return ctx;
   };
 
-  return (req: Request, _res: Response, next: NextFunction): void | Promise<void> => {
-    const host = (deps.config.trustProxy === false ? req.headers.host : req.host) ?? '';
+  const { trustProxy } = deps.config;
+
+  return (req: Request, res: Response, next: NextFunction): void | Promise<void> => {
+    // A cache that knows an answer by its Host must not hand it to somebody whose forwarded host means another environment.
+    if (trustProxy !== false) res.vary('X-Forwarded-Host');
+    const host = (trustProxy === false ? req.headers.host : req.host) ?? '';
     const known = recallEnvironmentForHost(deps, host);
     if (known) {
       req.ctx = contextOf(known);

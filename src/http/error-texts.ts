@@ -1,3 +1,5 @@
+import { own } from '../lib/named.js';
+
 /** What pages say for each stable code of a refusal: what is wrong and, where it isn't plain, what to do. */
 export const errorTexts = {
   required: 'Fill in this field.',
@@ -40,7 +42,7 @@ export type ErrorTextCode = keyof typeof errorTexts;
 
 /** The sentence for a code; for one without a sentence, a general one, never the bare code. */
 export function errorText(code: string): string {
-  return Object.hasOwn(errorTexts, code) ? errorTexts[code as ErrorTextCode] : errorTexts.invalid_value;
+  return own(errorTexts, code) ?? errorTexts.invalid_value;
 }
 
 /** JSON's `{field: [codes]}` as the pages' `{field: sentence}`; a too short password names the minimum. */

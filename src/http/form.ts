@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { BodyError } from '../errors.js';
+import { named } from '../lib/named.js';
 import { isPasswordField, noParameters, parseParameters, type Parameters } from '../lib/parameters.js';
 
 const formType = 'application/x-www-form-urlencoded';
@@ -88,7 +89,7 @@ export function parseJsonObject(body: unknown): Record<string, unknown> {
     ]),
   );
   if (!isPlain(passwordsAside)) throw new BodyError(400, 'the body holds text that can not be stored, or is nested too deeply');
-  return value as Record<string, unknown>;
+  return named(value as Record<string, unknown>);
 }
 
 /** Reads a form or a JSON object into `req.body`, a plain object either way; the account endpoints take both. */

@@ -1,5 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
+import type { Config } from '../config.js';
 import type { Clock } from '../platform/clock.js';
 import type { Metrics } from '../platform/metrics.js';
 import { createRequestLog } from '../platform/request-log.js';
@@ -11,10 +12,11 @@ const statusClasses = ['', '1xx', '2xx', '3xx', '4xx', '5xx'];
 
 /**
  * Gives every request its id (the caller's X-Request-Id when it is 1 to 128 safe characters) and writes one log line when it has
- * been answered. The path is logged without its query: codes and handles travel there.
+ * been answered; puts the headers on it that every answer has. The path is logged without its query: codes and handles travel there.
  */
-export function requestId(deps: { logger: Logger; clock: Clock; metrics: Metrics }) {
+export function requestId(deps: { logger: Logger; clock: Clock; metrics: Metrics; config: Pick<Config, 'secureCookies'> }) {
   const { logger, clock, metrics } = deps;
+  const { secureCookies: overTls } = deps.config;
   const log = createRequestLog(logger);
 
   function note(req: Request, res: Response, started: number): void {
@@ -33,6 +35,8 @@ export function requestId(deps: { logger: Logger; clock: Clock; metrics: Metrics
     req.request_id = id;
     res.setHeader('X-Request-Id', id);
     res.setHeader('X-Content-Type-Options', 'nosniff');
+    // Browsers never ask this host over plain http again (RFC 6797). Names below it may belong to others.
+    if (overTls) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
     const started = performance.now();
     res.on('close', () => note(req, res, started));
     next();

@@ -1,5 +1,7 @@
+import { named } from '../lib/named.js';
+
 /** The standard scopes (OIDC Core 5.4, 11) in the words of the consent page. */
-const scopeTexts: Record<string, string> = {
+const scopeTexts: Record<string, string> = named({
   openid: 'Know that you are you',
   profile: 'See your name and the rest of your profile',
   email: 'See your email address',
@@ -7,7 +9,7 @@ const scopeTexts: Record<string, string> = {
   address: 'See your postal address',
   roles: 'See your roles',
   offline_access: 'Keep this access while you are away, until you take it back',
-};
+});
 
 /** A scope in words: ours for the standard ones, else the description that its permission has, else its name. */
 export function scopeText(name: string, description?: string | null): string {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Request, RequestHandler, Response } from 'express';
 import { contrast, parseHex, readable, shade, textOn } from '../lib/contrast.js';
+import { named } from '../lib/named.js';
 
 const defaultPublicDir = fileURLToPath(new URL('../../public/', import.meta.url));
 
@@ -14,13 +15,13 @@ export const defaultAccent = '2b5fc7';
 /** The surfaces that accents are checked against: `--surface` and `--ground` of `public/tokens.css`, light and dark. */
 const surfaces = { light: ['ffffff', 'f5f6f8'], dark: ['1b1d22', '131519'] } as const;
 
-const types: Record<string, string> = {
+const types: Record<string, string> = named({
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.ico': 'image/x-icon',
   '.png': 'image/png',
-};
+});
 
 const immutable = 'public, max-age=31536000, immutable';
 

@@ -6,6 +6,7 @@ import { decodeCursor } from './cursor.js';
 import { cursorProfile } from './negotiation.js';
 import { badParameter, insufficientScope, problem, refuse } from './problems.js';
 import { permissionFor, targetOf, type Filter, type Resource } from './resource.js';
+import { named } from '../lib/named.js';
 
 /** What a request may ask of an endpoint beside its path. */
 export type QueryRules = {
@@ -40,6 +41,8 @@ const defaultSize = 25;
 const maxSize = 100;
 const maxSorts = 4;
 const maxIncludePaths = 20;
+/** Each further level multiplies what is read: a user's roles' permissions' API resources' clients would be everything. */
+const maxIncludeDepth = 3;
 const maxFilterValues = 50;
 
 type Names = Readonly<Record<string, string>>;
@@ -57,11 +60,14 @@ function readNames(rawQuery: string): Names {
 function readInclude(call: Call, resource: Resource, text: string): IncludeTree {
   const paths = text.split(',').filter((path) => path !== '');
   if (paths.length > maxIncludePaths) throw badParameter('include', 'invalid_include', `At most ${maxIncludePaths} paths can be included.`);
-  const tree: Record<string, IncludeTree> = {};
+  const tree: Record<string, IncludeTree> = named();
   for (const path of paths) {
+    const names = path.split('.');
+    if (names.length > maxIncludeDepth)
+      throw badParameter('include', 'invalid_include', `"${path.slice(0, 100)}" goes deeper than ${maxIncludeDepth} relationships.`);
     let at: Record<string, IncludeTree> = tree;
     let current = resource;
-    for (const name of path.split('.')) {
+    for (const name of names) {
       const relationship = Object.hasOwn(current.relationships, name) ? current.relationships[name] : undefined;
       if (!relationship?.include) {
         throw badParameter('include', 'invalid_include', `"${path.slice(0, 100)}" can not be included with a ${resource.type}.`);
@@ -80,7 +86,7 @@ function readFields(call: Call, parameter: string, type: string, text: string): 
   if (!target) throw badParameter(parameter, 'unknown_type', `There is no type "${type.slice(0, 100)}".`);
   const names = text.split(',').filter((name) => name !== '');
   for (const name of names) {
-    if (!(name in target.attributes.shape) && !Object.hasOwn(target.relationships, name)) {
+    if (!Object.hasOwn(target.attributes.shape, name) && !Object.hasOwn(target.relationships, name)) {
       throw badParameter(parameter, 'unknown_field', `A ${type} has no field "${name.slice(0, 100)}".`);
     }
   }

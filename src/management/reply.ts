@@ -1,11 +1,12 @@
 import type { Request, Response } from 'express';
 import { jsonApi } from './media-type.js';
+import { named } from '../lib/named.js';
 
 /** An answer before it is sent, so that it can be stored and sent again. `body` is empty for 204 and 304. */
 export type Reply = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
 /** An answer with a document. */
-export function documentReply(status: number, document: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+export function documentReply(status: number, document: unknown, headers: Readonly<Record<string, string>> = named()): Reply {
   return { status, headers: { 'Content-Type': jsonApi, Vary: 'Accept', ...headers }, body: JSON.stringify(document) };
 }
 
@@ -31,7 +32,10 @@ export function unlessKnown(req: Request, reply: Reply): Reply {
   const etag = reply.headers['ETag'];
   if (header === undefined || etag === undefined) return reply;
   const known = listed(header).some((tag) => tag === '*' || bare(tag) === bare(etag));
-  return known ? { status: 304, headers: { ETag: etag, Vary: 'Accept' }, body: '' } : reply;
+  if (!known) return reply;
+  // What the 200 would say about caching (RFC 9110 15.4.5).
+  const caching = reply.headers['Cache-Control'];
+  return { status: 304, headers: { ETag: etag, Vary: 'Accept', ...(caching === undefined ? {} : { 'Cache-Control': caching }) }, body: '' };
 }
 
 /**

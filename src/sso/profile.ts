@@ -6,6 +6,7 @@ import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
 import { ProviderFailure } from './provider-failure.js';
 import { ssoRefusal } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
+import { named, own } from '../lib/named.js';
 
 /** The columns of a user that a claim mapping may fill. */
 export type ProfileAttributes = Partial<
@@ -31,11 +32,11 @@ const maxSubjectLength = 255;
 
 /** A member by its name, or by a path of names where there is no member of the whole name. */
 function claimAt(claims: Claims, name: string): unknown {
-  if (Object.hasOwn(claims, name)) return claims[name];
+  if (Object.hasOwn(claims, name)) return own(claims, name);
   let value: unknown = claims;
   for (const part of name.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
-    value = (value as Record<string, unknown>)[part];
+    if (typeof value !== 'object') return undefined;
+    value = own(value, part);
   }
   return value;
 }
@@ -107,15 +108,15 @@ export function readProfile(connection: Connection, claims: Claims, isOidc: bool
   const domain = email && domainOfEmail(email.email);
   const trusted = connection.options['trust_email'] === true && said == null && domain !== null && namesDomain(connection.domains, domain);
 
-  const attributes: Record<string, string> = {};
+  const attributes: Record<string, string> = named();
   for (const { attribute, value } of mapped.values()) {
     if (attribute === 'sub' || attribute === 'email' || attribute === 'email_verified' || attribute === 'name') continue;
     const text = plainText(attribute, value);
     if (text !== null) attributes[attribute] = text;
   }
   const name = plainText('name', mapped.get('name')?.value);
-  const named = name !== null && !attributes['first_name'] && !attributes['last_name'] ? splitName(name) : {};
-  return { subject, email, email_verified: said === true || trusted, attributes: { ...attributes, ...named } };
+  const split = name !== null && !attributes['first_name'] && !attributes['last_name'] ? splitName(name) : {};
+  return { subject, email, email_verified: said === true || trusted, attributes: { ...attributes, ...split } };
 }
 
 /**

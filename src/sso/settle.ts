@@ -8,6 +8,7 @@ import type { Origin } from '../core/origin.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
 import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
+import { own } from '../lib/named.js';
 import { uuidv7 } from '../lib/random.js';
 import type { Decision } from './linking.js';
 import type { Profile, ProfileAttributes } from './profile.js';
@@ -23,9 +24,10 @@ export function accountOf(connection: Connection, { subject, email, email_verifi
   };
 }
 
-/** What of the profile differs from the user. */
+/** What of the profile differs from the user. Another phone number is one that nobody has proven. */
 function changesOf(user: UserRow, attributes: ProfileAttributes): Partial<UserRow> {
-  return Object.fromEntries(Object.entries(attributes).filter(([name, value]) => user[name as keyof UserRow] !== value));
+  const changes: Partial<UserRow> = Object.fromEntries(Object.entries(attributes).filter(([name, value]) => own(user, name) !== value));
+  return changes.phone_number !== undefined && user.phone_number_verified ? { ...changes, phone_number_verified: false } : changes;
 }
 
 /** `profile_sync` `on_login`: the provider's word for names and the like, never for the address that signs in. Emits `user.updated`. */
@@ -35,7 +37,7 @@ async function syncProfile(tx: Context, connection: Connection, user: UserRow, a
   if (Object.keys(changes).length === 0) return;
   const updated = await updateUser(tx.scope, user.id, { ...changes, updated_at: tx.clock.now() });
   if (!updated) return;
-  const previous_attributes = Object.fromEntries(Object.keys(changes).map((name) => [name, user[name as keyof UserRow]]));
+  const previous_attributes = Object.fromEntries(Object.keys(changes).map((name) => [name, own(user, name)]));
   await emit(tx, 'user.updated', { ...userData(updated, await listRoleNamesOfUser(tx.scope, user.id)), previous_attributes });
 }
 

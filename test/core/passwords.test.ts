@@ -1,11 +1,12 @@
 import { argon2i, argon2id, hash as argon2Hash } from 'argon2';
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
+import { OverloadedError } from '../../src/core/hashing-queue.js';
 import {
   acceptsPasswordHash,
   createPasswordHasher,
   MAX_PASSWORD_LENGTH,
-  OverloadedError,
+  passwordHashKind,
   passwordProblems,
 } from '../../src/core/passwords.js';
 
@@ -85,6 +86,22 @@ describe('imported hashes', () => {
       expect(await hasher.verify(imported, 'correct horse batterz')).toBe(false);
       expect(hasher.needsRehash(imported)).toBe(true);
     }
+  });
+
+  test('a refusal costs a check of each kind of hash, whichever was the real one', async () => {
+    const bcryptHash = await bcrypt.hash('x', 11);
+    expect(passwordHashKind(bcryptHash.replace('$2b$', '$2y$'))).toBe('$2b$11$');
+    const timed = async (work: () => Promise<unknown>) => {
+      const started = performance.now();
+      await work();
+      return performance.now() - started;
+    };
+    const real = await timed(() => hasher.verify(bcryptHash, 'wrong'));
+    // Beyond a decoy: the bcrypt check. Beyond a bcrypt check: ours alone.
+    expect(await timed(() => hasher.verifyOtherKinds(null, ['$2b$11$'], 'wrong'))).toBeGreaterThan(real / 2);
+    expect(await timed(() => hasher.verifyOtherKinds(bcryptHash, ['$2b$11$'], 'wrong'))).toBeLessThan(real);
+    // What no hash could be costs nothing.
+    expect(await timed(() => hasher.verifyOtherKinds(null, ['$2b$31$'], 'wrong'))).toBeLessThan(real / 2);
   });
 
   test('a costly bcrypt check leaves the event loop free', async () => {

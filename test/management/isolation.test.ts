@@ -170,10 +170,10 @@ test('a token of one environment is none at the other (attack 20.225)', async ()
   expect((await new Caller(service.url, api.token, other.host).get('/users')).status).toBe(401);
 });
 
-test('a domain is unique over all environments, names are not', async () => {
-  expect((await other.post('/custom_domains', { data: { type: 'custom_domain', attributes: { domain: 'one.example.com' } } })).status).toBe(
-    409,
-  );
+test('a pending domain and names are unique in their environment only', async () => {
+  const domain = { data: { type: 'custom_domain', attributes: { domain: 'one.example.com' } } };
+  expect((await other.post('/custom_domains', domain)).status).toBe(201);
+  expect((await other.post('/custom_domains', domain)).status).toBe(409);
   expect((await other.post('/roles', { data: { type: 'role', attributes: { name: 'One' } } })).status).toBe(201);
   expect((await other.post('/users', { data: { type: 'user', attributes: { email: 'one@example.com' } } })).status).toBe(201);
 });

@@ -128,6 +128,20 @@ describe('introspection', () => {
     }
   });
 
+  test('a client without introspection_allowed is told of its own tokens only', async () => {
+    const stranger = await addClient(ctx, { introspection_allowed: false });
+    const { access_token } = await tokens();
+    const jwt = await machineToken();
+    for (const token of [access_token, jwt, 'garbage']) {
+      const answer = await introspect(token, stranger);
+      expect([answer.status, JSON.stringify(answer.body)]).toEqual([200, '{"active":false}']);
+    }
+    const own = (await redeem(service.url, stranger, await authorizeCode(browser, stranger))).body;
+    expect((await introspect(own.access_token, stranger)).body).toMatchObject({ active: true, client_id: stranger.id });
+    expect((await introspect(own.refresh_token as string, stranger)).body['active']).toBe(true);
+    expect((await introspect(own.access_token, other)).body['active']).toBe(true);
+  });
+
   test('random tokens are answered alike (attack 6.84)', async () => {
     const bodies = await Promise.all(Array.from({ length: 200 }, (_, i) => introspect(`at_${String(i).padStart(43, 'x')}`)));
     expect(new Set(bodies.map((answer) => JSON.stringify(answer.body)))).toEqual(new Set(['{"active":false}']));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { findUserByEmailKey } from '../../src/db/tables/users.js';
+import { findUserByEmailKey, updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { listIdentities } from '../../src/core/identities.js';
 import { table } from '../../src/db/scope.js';
 import { findSession } from '../../src/db/tables/sessions.js';
@@ -244,6 +244,24 @@ test('profile_sync: never takes no names, on_login follows them and says so, the
   await loginThrough(new Browser(service.url), always);
   expect(await findUserByEmailKey(ctx.scope, 'always@corp.example')).toMatchObject({ first_name: 'New', email: 'always@corp.example' });
   expect(await eventData('user.updated')).toMatchObject([{ first_name: 'New', previous_attributes: { first_name: 'Old' } }]);
+});
+
+test('profile_sync: another phone number of the provider is unproven, the same one stays proven', async () => {
+  const claim_mapping = { phone_number: 'phone_number' };
+  const synced = await addConnection(ctx, { issuer: scripted.url, profile_sync: 'on_login', claim_mapping });
+  const claims = { sub: 'p', email: 'phone@corp.example', email_verified: true, given_name: 'Ph', family_name: 'One' };
+  scripted.claims = { ...claims, phone_number: '+442079460000' };
+  await loginThrough(new Browser(service.url), synced);
+  const stored = async () => (await findUserByEmailKey(ctx.scope, 'phone@corp.example')) as UserRow;
+  await updateUser(ctx.scope, (await stored()).id, { phone_number_verified: true });
+  await loginThrough(new Browser(service.url), synced);
+  expect((await stored()).phone_number_verified).toBe(true);
+  scripted.claims = { ...claims, phone_number: '+442079460001' };
+  await loginThrough(new Browser(service.url), synced);
+  expect(await stored()).toMatchObject({ phone_number: '+442079460001', phone_number_verified: false });
+  expect((await eventData('user.updated')).at(-1)).toMatchObject({
+    previous_attributes: { phone_number: '+442079460000', phone_number_verified: true },
+  });
 });
 
 test('registration is refused where the environment or the connection closes it; who is known gets in', async () => {

@@ -68,6 +68,12 @@ const settings: readonly FieldSpec[] = [
   { name: 'scopes', label: 'Scopes that it may ask for', hint: 'One a line; leave it empty for all.', section: tokens },
   { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore
   { name: 'require_pkce', label: 'Require PKCE', hint: 'Always on for public clients.', section: tokens },
+  {
+    name: 'introspection_allowed',
+    label: 'May ask about tokens of other clients',
+    hint: 'For APIs that look tokens up at /oauth/introspect. Clients that registered themselves never may.',
+    section: tokens,
+  },
   { name: 'id_token_lifetime', label: 'ID token lifetime', hint: 'Seconds; empty for the environment’s.', section: tokens },
   { name: 'refresh_token_lifetime', label: 'Refresh token lifetime', hint: 'Seconds; empty for the environment’s.', section: tokens },
   { name: 'token_rate_limit', label: 'Token requests a minute', hint: 'Empty for the default of 10.', section: tokens },
@@ -136,14 +142,19 @@ async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: Show
     path: placeOf('client_grants', grant.id),
     cells: [
       text(linkedTo(grant, 'api_resource', listing.included)?.attributes['name'] ?? 'API'),
+      text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself'),
       tags(grant.attributes['scopes'], 10),
       time(grant.attributes['created_at'], look.now),
     ],
   }));
   const path = `/dashboard/client_grants/new?client=${encodeURIComponent(record.id)}`;
   const button = may(look.req.call, 'client_grants', 'write') ? { label: 'Create grant', path, variant: 'quiet' as const } : null;
-  const empty = { title: 'No grants', text: 'Without a grant this client gets no tokens for itself (client credentials).', button };
-  const columns = ['API', 'Scopes', 'Created'].map((label) => ({ label }));
+  const empty = {
+    title: 'No grants',
+    text: 'Without a grant this client gets no tokens for itself (client credentials), and can not ask people for permissions of the Management API.',
+    button,
+  };
+  const columns = ['API', 'For', 'Scopes', 'Created'].map((label) => ({ label }));
   return [
     { kind: 'table', id: 'grants', caption: 'Grants', heading: false, columns, rows, empty, pager: null },
     ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : []),
@@ -196,6 +207,7 @@ export const clients: Presentation = {
     { label: 'Scopes', value: a['scopes'] === null ? quiet('All') : tags(a['scopes']) },
     { label: 'PKCE', value: text(a['require_pkce'] === true ? 'Required' : 'Optional') },
     { label: 'Skips consent', value: yesNo(a['first_party']) },
+    { label: 'Asks about others’ tokens', value: yesNo(a['introspection_allowed']) },
     { label: 'ID token lifetime', value: duration(a['id_token_lifetime'], 'The environment’s') },
     { label: 'Refresh token lifetime', value: duration(a['refresh_token_lifetime'], 'The environment’s') },
     { label: 'Token requests a minute', value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']) },

@@ -3,8 +3,13 @@ import type { Tone, Value } from '../page-parts.js';
 import { placeOf, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, type Shown } from '../records.js';
 import { code, link, nothing, quiet, stack, state, tags, text, time, words } from '../values.js';
+import { named } from '../../lib/named.js';
 
-const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], expired: ['quiet', 'Expired'], revoked: ['bad', 'Revoked'] };
+const tones: Record<string, [Tone, string]> = named({
+  active: ['good', 'Active'],
+  expired: ['quiet', 'Expired'],
+  revoked: ['bad', 'Revoked'],
+});
 
 /** The state of a session as icon and word. */
 export const sessionState = (record: Shown): Value =>
