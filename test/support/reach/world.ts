@@ -126,17 +126,15 @@ async function signIns(maker: Maker): Promise<void> {
     keep(maker, `identity ${who}`, 'identity', identity);
     const consent = uuidv7(now.getTime());
     const client_id = ids.get('client near');
-    await ctx
-      .knex('consents')
-      .insert({
-        environment_id: own.environment_id,
-        user_id,
-        id: consent,
-        client_id,
-        scopes: ['openid'],
-        granted_at: now,
-        updated_at: now,
-      });
+    await ctx.knex('consents').insert({
+      environment_id: own.environment_id,
+      user_id,
+      id: consent,
+      client_id,
+      scopes: ['openid'],
+      granted_at: now,
+      updated_at: now,
+    });
     keep(maker, `consent ${who}`, 'consent', consent);
   }
 }
