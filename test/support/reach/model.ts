@@ -16,7 +16,8 @@ const harmlessColumns: Readonly<Record<string, string>> = {
   users:
     'first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,address,external_id,metadata,last_login_at,login_count',
   roles: 'name,description',
-  connections: 'name,display_name',
+  // Whom a connection may link or register by itself is its reach.
+  connections: 'name,display_name,allow_registration,account_linking',
   // What opens registration is weighed with the newcomers.
   environments:
     'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled',
