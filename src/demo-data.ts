@@ -108,7 +108,7 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
       secret_digest: digest(machine.client_secret),
     });
     const scopes = permissions.map((permission) => permission.name);
-    if (!(await findClientGrant(tx.scope, machine.client_id, api_resource_id))) {
+    if (!(await findClientGrant(tx.scope, machine.client_id, api_resource_id, 'client'))) {
       await insertClientGrant(tx.scope, { id: uuidv7(now.getTime()), client_id: machine.client_id, api_resource_id, scopes, ...times });
     }
   });

@@ -8,7 +8,7 @@ import { endSessions } from '../core/sessions.js';
 import { findSession } from '../db/tables/sessions.js';
 import { PageError } from '../errors.js';
 import { clearSessionCookie } from '../http/browser-session.js';
-import { keepDevice } from '../http/device-cookie.js';
+import { deviceOf, keepDevice } from '../http/device-cookie.js';
 import { errorTexts } from '../http/error-texts.js';
 import { wantsJson } from '../http/form.js';
 import { originOf } from '../http/mail-origin.js';
@@ -62,7 +62,12 @@ export function password(web: Web) {
     };
     const empty = emptyFields(req, ['current_password', 'password']);
     if (empty) return refuse(empty);
-    const input = { current_password: bodyText(req, 'current_password'), password: bodyText(req, 'password'), origin: originOf(req) };
+    const input = {
+      current_password: bodyText(req, 'current_password'),
+      password: bodyText(req, 'password'),
+      origin: originOf(req),
+      device: deviceOf(req),
+    };
     const verdict = await changePassword(req.ctx, session, input);
     switch (verdict.outcome) {
       case 'wrong':

@@ -1,5 +1,8 @@
 import type { Request, RequestHandler } from 'express';
 import type { RateLimit } from '../config.js';
+import { isKnownTo } from '../core/known-browsers.js';
+import { findUserByEmailKey } from '../db/tables/users.js';
+import { deviceOf } from '../http/device-cookie.js';
 import { addressKey, limitBy } from '../http/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
@@ -23,6 +26,33 @@ export function limitAttempts(web: Web, name: string, limit: RateLimit, field: s
         return identifier === null ? null : `${req.ctx.environment.id} ${identifier}`;
       },
     }),
+  ];
+}
+
+/**
+ * The limits of a sign-in: per client address, and per submitted email wherever it comes from. A browser that has signed in to that account
+ * before has a window of its own there: strangers who use theirs up don't keep it out. Needs a parsed body before.
+ */
+export function limitLogin(web: Web): RequestHandler[] {
+  if (!web.limiter.enabled) return [];
+  const limit = web.deps.config.rateLimits.login;
+  const known = new WeakSet<Request>();
+  /** One look-up, and only for a browser that shows a cookie of ours. */
+  const recognise: RequestHandler = async (req, _res, next) => {
+    const [device, email_key] = [deviceOf(req), identifierOf(req, 'email')];
+    const user = device === null || email_key === null ? null : await findUserByEmailKey(req.ctx.scope, email_key);
+    if (user && isKnownTo(req.ctx, device, user)) known.add(req);
+    next();
+  };
+  const keyOf = (req: Request, ofKnown: boolean): string | null => {
+    const email_key = identifierOf(req, 'email');
+    return email_key !== null && known.has(req) === ofKnown ? `${req.ctx.environment.id} ${email_key}` : null;
+  };
+  return [
+    limitBy(web.limiter, { name: 'login', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
+    recognise,
+    limitBy(web.limiter, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
+    limitBy(web.limiter, { name: 'login_known', limit, key: (req) => keyOf(req, true) }),
   ];
 }
 

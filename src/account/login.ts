@@ -7,6 +7,7 @@ import { PageError } from '../errors.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
 import { queryOf, wantsJson } from '../http/form.js';
+import { deviceOf } from '../http/device-cookie.js';
 import { originOf } from '../http/mail-origin.js';
 import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages.js';
 import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
@@ -109,7 +110,7 @@ export function login(web: Web) {
     if (password.length > 4096) throw new PageError(400, 'invalid_request', 'The password is too long.');
     const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
     if (connection && password === '') return toConnection(req, res, connection, email, return_to);
-    const verdict = await provePassword(req.ctx, email, password, originOf(req));
+    const verdict = await provePassword(req.ctx, email, password, { origin: originOf(req), device: deviceOf(req) });
     req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', verdict.outcome === 'ok' ? 'succeeded' : 'failed');
     // A local password still signs in: the administrator whose connection is broken has to get in somehow.

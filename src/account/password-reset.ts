@@ -92,6 +92,7 @@ export function reset(web: Web) {
     const return_to = bodyReturnTo(req);
     const refuse = (refusal: StepRefusal): void => {
       if (wantsJson(req)) throw refusalError(refusal);
+      if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
       // The mail's link stays good for a refused password; a mistyped code isn't shown again.
       renderReset(web, req, res, { reset_id, code: refusal.fields?.['code'] || refusal.status === 410 ? '' : code, return_to, refusal });
     };

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { findRegistration, registrationTokenLifetime, verifyRegistration } from '../core/registration.js';
+import type { CodeVerdict } from '../core/passcodes.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { csrfToken } from '../http/csrf.js';
 import { queryOf, wantsJson } from '../http/form.js';
@@ -17,8 +18,14 @@ export function verifyPath(registration_id: string, return_to: string | null): s
 }
 
 /** Why a code wasn't taken (specification 4.4); the same words for registration and recovery. */
-export function codeRefusal(verdict: { outcome: 'wrong'; attempts_left: number } | { outcome: 'expired' }): StepRefusal {
+export function codeRefusal(verdict: Exclude<CodeVerdict, { outcome: 'right' }>): StepRefusal {
   if (verdict.outcome === 'expired') return { status: 410, code: 'code_expired' };
+  if (verdict.outcome === 'budget_used_up') {
+    const { retry_after } = verdict;
+    const minutes = Math.ceil(retry_after / 60);
+    const text = `Too many wrong codes were entered here, perhaps by others, so none is taken for now. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
+    return { status: 429, code: 'rate_limited', text, retry_after };
+  }
   const { attempts_left } = verdict;
   return { status: 422, code: 'invalid_code', fields: { code: ['invalid_code'] }, extra: { attempts_left } };
 }
@@ -84,6 +91,7 @@ export function verify(web: Web) {
     const refusal = missing ?? codeRefusal(verdict as Exclude<typeof verdict, null>);
     const registration = wantsJson(req) ? null : await findRegistration(req.ctx, registration_id);
     if (!registration || registration.consumed_at) throw refusalError(refusal);
+    if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
     renderVerify(web, req, res, { registration, return_to, code, refusal });
   };
 }

@@ -8,7 +8,7 @@ import { route, type Methods } from '../http/method-not-allowed.js';
 import type { Web } from '../http/web.js';
 import { password, profile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { accountPage } from './account-page.js';
-import { limitAttempts, limitMails, limitSignedIn } from './limits.js';
+import { limitAttempts, limitLogin, limitMails, limitSignedIn } from './limits.js';
 import { login, loginPage } from './login.js';
 import { logout, logoutPage } from './logout.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
@@ -44,7 +44,7 @@ function passwordRoutes(router: Router, web: Web): void {
   step(router, '/password/forgot', {
     get: [browserSession, forgotPage(web)],
     head: true,
-    post: [formOrJson, ...limits('email'), browserSession, csrf, forgot(web)],
+    post: [formOrJson, ...limits('email'), limitMails(web, 'password'), browserSession, csrf, forgot(web)],
   });
   step(router, '/password/reset', {
     get: [browserSession, resetPage(web)],
@@ -73,11 +73,10 @@ function ownAccountRoutes(router: Router, web: Web): void {
 /** Login and what belongs to an account. */
 export function accountRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
-  const { rateLimits } = web.deps.config;
   step(router, '/login', {
     get: [browserSession, loginPage(web)],
     head: true,
-    post: [formOrJson, ...limitAttempts(web, 'login', rateLimits.login, 'email'), browserSession, csrf, login(web)],
+    post: [formOrJson, ...limitLogin(web), browserSession, csrf, login(web)],
   });
   registrationRoutes(router, web);
   passwordRoutes(router, web);

@@ -8,6 +8,10 @@ export type Actor = {
   readonly display: string;
   /** The Management permissions in force: what the token carries and its user or client still holds. */
   readonly permissions: ReadonlySet<string>;
+  /** The session of a person's token, or of a person at the dashboard; absent for clients. */
+  readonly session_id?: string | null;
+  /** When a person at the dashboard last proved who they are; for a token the session tells. */
+  readonly signed_in_at?: Date;
 };
 
 /**
@@ -15,7 +19,7 @@ export type Actor = {
  * @param attribute or relationship that would hand them out, for the error's pointer
  */
 export function refuseEscalation(
-  actor: Actor,
+  actor: Pick<Actor, 'permissions'>,
   permissions: Iterable<string>,
   at: { attribute?: string; relationship?: string } = {},
 ): void {

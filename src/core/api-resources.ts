@@ -3,7 +3,9 @@ import { uuidv7 } from '../lib/random.js';
 import type { Context } from './context.js';
 import { Refusal, refuseDuplicates, systemRecord } from './refusal.js';
 
-export type ApiResourceInput = Partial<Pick<ApiResourceRow, 'identifier' | 'name' | 'token_format' | 'access_token_lifetime'>>;
+export type ApiResourceInput = Partial<
+  Pick<ApiResourceRow, 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access'>
+>;
 
 const duplicates = {
   api_resources_environment_id_identifier_key: {
@@ -21,10 +23,15 @@ export async function createApiResource(tx: Context, input: ApiResourceInput): P
   );
 }
 
-/** Changes an API resource; tokens issued before keep what they say. The Management API's own keeps its name. @throws {Refusal} 403 */
+/**
+ * Changes an API resource; tokens issued before keep what they say, but people's tokens stop working at clients that are no longer let in.
+ * The Management API keeps its name and is never open to all clients. @throws {Refusal} 403
+ */
 export async function changeApiResource(tx: Context, resource: ApiResourceRow, input: ApiResourceInput): Promise<ApiResourceRow> {
   if (resource.is_system && input.name !== undefined && input.name !== resource.name)
     throw systemRecord('The Management API keeps its name.');
+  if (resource.is_system && input.user_access === 'open')
+    throw systemRecord("People's permissions of the Management API reach only clients with a grant.");
   const changed = await updateApiResource(tx.scope, resource.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such API resource.' });
   return changed;

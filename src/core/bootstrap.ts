@@ -1,13 +1,15 @@
-import { insertApiResource } from '../db/tables/api_resources.js';
+import { isDeepStrictEqual } from 'node:util';
+import { insertApiResource, updateApiResource, type ApiResourceRow } from '../db/tables/api_resources.js';
 import { insertClientGrant, findClientGrant, updateClientGrant } from '../db/tables/client_grants.js';
-import { findClient, insertClient, updateClient } from '../db/tables/clients.js';
+import { listConnectionIdsOfClient, removeClientConnections } from '../db/tables/client_connections.js';
+import { findClient, insertClient, updateClient, type ClientRow } from '../db/tables/clients.js';
 import { findDefaultEnvironment, insertEnvironment, listEnvironments, type EnvironmentRow } from '../db/tables/environments.js';
 import { insertPermission, listPermissionsOfResource } from '../db/tables/permissions.js';
 import { addRolePermissions, addUserRoles, findRoleByName, insertRole } from '../db/tables/roles.js';
 import { findUserByEmailKey, insertUser } from '../db/tables/users.js';
 import { withAdvisoryLock } from '../db/advisory-lock.js';
 import { table } from '../db/scope.js';
-import { digest, equalDigests } from '../lib/digest.js';
+import { digest } from '../lib/digest.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { uuidv7 } from '../lib/random.js';
 import { createContext, transaction, type Context, type Deps } from './context.js';
@@ -33,9 +35,7 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
   await transaction(ctx, async (tx) => {
     const { id, times } = stamp(tx);
     const identifier = tx.environment.management_audience;
-    let [resource] = await table<{ id: string; identifier: string; is_system: boolean }>(tx.scope, 'api_resources').where({
-      is_system: true,
-    } as never);
+    let [resource] = await table<ApiResourceRow>(tx.scope, 'api_resources').where({ is_system: true } as never);
     if (!resource)
       resource = await insertApiResource(tx.scope, {
         id: id(),
@@ -43,14 +43,13 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
         name: 'Management API',
         token_format: 'jwt',
         access_token_lifetime: 3600,
+        user_access: 'granted',
         is_system: true,
         ...times,
       });
-    // BASE_URL may have changed since: the resource follows it.
-    else if (resource.identifier !== identifier)
-      await table(tx.scope, 'api_resources')
-        .where({ id: resource.id } as never)
-        .update({ identifier } as never);
+    // BASE_URL may have changed since, or an older release may have made it: the resource follows.
+    else if (resource.identifier !== identifier || resource.user_access !== 'granted')
+      await updateApiResource(tx.scope, resource.id, { identifier, user_access: 'granted', updated_at: times.updated_at });
     const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
     for (const name of managementPermissions) {
       if (!known.has(name))
@@ -104,42 +103,50 @@ async function ensureAdministrator(ctx: Context, admin: { email: string; passwor
   });
 }
 
-/** Makes the configured management client, or brings secret and grant back in step with the configuration. */
+/** Makes the configured management client, or brings it back wholly to what the configuration says: nobody takes it over for longer than a start. */
 async function ensureManagementClient(ctx: Context, configured: { client_id: string; client_secret: string }): Promise<void> {
   await ensureMachineClient(ctx, { ...configured, name: 'Management client' });
 }
+
+/** Everything about a machine client that decides who can act with it: whatever became of it, it is brought back to this. */
+const machineClientColumns = ({ client_secret }: { client_secret: string }): Partial<ClientRow> => ({
+  application_type: 'machine',
+  redirect_uris: [],
+  post_logout_redirect_uris: [],
+  allowed_origins: [],
+  grant_types: ['client_credentials'],
+  token_endpoint_auth_method: 'client_secret_basic',
+  secret_digest: digest(client_secret),
+  secret_hint: client_secret.slice(-4),
+  previous_secret_digest: null,
+  previous_secret_expires_at: null,
+  registration_token_digest: null,
+  jwks: null,
+  jwks_uri: null,
+  scopes: null,
+  access_token_format: 'opaque',
+  first_party: false,
+  require_pkce: false,
+  introspection_allowed: true,
+  backchannel_logout_uri: null,
+  status: 'enabled',
+  is_system: true,
+});
 
 /** A confidential machine client that holds every Management permission of its environment. */
 export async function ensureMachineClient(ctx: Context, wanted: { client_id: string; client_secret: string; name: string }): Promise<void> {
   await transaction(ctx, async (tx) => {
     const { id, times } = stamp(tx);
-    const secret_digest = digest(wanted.client_secret);
     const existing = await findClient(tx.scope, wanted.client_id);
-    if (!existing) {
-      await insertClient(tx.scope, {
-        id: wanted.client_id,
-        name: wanted.name,
-        application_type: 'machine',
-        grant_types: ['client_credentials'],
-        token_endpoint_auth_method: 'client_secret_basic',
-        secret_digest,
-        secret_hint: wanted.client_secret.slice(-4),
-        is_system: true,
-        introspection_allowed: true,
-        ...times,
-      });
-    } else if (!existing.secret_digest || !equalDigests(existing.secret_digest, secret_digest) || existing.status !== 'enabled') {
-      await updateClient(tx.scope, existing.id, {
-        secret_digest,
-        secret_hint: wanted.client_secret.slice(-4),
-        status: 'enabled',
-        updated_at: times.updated_at,
-      });
-    }
+    const columns = machineClientColumns(wanted);
+    if (!existing) await insertClient(tx.scope, { id: wanted.client_id, name: wanted.name, ...columns, ...times });
+    else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(existing[name as keyof ClientRow], value)))
+      await updateClient(tx.scope, existing.id, { ...columns, updated_at: times.updated_at });
+    await removeClientConnections(tx.scope, wanted.client_id, await listConnectionIdsOfClient(tx.scope, wanted.client_id));
     const [resource] = await table<{ id: string; is_system: boolean }>(tx.scope, 'api_resources').where({ is_system: true } as never);
     if (!resource) throw new Error('the Management API resource is missing');
     const scopes = [...managementPermissions];
-    const grant = await findClientGrant(tx.scope, wanted.client_id, resource.id);
+    const grant = await findClientGrant(tx.scope, wanted.client_id, resource.id, 'client');
     if (!grant)
       await insertClientGrant(tx.scope, { id: id(), client_id: wanted.client_id, api_resource_id: resource.id, scopes, ...times });
     else if (grant.scopes.join() !== scopes.join()) await updateClientGrant(tx.scope, grant.id, { scopes, updated_at: times.updated_at });

@@ -1,17 +1,24 @@
 import type { ApiResourceRow } from '../db/tables/api_resources.js';
 import { findApiResource } from '../db/tables/api_resources.js';
-import { deleteClientGrant, insertClientGrant, updateClientGrant, type ClientGrantRow } from '../db/tables/client_grants.js';
+import {
+  deleteClientGrant,
+  insertClientGrant,
+  updateClientGrant,
+  type ClientGrantRow,
+  type SubjectType,
+} from '../db/tables/client_grants.js';
 import type { ClientRow } from '../db/tables/clients.js';
 import { listPermissionsOfResource } from '../db/tables/permissions.js';
 import { uuidv7 } from '../lib/random.js';
 import { refuseEscalation, type Actor } from './actor.js';
+import { isSelfRegistered } from './client-rules.js';
 import type { Context } from './context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from './refusal.js';
 
 const duplicates = {
-  client_grants_environment_id_client_id_api_resource_id_key: {
+  client_grants_one_of_each_subject_type: {
     relationship: 'api_resource',
-    detail: 'The client has a grant for this API resource already.',
+    detail: 'The client has a grant of this subject_type for this API resource already.',
   },
 };
 
@@ -31,25 +38,45 @@ async function checkScopes(
   if (resource.is_system) refuseEscalation(actor, scopes.filter((scope) => !held.includes(scope)), { attribute: 'scopes' }); // prettier-ignore
 }
 
-/** Lets a client have scopes of a resource for itself. @throws {Refusal} 403 `scope_escalation`, 409, 422 */
+/**
+ * Lets a client have scopes of a resource for itself (`client`), or ask people for them (`user`), which a public client may too.
+ * @throws {Refusal} 403 `scope_escalation`, 409, 422
+ */
 export async function createClientGrant(
   tx: Context,
   actor: Actor,
-  input: { scopes: string[] },
+  input: { scopes: string[]; subject_type?: SubjectType },
   client: ClientRow,
   resource: ApiResourceRow,
 ): Promise<ClientGrantRow> {
-  if (client.token_endpoint_auth_method === 'none') {
+  const { subject_type = 'client', scopes } = input;
+  if (subject_type === 'client' && client.token_endpoint_auth_method === 'none') {
     throw new Refusal({
       status: 422,
       code: 'public_client',
-      detail: 'A public client can not act for itself (RFC 6749 4.4).',
+      detail: 'A public client can not act for itself (RFC 6749 4.4); a grant of subject_type user says what it may ask people for.',
       relationship: 'client',
     });
   }
-  await checkScopes(tx, actor, resource, input.scopes, []);
+  if (resource.is_system && isSelfRegistered(client)) {
+    throw new Refusal({
+      status: 422,
+      code: 'self_registered_client',
+      detail: 'A client that registered itself can change itself, and so may not act at the Management API.',
+      relationship: 'client',
+    });
+  }
+  await checkScopes(tx, actor, resource, scopes, []);
   const now = tx.clock.now();
-  const row = { ...input, id: uuidv7(now.getTime()), client_id: client.id, api_resource_id: resource.id, created_at: now, updated_at: now };
+  const row = {
+    scopes,
+    subject_type,
+    id: uuidv7(now.getTime()),
+    client_id: client.id,
+    api_resource_id: resource.id,
+    created_at: now,
+    updated_at: now,
+  };
   return refuseDuplicates(duplicates, () => insertClientGrant(tx.scope, row));
 }
 

@@ -1,40 +1,22 @@
-import { compactVerify, createLocalJWKSet, decodeProtectedHeader, errors, type JSONWebKeySet, type JWTPayload } from 'jose';
-import { z } from 'zod';
+import { compactVerify, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import { OutboundError } from '../platform/outbound-error.js';
+import { clientSigningAlgorithms, importKeySet, type ClientKey } from './client-key-set.js';
 import type { Client } from './clients.js';
 import type { Context } from './context.js';
-
-/** The algorithms with which clients may sign assertions and request objects; never a symmetric one, never `none` (RFC 8725 3.1). */
-export const clientSigningAlgorithms = ['RS256', 'ES256', 'PS256'] as const;
-
-/** Members of a JWK that are secret, or that make it symmetric (RFC 7518 6). */
-const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
-
-const publicKey = z
-  .looseObject({ kty: z.enum(['RSA', 'EC']) })
-  .refine((key) => !secretMembers.some((name) => Object.hasOwn(key, name)), 'must hold public keys only');
-
-/** The keys that a client registers by value (RFC 7591 2, `jwks`): public ones, of the kinds that the algorithms above need. */
-export const publicKeySet = z.object({ keys: z.array(publicKey).min(1, 'must hold a key').max(20) });
 
 /** Why a JWT of a client wasn't taken; `reason` is public. */
 export type ClientJwtRefusal = { readonly reason: string };
 export type ClientJwt = { readonly payload: JWTPayload };
 
-type ClientKeys = { readonly jwks: JSONWebKeySet };
+type ClientKeys = readonly ClientKey[];
 
 const fetchTimeoutMs = 5_000;
 const maxBytes = 128 * 1024;
-const maxKeys = 100;
 const refetchPauseMs = 5_000;
 
-function asKeySet(text: string): JSONWebKeySet | null {
+function parseKeySet(text: string): ClientKeys | null {
   try {
-    const value = JSON.parse(text) as { keys?: unknown };
-    if (!Array.isArray(value.keys) || value.keys.length > maxKeys) return null;
-    return {
-      keys: value.keys.filter((key): key is JSONWebKeySet['keys'][number] => typeof key === 'object' && key !== null && 'kty' in key),
-    };
+    return importKeySet(JSON.parse(text));
   } catch {
     return null;
   }
@@ -46,9 +28,9 @@ async function fetchKeys(ctx: Context, client: Client, uri: string): Promise<Cli
   try {
     const headers = { accept: 'application/json, application/jwk-set+json' };
     const answer = await ctx.fetch.request(uri, { headers, timeoutMs: fetchTimeoutMs, maxResponseBytes: maxBytes });
-    const jwks = answer.status === 200 && !answer.truncated ? asKeySet(answer.body.toString('utf8')) : null;
-    if (!jwks) ctx.logger.warn({ ...log, status: answer.status }, 'client_keys.unusable');
-    return jwks && { jwks };
+    const keys = answer.status === 200 && !answer.truncated ? parseKeySet(answer.body.toString('utf8')) : null;
+    if (!keys) ctx.logger.warn({ ...log, status: answer.status }, 'client_keys.unusable');
+    return keys;
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     ctx.logger.warn({ ...log, reason: error.reason }, 'client_keys.unreachable');
@@ -56,9 +38,19 @@ async function fetchKeys(ctx: Context, client: Client, uri: string): Promise<Cli
   }
 }
 
+/** Keys by the registered set that they were made of: parsing and checking them again for each JWT would cost more than verifying it. */
+const imported = new WeakMap<object, { readonly keys: ClientKeys | null }>();
+
+/** The keys registered by value, imported once for as long as the client is remembered. */
+export function registeredKeys(jwks: object): ClientKeys | null {
+  let known = imported.get(jwks);
+  if (!known) imported.set(jwks, (known = { keys: importKeySet(jwks) }));
+  return known.keys;
+}
+
 /** The client's keys: registered by value, or fetched and remembered for a minute. */
 async function keysOf(ctx: Context, client: Client): Promise<ClientKeys | null> {
-  if (client.jwks !== null) return { jwks: client.jwks as JSONWebKeySet };
+  if (client.jwks !== null) return registeredKeys(client.jwks);
   const uri = client.jwks_uri;
   return uri === null ? null : ctx.cache.get(ctx.environment.id, 'client_keys', `${client.id} ${uri}`, () => fetchKeys(ctx, client, uri));
 }
@@ -74,22 +66,19 @@ async function refetchedKeys(ctx: Context, client: Client): Promise<ClientKeys |
   return keysOf(ctx, client);
 }
 
-const hasKid = ({ jwks }: ClientKeys, kid: string | undefined) => kid === undefined || jwks.keys.some((key) => key['kid'] === kid);
+const hasKid = (keys: ClientKeys, kid: string | undefined) => kid === undefined || keys.some((key) => key.kid === kid);
 
-/** The claims, once the signature fits; several keys may come into question when there is no `kid`. */
-async function verified({ jwks }: ClientKeys, jwt: string): Promise<JWTPayload> {
-  const options = { algorithms: [...clientSigningAlgorithms] };
-  const parse = ({ payload }: { payload: Uint8Array }) => JSON.parse(Buffer.from(payload).toString('utf8')) as JWTPayload;
-  try {
-    return parse(await compactVerify(jwt, createLocalJWKSet(jwks), options));
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    for await (const key of error) {
-      const result = await compactVerify(jwt, key, options).catch(() => null);
-      if (result) return parse(result);
-    }
-    throw error;
+/** The claims, once a signature fits; several keys may come into question when there is no `kid`. */
+async function verified(keys: ClientKeys, jwt: string, alg: string, kid: string | undefined): Promise<JWTPayload> {
+  const fitting = keys.filter((key) => (kid === undefined || key.kid === kid) && key.algorithms.includes(alg as never));
+  for (const { key } of fitting) {
+    const result = await compactVerify(jwt, key, { algorithms: [alg] }).catch((error: unknown) => {
+      if (error instanceof errors.JWSSignatureVerificationFailed) return null;
+      throw error;
+    });
+    if (result) return JSON.parse(Buffer.from(result.payload).toString('utf8')) as JWTPayload;
   }
+  throw new errors.JWSSignatureVerificationFailed();
 }
 
 const types = new Set(['jwt', 'client-authentication+jwt', 'oauth-authz-req+jwt']);
@@ -105,13 +94,13 @@ export async function verifyClientJwt(ctx: Context, client: Client, jwt: string)
   try {
     const { alg, kid, typ, crit } = decodeProtectedHeader(jwt);
     if (crit !== undefined) return { reason: 'the JWT asks for an extension that is not supported' };
-    if (!clientSigningAlgorithms.includes(alg as never))
+    if (alg === undefined || !clientSigningAlgorithms.includes(alg as never))
       return { reason: `the JWT must be signed with ${clientSigningAlgorithms.join(', ')}` };
     if (typ !== undefined && !types.has(typ.toLowerCase().replace(/^application\//, ''))) return { reason: 'the JWT is of another type' };
     let keys = await keysOf(ctx, client);
     if (keys === null || !hasKid(keys, kid)) keys = (await refetchedKeys(ctx, client)) ?? keys;
     if (keys === null) return { reason: 'the client has no key to verify the JWT with' };
-    const payload = await verified(keys, jwt);
+    const payload = await verified(keys, jwt, alg, kid);
     return typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? { payload } : { reason: 'the JWT holds no claims' };
   } catch (error) {
     if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) {

@@ -1,13 +1,13 @@
-import { listGrantedScopes } from '../db/tables/client_grants.js';
 import { deleteClient, insertClient, updateClient, type ClientRow } from '../db/tables/clients.js';
 import { digest } from '../lib/digest.js';
 import { randomToken, uuidv7 } from '../lib/random.js';
-import { refuseEscalation, type Actor } from './actor.js';
+import type { Actor } from './actor.js';
 import { previousAttributes } from './changes.js';
 import { clientProblems, withDefaults, type ClientInput, type RuledClient } from './client-rules.js';
 import type { Context } from './context.js';
 import { clientData } from './events/data.js';
 import { emit } from './events/emit.js';
+import { holdsEverything } from './reach.js';
 import { Refusal, refuseIfAny, type Problem } from './refusal.js';
 
 const previousSecretLifetimeMs = 86_400_000;
@@ -48,12 +48,21 @@ export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientI
   return input.introspection_allowed && client?.registration_token_digest != null ? [...problems, selfRegistered] : problems;
 }
 
+/** What people sign in to is first-party unless told otherwise, when somebody makes it who may say so. */
+const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
+  first_party ?? (grant_types.includes('authorization_code') && holdsEverything(actor));
+
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
  * @throws {Refusal} 422
  */
-export async function registerClient(tx: Context, input: ClientInput): Promise<{ client: ClientRow; client_secret: string | null }> {
-  const wanted = withDefaults(input);
+export async function registerClient(
+  tx: Context,
+  actor: Actor,
+  input: ClientInput,
+): Promise<{ client: ClientRow; client_secret: string | null }> {
+  const given = withDefaults(input);
+  const wanted = { ...given, first_party: isFirstParty(actor, given) };
   refuseIfAny(clientInputProblems(tx, wanted, null));
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : randomToken('cs_');
@@ -94,17 +103,11 @@ export async function changeClient(tx: Context, client: ClientRow, input: Client
 }
 
 /**
- * Makes a new secret; the one until now works for another 24 hours, any older one no more. Whoever rotates a secret can act as the
- * client, so it takes the Management permissions that the client holds.
- * @throws {Refusal} 403 `scope_escalation`, 409 for a public client
+ * Makes a new secret; the one until now works for another 24 hours, any older one no more.
+ * @throws {Refusal} 409 for a public client
  */
-export async function rotateClientSecret(
-  tx: Context,
-  actor: Actor,
-  client: ClientRow,
-): Promise<{ client: ClientRow; client_secret: string }> {
+export async function rotateClientSecret(tx: Context, client: ClientRow): Promise<{ client: ClientRow; client_secret: string }> {
   if (isSecretless(client)) throw new Refusal({ status: 409, code: 'public_client', detail: 'This client has no secret.' });
-  refuseEscalation(actor, await listGrantedScopes(tx.scope, client.id, tx.environment.management_audience));
   const now = tx.clock.now();
   const client_secret = randomToken('cs_');
   const changed = await updateClient(tx.scope, client.id, {

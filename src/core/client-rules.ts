@@ -15,6 +15,10 @@ export type ClientInput = Partial<
   >
 >; // prettier-ignore
 
+/** Whether the client registered itself (RFC 7591): its registration token changes it, whoever holds that. */
+export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest'>): boolean =>
+  client.registration_token_digest !== null;
+
 /** What the rules look at. */
 export type RuledClient = Pick<
   ClientRow,

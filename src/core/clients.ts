@@ -1,9 +1,10 @@
 import { findApiResourceByIdentifier, type ApiResourceRow } from '../db/tables/api_resources.js';
-import { findClientGrant, type ClientGrantRow } from '../db/tables/client_grants.js';
+import { findClientGrant, type ClientGrantRow, type SubjectType } from '../db/tables/client_grants.js';
 import { findClient, type ClientRow } from '../db/tables/clients.js';
 import { listPermissionsOfResource } from '../db/tables/permissions.js';
 import { digest, equalDigests } from '../lib/digest.js';
 import type { Context } from './context.js';
+import { isOpenidScope } from './tokens/scopes.js';
 
 /** A client as the endpoints see it. */
 export type Client = ClientRow;
@@ -37,11 +38,34 @@ export async function apiResourceOf(ctx: Context, identifier: string): Promise<A
   });
 }
 
-/** What the client may have of the resource for itself, remembered until the grant changes. */
-export async function clientGrantOf(ctx: Context, client_id: string, resource: ApiResource): Promise<ClientGrantRow | null> {
-  return ctx.cache.get(ctx.environment.id, 'client_grants', `${client_id} ${resource.id}`, () =>
-    findClientGrant(ctx.scope, client_id, resource.id),
+/** What the client may have of the resource for itself (`client`), or may ask people for (`user`); remembered until a grant changes. */
+export async function clientGrantOf(
+  ctx: Context,
+  client_id: string,
+  resource: ApiResource,
+  subject_type: SubjectType,
+): Promise<ClientGrantRow | null> {
+  return ctx.cache.get(ctx.environment.id, 'client_grants', `${subject_type} ${resource.id} ${client_id}`, () =>
+    findClientGrant(ctx.scope, client_id, resource.id, subject_type),
   );
+}
+
+/** Whether any client may ask people for tokens of the resource. Never so for the Management API, whatever its row says. */
+export const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;
+
+/**
+ * The scopes of the resource that the client may ask people for: all of a resource that is open, else those of its grant of type `user`.
+ * Null when people's tokens for the resource don't reach this client at all.
+ */
+export async function askableScopes(ctx: Context, client_id: string, resource: ApiResource): Promise<readonly string[] | null> {
+  if (isOpenToAll(resource)) return resource.permissions;
+  const grant = await clientGrantOf(ctx, client_id, resource, 'user');
+  return grant && resource.permissions.filter((permission) => grant.scopes.includes(permission));
+}
+
+/** Without the resource's scopes that the client may not ask people for; OpenID Connect's and the client's own stay. */
+export function withoutUnaskable(resource: ApiResource, askable: readonly string[], scopes: readonly string[]): string[] {
+  return scopes.filter((scope) => askable.includes(scope) || isOpenidScope(scope) || !resource.permissions.includes(scope));
 }
 
 const nothing = digest('');

@@ -23,8 +23,16 @@ function heaps({ scopes, resource }: ConsentQuestion): [string, string[]][] {
   return resource === null ? [['', general]] : [['', general], [resource, own]]; // prettier-ignore
 }
 
+/**
+ * Whether the person is asked every time, by their own applications too, and the answer isn't remembered: permissions of the Management
+ * API reach everybody of the environment.
+ */
+export const isAlwaysAsked = (ctx: Context, { resource }: Pick<ConsentQuestion, 'resource'>): boolean =>
+  resource === ctx.environment.management_audience;
+
 /** Whether the person allowed all of it before. A resource that was never allowed isn't, even without scopes of its own. */
 export async function isConsented(ctx: Context, question: ConsentQuestion): Promise<boolean> {
+  if (isAlwaysAsked(ctx, question)) return false;
   const consent = await findConsent(ctx.scope, question.user_id, question.client_id);
   return (
     consent !== null &&
@@ -41,8 +49,12 @@ const partiesOf = (user_id: string, client_id: string) => ({
   target: { target_type: 'client', target_id: client_id },
 });
 
-/** Remembers that the person allowed it. Call it in a transaction. */
-export async function giveConsent(tx: Context, question: ConsentQuestion, origin: Origin = noOrigin): Promise<void> {
+/**
+ * Remembers that the person allowed it. Of what is always asked only the rest is kept: by it the person finds the application and can end it.
+ * Call it in a transaction.
+ */
+export async function giveConsent(tx: Context, asked: ConsentQuestion, origin: Origin = noOrigin): Promise<void> {
+  const question = isAlwaysAsked(tx, asked) ? { ...asked, scopes: asked.scopes.filter(isOpenidScope), resource: null } : asked;
   const { user_id, client_id } = question;
   const at = tx.clock.now();
   for (const [resource, scopes] of heaps(question))

@@ -6,9 +6,14 @@ import {
   updateCustomDomain,
   type CustomDomainRow,
 } from '../db/tables/custom_domains.js';
+import { listHoldersOfAll } from '../db/tables/reach.js';
 import { randomToken, uuidv7 } from '../lib/random.js';
+import type { Actor } from './actor.js';
 import type { Context } from './context.js';
 import { emit } from './events/emit.js';
+import { queueMail } from './mail.js';
+import { managementPermissions } from './management-permissions.js';
+import { requireRecentSignIn } from './recent-sign-in.js';
 import { invalidTransition, Refusal, refuseDuplicates } from './refusal.js';
 
 const duplicates = {
@@ -93,20 +98,46 @@ export async function noteDomainCheck(tx: Context, row: CustomDomainRow, check: 
   return changed ?? row;
 }
 
-/**
- * Makes a domain the primary one, which the issuer is made of, or no longer so. Tokens of the issuer until now stay valid until they expire.
- * @throws {Refusal} 409 while it isn't verified
- */
-export async function setPrimaryDomain(tx: Context, row: CustomDomainRow, is_primary: boolean): Promise<CustomDomainRow> {
-  if (is_primary === row.is_primary) return row;
-  if (row.status !== 'verified') throw invalidTransition('Only a verified domain can be the primary one.');
-  const now = tx.clock.now();
-  if (is_primary) await clearPrimaryDomain(tx.scope, now);
-  return (await updateCustomDomain(tx.scope, row.id, { is_primary, updated_at: now })) ?? row;
+const toldAtMost = 200;
+
+/** Tells everybody who may do everything where people's sign-ins and mails lead from now on, and who saw to it. */
+async function tellAdministrators(tx: Context, actor: Actor, domain: string | null): Promise<void> {
+  const { base_url } = tx.environment;
+  const model = {
+    address: domain === null ? base_url : `https://${domain}`,
+    by: actor.display,
+    domains_url: `${base_url}/dashboard/custom_domains`,
+  };
+  const origin = { ip_address: null, user_agent: null };
+  for (const { email } of await listHoldersOfAll(tx.scope, managementPermissions, toldAtMost))
+    await queueMail(tx, { template: 'primary-domain', to: email, model, origin });
 }
 
-/** Removes a domain; emits `custom_domain.deleted`. If it was the primary one, the issuer is the base URL again. */
-export async function removeCustomDomain(tx: Context, row: CustomDomainRow): Promise<void> {
+/**
+ * Makes a domain the primary one, which the issuer and the links in all mails are made of, or no longer so. Tokens of the issuer until now stay
+ * valid until they expire. All administrators get mail.
+ * @throws {Refusal} 401 `insufficient_user_authentication`, 409 while it isn't verified
+ */
+export async function setPrimaryDomain(tx: Context, actor: Actor, row: CustomDomainRow, is_primary: boolean): Promise<CustomDomainRow> {
+  if (is_primary === row.is_primary) return row;
+  if (row.status !== 'verified') throw invalidTransition('Only a verified domain can be the primary one.');
+  await requireRecentSignIn(tx, actor);
+  const now = tx.clock.now();
+  if (is_primary) await clearPrimaryDomain(tx.scope, now);
+  const changed = (await updateCustomDomain(tx.scope, row.id, { is_primary, updated_at: now })) ?? row;
+  await tellAdministrators(tx, actor, is_primary ? row.domain : null);
+  return changed;
+}
+
+/**
+ * Removes a domain; emits `custom_domain.deleted`. If it was the primary one, the issuer is the base URL again, and all administrators get mail.
+ * @throws {Refusal} 401 `insufficient_user_authentication` for the primary one
+ */
+export async function removeCustomDomain(tx: Context, actor: Actor, row: CustomDomainRow): Promise<void> {
+  if (row.is_primary) {
+    await requireRecentSignIn(tx, actor);
+    await tellAdministrators(tx, actor, null);
+  }
   await deleteCustomDomain(tx.scope, row.id);
   const { id, domain, status, is_primary } = row;
   await emit(tx, 'custom_domain.deleted', { id, domain, status, is_primary, deleted_at: tx.clock.now().toISOString() });

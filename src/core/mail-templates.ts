@@ -39,6 +39,8 @@ export type MailModels = {
   'password-reset-done': MailBase & { reset_url: string; account_url: string; accounts: readonly string[] };
   /** A provider's account now signs this user in. */
   'account-linked': MailBase & { provider: string; provider_email: string | null; account_url: string };
+  /** To everybody who may do everything: mails and sign-ins lead to another address from now on. `by`: who saw to it. */
+  'primary-domain': MailBase & { address: string; by: string; domains_url: string };
   /** A sign-in from a device that wasn't seen before. */
   'new-sign-in': MailBase & { account_url: string };
   /** To administrators: the DNS record of a verified domain is missing; `failed`: for `days`, so that it is the environment's no more. */
@@ -48,13 +50,15 @@ export type MailModels = {
 export type RenderedMail = { subject: string; text: string; html: string };
 
 const subjects: { [Name in keyof MailModels]: (model: MailModels[Name]) => string } = {
-  'register-code': ({ code, environment }) => `${code} is your code for ${environment.name}`,
+  // Never the code: subjects are shown on locked screens and kept by relays and their logs.
+  'register-code': ({ environment }) => `Your code for ${environment.name}`,
   'account-exists': ({ environment }) => `You already have an account at ${environment.name}`,
-  'password-reset-code': ({ code, environment }) => `${code} is your code to reset your password at ${environment.name}`,
+  'password-reset-code': ({ environment }) => `Reset your password at ${environment.name}`,
   'sign-in-elsewhere': ({ provider, environment }) => `Sign in with ${provider} at ${environment.name}`,
   'password-changed': ({ environment }) => `Your password at ${environment.name} was changed`,
   'password-reset-done': ({ environment }) => `Your password at ${environment.name} was reset`,
   'account-linked': ({ provider, environment }) => `${provider} now signs you in at ${environment.name}`,
+  'primary-domain': ({ environment }) => `The address of ${environment.name} was changed`,
   'new-sign-in': ({ environment }) => `New sign-in at ${environment.name}`,
   'domain-record-missing': ({ failed, environment }) =>
     failed

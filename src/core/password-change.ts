@@ -3,7 +3,7 @@ import { revokeGrants } from '../db/tables/revocations.js';
 import { findUser, replacePassword, type UserRow } from '../db/tables/users.js';
 import { transaction, type Context } from './context.js';
 import { emitPasswordChanged } from './events/users.js';
-import { checkPassword } from './login.js';
+import { checkPassword, type Proving } from './login.js';
 import { queueMail } from './mail.js';
 import type { Origin } from './origin.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
@@ -26,12 +26,12 @@ export type ChangeVerdict =
 export async function changePassword(
   ctx: Context,
   session: { id: string; user_id: string },
-  input: { current_password: string; password: string; origin: Origin },
+  input: { current_password: string; password: string } & Proving,
 ): Promise<ChangeVerdict> {
   const user = await findUser(ctx.scope, session.user_id);
   if (!user?.password_hash) return { outcome: 'no_password' };
   const { password_hash: proven } = user;
-  if (!(await checkPassword(ctx, user, input.current_password, input.origin))) return { outcome: 'wrong' };
+  if (!(await checkPassword(ctx, user, input.current_password, input))) return { outcome: 'wrong' };
   const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
   if (problems.length > 0) return { outcome: 'refused', problems };
   const password_hash = await ctx.passwords.hash(input.password);

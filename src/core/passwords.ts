@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
 import { isCommonPassword } from './common-passwords.js';
+import { createHashingQueue, type Urgency } from './hashing-queue.js';
 import { createBcryptVerifier } from './passwords-bcrypt.js';
 
 /** Longest password, in Unicode code points after NFC. */
@@ -18,8 +19,11 @@ export type PasswordCost = { readonly memoryCost: number; readonly timeCost: num
 const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
 const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?){3})\$[A-Za-z0-9+/]{11,86}\$([A-Za-z0-9+/]{22,86})$/;
 
+/** The kind of hashes made at a cost. */
+const kindAt = ({ memoryCost, timeCost }: PasswordCost) => `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$`;
+
 /** The kind of the hashes that are made here. */
-const ownKind = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$`;
+const ownKind = kindAt(parameters);
 
 /**
  * The kind of a stored hash, which is what its check costs: algorithm and parameters (`$2b$12$` for every spelling of bcrypt at cost 12).
@@ -34,15 +38,6 @@ export function passwordHashKind(phc: string): string {
 
 /** A hash of the kind that belongs to no password. */
 const sampleOf = (kind: string) => kind + (kind.startsWith('$2') ? '.'.repeat(53) : `${'A'.repeat(22)}$${'A'.repeat(43)}`);
-
-/** Too many passwords wait to be hashed: the caller answers 503 with `Retry-After`. */
-export class OverloadedError extends Error {
-  /** @param retry_after seconds until the queue is likely to have drained */
-  constructor(readonly retry_after: number) {
-    super('too many password checks are waiting');
-    this.name = 'OverloadedError';
-  }
-}
 
 /**
  * Whether a stored or imported hash is one that `verify` reads at a bearable cost: argon2 in PHC form (at most 256 MiB, 16 passes,
@@ -74,42 +69,22 @@ async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): 
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$${unpadded(salt)}$${unpadded(digest)}`;
 }
 
-/** Runs at most `concurrency` works at once; at most `queueMax` wait, in order. */
-function createQueue(concurrency: number, queueMax: number) {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  let averageMs = 50;
-
-  return async function run<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= concurrency) {
-      if (waiting.length >= queueMax) throw new OverloadedError(Math.max(1, Math.ceil((waiting.length * averageMs) / concurrency / 1000)));
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running++;
-    const started = performance.now();
-    try {
-      return await work();
-    } finally {
-      averageMs += (performance.now() - started - averageMs) / 16;
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  };
-}
-
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
- * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) wait; then
- * every function throws {@link OverloadedError}. `cost` is for tests that aren't about passwords: nothing else hashes for less.
+ * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each urgency wait, for `maxWaitMs` (default 5 s)
+ * at most; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
+ * `cost` is for tests that aren't about passwords: nothing else hashes for less.
  */
 export function createPasswordHasher({
   concurrency = Math.max(1, availableParallelism() - 1),
   queueMax = 200,
+  maxWaitMs = 5_000,
   cost = parameters,
-}: { readonly concurrency?: number; readonly queueMax?: number; readonly cost?: PasswordCost } = {}) {
+}: { readonly concurrency?: number; readonly queueMax?: number; readonly maxWaitMs?: number; readonly cost?: PasswordCost } = {}) {
   const { memoryCost, timeCost } = cost;
   const hashing = { ...parameters, memoryCost, timeCost };
-  const run = createQueue(concurrency, queueMax);
+  const made = kindAt(cost);
+  const queue = createHashingQueue({ concurrency, queueMax, maxWaitMs });
   const verifyBcrypt = createBcryptVerifier();
 
   const check = (phc: string, text: Buffer) => (phc.startsWith('$2') ? verifyBcrypt(phc, text.toString('utf8')) : argon2Verify(phc, text));
@@ -122,10 +97,10 @@ export function createPasswordHasher({
     return !received.equals(normalised) && (await check(phc, received));
   }
 
-  async function verifyDecoy(password: string, kind = ownKind): Promise<false> {
+  async function verifyDecoy(password: string, urgency: Urgency = 'stranger', kind = made): Promise<false> {
     const sample = sampleOf(kind);
     if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
-    await run(() => checkBoth(sample, password));
+    await queue.run(urgency, () => checkBoth(sample, password));
     return false;
   }
 
@@ -136,17 +111,22 @@ export function createPasswordHasher({
      */
     async hash(password: string): Promise<string> {
       if (tooLong(password)) throw new RangeError('password too long to hash');
-      return run(() => argon2Phc(typed(password), hashing));
+      return queue.run('known', () => argon2Phc(typed(password), hashing));
+    },
+
+    /** The same if no other password waits; else null, for what can be done another time. */
+    async hashIfIdle(password: string): Promise<string | null> {
+      return queue.idle() ? queue.run('known', () => argon2Phc(typed(password), hashing)) : null;
     },
 
     /**
      * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
      * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
      */
-    async verify(phc: string, password: string): Promise<boolean> {
+    async verify(phc: string, password: string, urgency: Urgency = 'stranger'): Promise<boolean> {
       if (tooLong(password)) return false;
-      if (!acceptsPasswordHash(phc)) return verifyDecoy(password);
-      return run(() => checkBoth(phc, password));
+      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency);
+      return queue.run(urgency, () => checkBoth(phc, password));
     },
 
     /** Costs what `verify` of a hash of the kind (ours, unless told) costs and is never true: for an unknown account, or one without a password. */
@@ -156,9 +136,14 @@ export function createPasswordHasher({
      * What a refused check costs beyond the one that was made: `phc` is the hash that was checked (null: a decoy), `imported` the kinds of
      * imported hashes in the environment. Afterwards one hash of each kind was checked, ours included, whoever's password it was to be.
      */
-    async verifyOtherKinds(phc: string | null, imported: readonly string[], password: string): Promise<void> {
-      const checked = phc === null ? ownKind : passwordHashKind(phc);
-      for (const kind of new Set([ownKind, ...imported])) if (kind !== checked) await verifyDecoy(password, kind);
+    async verifyOtherKinds(
+      phc: string | null,
+      imported: readonly string[],
+      password: string,
+      urgency: Urgency = 'stranger',
+    ): Promise<void> {
+      const checked = phc === null ? made : passwordHashKind(phc);
+      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, urgency, kind);
     },
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */

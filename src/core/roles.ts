@@ -3,7 +3,6 @@ import {
   addRolePermissions, countRoleHolders, deleteRole, insertRole, listPermissionIdsOfRole, listPermissionNamesOfRoles, removeRolePermissions, updateRole, type RoleRow,
 } from '../db/tables/roles.js'; // prettier-ignore
 import { uuidv7 } from '../lib/random.js';
-import { refuseEscalation, type Actor } from './actor.js';
 import { previousAttributes } from './changes.js';
 import type { Context } from './context.js';
 import { emit } from './events/emit.js';
@@ -31,22 +30,8 @@ const refuseSystem = (role: RoleRow) => {
   if (role.is_system) throw systemRecord('The role is part of the service and can not be changed.');
 };
 
-/** Only permissions of the Management API can lift somebody above themselves; those of other resources are the environment's own business. */
-function refusePermissions(actor: Actor, permissions: readonly PermissionRow[]): void {
-  const management = permissions.filter((permission) => permission.is_system).map((permission) => permission.name);
-  refuseEscalation(actor, management, { relationship: 'permissions' });
-}
-
-/** Making a role a default one gives it to everybody who comes. */
-async function refuseDefault(tx: Context, actor: Actor, role_id: string): Promise<void> {
-  refuseEscalation(actor, await listPermissionNamesOfRoles(tx.scope, [role_id], tx.environment.management_audience), {
-    attribute: 'is_default',
-  });
-}
-
-/** Makes a role with the given permissions; emits `role.created`. @throws {Refusal} 403 `scope_escalation`, 409 */
-export async function createRole(tx: Context, actor: Actor, input: RoleInput, permissions: readonly PermissionRow[]): Promise<RoleRow> {
-  refusePermissions(actor, permissions);
+/** Makes a role with the given permissions; emits `role.created`. @throws {Refusal} 409 */
+export async function createRole(tx: Context, input: RoleInput, permissions: readonly PermissionRow[]): Promise<RoleRow> {
   const now = tx.clock.now();
   const role = await refuseDuplicates(duplicates, () =>
     insertRole(tx.scope, { ...input, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
@@ -59,7 +44,6 @@ export async function createRole(tx: Context, actor: Actor, input: RoleInput, pe
 /** Changes a role and, when given, which permissions it has; emits `role.updated`. @throws {Refusal} 403, 409 */
 export async function changeRole(
   tx: Context,
-  actor: Actor,
   role: RoleRow,
   input: RoleInput,
   change: { add: readonly PermissionRow[]; remove: readonly PermissionRow[] } = { add: [], remove: [] },
@@ -68,11 +52,9 @@ export async function changeRole(
   const held = new Set(await listPermissionIdsOfRole(tx.scope, role.id));
   const added = change.add.filter((permission) => !held.has(permission.id));
   const removed = change.remove.filter((permission) => held.has(permission.id));
-  refusePermissions(actor, added);
   const before = roleData(role, await listPermissionNamesOfRoles(tx.scope, [role.id]));
   await addRolePermissions(tx.scope, role.id, added.map((permission) => permission.id)); // prettier-ignore
   await removeRolePermissions(tx.scope, role.id, removed.map((permission) => permission.id)); // prettier-ignore
-  if (input.is_default === true && !role.is_default) await refuseDefault(tx, actor, role.id);
   const changed = await refuseDuplicates(duplicates, async () => updateRole(tx.scope, role.id, { ...input, updated_at: tx.clock.now() }));
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such role.' });
   const after = roleData(changed, await listPermissionNamesOfRoles(tx.scope, [role.id]));

@@ -61,6 +61,23 @@ export const securityEvents = {
     target: 'user',
     description: 'Somebody changed the own password, knowing the old one.',
   },
+  'passcode.budget_half_used': {
+    severity: 'warning',
+    outcome: 'failure',
+    kept: 'collected',
+    actor: 'anonymous',
+    target: 'environment',
+    description:
+      'Wrong six-digit codes, of whatever registrations and recoveries, have used half of the hourly budget of the environment: somebody may be guessing. Once an hour.',
+  },
+  'passcode.budget_used_up': {
+    severity: 'critical',
+    outcome: 'denied',
+    kept: 'collected',
+    actor: 'anonymous',
+    target: 'environment',
+    description: 'Wrong six-digit codes have used the hourly budget of the environment: none is taken until the hour is over.',
+  },
   'recovery.requested': {
     severity: 'info',
     outcome: 'success',

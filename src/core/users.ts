@@ -1,18 +1,10 @@
-import {
-  addUserRoles,
-  listPermissionNamesOfRoles,
-  listRoleIdsOfUser,
-  listRoleNamesOfUser,
-  removeUserRoles,
-  touchRecord,
-  type RoleRow,
-} from '../db/tables/roles.js';
+import { addUserRoles, listRoleIdsOfUser, listRoleNamesOfUser, removeUserRoles, touchRecord, type RoleRow } from '../db/tables/roles.js';
 import { voidPasswordResets } from '../db/tables/passcodes.js';
 import { revokeGrants } from '../db/tables/revocations.js';
 import { deleteUser, insertUser, updateUser, type UserRow } from '../db/tables/users.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { uuidv7 } from '../lib/random.js';
-import { refuseEscalation, type Actor } from './actor.js';
+import type { Actor } from './actor.js';
 import { refuseLastAdministrator } from './administrators.js';
 import { previousAttributes } from './changes.js';
 import type { Context } from './context.js';
@@ -109,23 +101,11 @@ function columnsOf(input: UserInput): Partial<UserRow> {
   return { ...rest, ...address };
 }
 
-/** Refuses to hand out roles whose Management permissions the actor doesn't hold. */
-async function refuseRoles(tx: Context, actor: Actor, roles: readonly RoleRow[]): Promise<void> {
-  const ids = roles.map((role) => role.id);
-  refuseEscalation(actor, await listPermissionNamesOfRoles(tx.scope, ids, tx.environment.management_audience), { relationship: 'roles' });
-}
-
-/** Refuses to take over an account that may do more than the actor. */
-async function refuseTakeover(tx: Context, actor: Actor, user: UserRow, attribute: string): Promise<void> {
-  const ids = await listRoleIdsOfUser(tx.scope, user.id);
-  refuseEscalation(actor, await listPermissionNamesOfRoles(tx.scope, ids, tx.environment.management_audience), { attribute });
-}
-
 const createdBy = ({ actor_kind, actor_id }: Actor) => ({ actor_kind, actor_id });
 
 /**
  * Makes a user with the given roles and the default ones; emits `user.created`. `hash` comes from {@link hashOf}.
- * @throws {Refusal} 403 `scope_escalation`, 409, 422
+ * @throws {Refusal} 409, 422
  */
 export async function createUser(
   tx: Context,
@@ -135,7 +115,6 @@ export async function createUser(
   roles: readonly RoleRow[],
 ): Promise<UserRow> {
   const now = tx.clock.now();
-  await refuseRoles(tx, actor, roles);
   const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now };
   const user = await refuseDuplicates(duplicates, async () =>
     insertUser(tx.scope, { ...columnsOf(input), ...password, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
@@ -147,12 +126,10 @@ export async function createUser(
 
 /**
  * Changes a user. A new password ends the sessions and is announced as `user.password_reset`; everything else as `user.updated`.
- * @throws {Refusal} 403 `scope_escalation`, 409, 422
+ * @throws {Refusal} 409, 422
  */
-export async function changeUser(tx: Context, actor: Actor, user: UserRow, input: UserInput, hash: string | undefined): Promise<UserRow> {
+export async function changeUser(tx: Context, user: UserRow, input: UserInput, hash: string | undefined): Promise<UserRow> {
   const columns = columnsOf(input);
-  if (hash !== undefined) await refuseTakeover(tx, actor, user, input.password === undefined ? 'password_hash' : 'password');
-  if (columns.email_key !== undefined && columns.email_key !== user.email_key) await refuseTakeover(tx, actor, user, 'email');
   const now = tx.clock.now();
   const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now, failed_login_count: 0, locked_until: null };
   const changed = await refuseDuplicates(duplicates, async () =>
@@ -220,10 +197,9 @@ async function setStatus(tx: Context, user: UserRow, status: UserRow['status']):
   return changed;
 }
 
-/** Gives and takes roles; `user.updated` tells what they were. @throws {Refusal} 403 `scope_escalation`, 409 `last_administrator` */
+/** Gives and takes roles; `user.updated` tells what they were. @throws {Refusal} 409 `last_administrator` */
 export async function changeUserRoles(
   tx: Context,
-  actor: Actor,
   user: UserRow,
   change: { add: readonly RoleRow[]; remove: readonly RoleRow[] },
 ): Promise<UserRow> {
@@ -232,7 +208,6 @@ export async function changeUserRoles(
   const removed = change.remove.filter((role) => held.has(role.id));
   if (added.length === 0 && removed.length === 0) return user;
   const before = await listRoleNamesOfUser(tx.scope, user.id);
-  await refuseRoles(tx, actor, added);
   if (removed.some((role) => role.is_system)) await refuseLastAdministrator(tx, user.id);
   await addUserRoles(tx.scope, user.id, added.map((role) => role.id)); // prettier-ignore
   await removeUserRoles(tx.scope, user.id, removed.map((role) => role.id)); // prettier-ignore

@@ -51,7 +51,7 @@ export async function updateWebhook(tx: Context, id: string, changes: Partial<We
   const toggled = status !== undefined && status !== before.status;
   const webhook = await changeWebhook(tx.scope, id, {
     ...rest,
-    ...(events && { events: [...events] }),
+    ...(events && { events: [...events], past_events: [...new Set([...before.past_events, ...before.events])].sort() }),
     ...(toggled && { status, disabled_reason: null, failed_event_count: 0 }),
     updated_at: tx.clock.now(),
   });

@@ -44,7 +44,13 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
   }
   req.call = {
     ctx: createContext(ctx, ctx.environment),
-    actor: { actor_kind: 'user', actor_id: session.user_id, display: session.user_email, permissions },
+    actor: {
+      actor_kind: 'user',
+      actor_id: session.user_id,
+      display: session.user_email,
+      permissions,
+      signed_in_at: session.authenticated_at,
+    },
     registry,
     request_id: req.request_id,
     ip_address: req.ip ?? null,

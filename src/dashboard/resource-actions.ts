@@ -7,6 +7,7 @@ import { passwordLabels, proofOf } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Field, Part } from './page-parts.js';
 import { placeOf, type Presentation } from './presentation.js';
+import { reachNote } from './reach-note.js';
 import { recordOf, resourceOf, type Shown } from './records.js';
 import type { Tools } from './resource-forms.js';
 import { idOf } from './resource-record.js';
@@ -104,9 +105,10 @@ async function findAction(req: Request, presentation: Presentation) {
   if (!spec || !resource.actions?.[verb]) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
   const { record } = await recordOf(req.call, presentation.path, idOf(req));
+  const note = resource.actions[verb]?.touch === 'plain' ? null : await reachNote(req.call, resource, record.id);
   const question: Question = {
     title: spec.label,
-    text: spec.confirm ?? [],
+    text: [...(note === null ? [] : [note]), ...(spec.confirm ?? [])],
     action: `${placeOf(presentation.path, record.id)}/${verb}`,
     button: spec.label,
     danger: spec.danger ?? false,
@@ -180,9 +182,10 @@ async function removal(req: Request, presentation: Presentation) {
   if (!remove || !resource.remove) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
   const { record } = await recordOf(req.call, presentation.path, idOf(req));
+  const note = resource.reach.remove === 'plain' ? null : await reachNote(req.call, resource, record.id);
   const question: Question = {
     title: `${remove.label}: ${presentation.name(record)}`,
-    text: [remove.text],
+    text: [...(note === null ? [] : [note]), remove.text],
     action: `${placeOf(presentation.path, record.id)}/delete`,
     button: remove.label,
     danger: true,

@@ -30,10 +30,20 @@ const sentence = (text: string): string => {
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 };
 
+/** Some names of many, in words: `a, b, c and 4 more`. */
+export function listed(names: readonly string[], most = 3): string {
+  if (names.length <= most + 1) return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
+  return `${names.slice(0, most).join(', ')} and ${names.length - most} more`;
+}
+
 /** What a form says beside a field for a refusal of the Management operations. */
 export function sentenceOf(error: ApiErrorObject, submitted: string | undefined): string {
   const { code, detail } = error;
   const limit = limitOf(detail);
+  if (code === 'scope_escalation') {
+    const required = (error.meta?.['required'] as readonly string[] | undefined) ?? [];
+    return `This would reach further than you do. Somebody has to do it who holds ${listed(required)}.`;
+  }
   if (code === 'required' || ((code === 'too_short' || code === 'invalid_format' || code === 'invalid_type') && submitted === ''))
     return errorTexts.required;
   if (code === 'invalid_type') return 'Enter a whole number.';

@@ -1,20 +1,9 @@
 import type { Request, Response } from 'express';
+import { knownForSeconds, type Device } from '../core/known-browsers.js';
 import { randomToken } from '../lib/random.js';
 import { cookieName, readCookie, setCookie } from './cookies.js';
 
-/**
- * What a browser brings along of its earlier sign-ins: an id that says nothing, and who signed in with it, when. It lets nobody in; it tells a
- * browser that an account knows from a stranger's.
- */
-export type Device = {
-  readonly id: string;
-  /** User ids with the time of the last sign-in in milliseconds, the latest first. */
-  readonly users: readonly (readonly [user_id: string, at: number])[];
-};
-
 const name = 'device';
-/** 400 days, beyond which browsers keep no cookie (RFC 6265bis 5.5). */
-const lifetime = 400 * 86_400;
 const maxUsers = 5;
 const maxLength = 2048;
 
@@ -43,7 +32,7 @@ export function rememberDevice(req: Request, res: Response, user_id: string): vo
     id: known?.id ?? randomToken(''),
     users: [[user_id, req.ctx.clock.now().getTime()] as const, ...others].slice(0, maxUsers),
   };
-  setCookie(req, res, name, req.ctx.sealer.sealText(JSON.stringify(device), place(req)), lifetime);
+  setCookie(req, res, name, req.ctx.sealer.sealText(JSON.stringify(device), place(req)), knownForSeconds);
 }
 
 /** After a new password, which makes strangers of all browsers: keeps the one that it was set with, if the account knew it before. */

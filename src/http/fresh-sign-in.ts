@@ -6,6 +6,7 @@ import { isProvenWithin, type BrowserSession } from '../core/sessions.js';
 import { findUser } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from './csrf.js';
+import { deviceOf, lastSignInHere } from './device-cookie.js';
 import { errorTexts } from './error-texts.js';
 import { wantsJson } from './form.js';
 import { originOf } from './mail-origin.js';
@@ -85,25 +86,26 @@ function passwordOf(req: Request): string | undefined {
   return req.form.get(proofField) ?? (typeof member === 'string' ? member : undefined);
 }
 
+const isKnown = (req: Request) => lastSignInHere(req, sessionOf(req).user_id) !== null;
+const accountKey = (req: Request) => `${req.ctx.environment.id} ${sessionOf(req).user_email.toLowerCase()}`;
+
 /** Wrong passwords count against the limits and the lockout of the login. */
 export function createProve(web: Web): Prove {
   const { login } = web.deps.config.rateLimits;
   const byAddress = limitBy(web.limiter, { name: 'login', limit: login, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` });
-  const byAccount = limitBy(web.limiter, {
-    name: 'login_email',
-    limit: login,
-    key: (req) => `${req.ctx.environment.id} ${sessionOf(req).user_email.toLowerCase()}`,
-  });
+  const byAccount = limitBy(web.limiter, { name: 'login_email', limit: login, key: (req) => (isKnown(req) ? null : accountKey(req)) });
+  const byKnown = limitBy(web.limiter, { name: 'login_known', limit: login, key: (req) => (isKnown(req) ? accountKey(req) : null) });
   return async (req, res) => {
     if (!isStale(req)) return 'proven';
     const password = passwordOf(req);
     if (password === undefined) return 'missing';
-    for (const limit of [byAddress, byAccount]) {
+    for (const limit of [byAddress, byAccount, byKnown]) {
       await new Promise<void>((resolve, reject) => void limit(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve())));
     }
     const session = sessionOf(req);
     const user = await findUser(req.ctx.scope, session.user_id);
-    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, originOf(req)) : null;
+    const by = { origin: originOf(req), device: deviceOf(req) };
+    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, by) : null;
     if (verdict?.outcome !== 'ok' || verdict.user.id !== session.user_id) return 'wrong';
     await signIn(req, res, session.user_id, ['pwd'], null, verdict.user.password_hash);
     const now = req.ctx.clock.now();

@@ -24,6 +24,11 @@ export type Limiter = {
   take(key: string, limit: RateLimit, cost?: number): Promise<RateLimitVerdict>;
   /** The window as it was at most a second ago, without counting. */
   peek(key: string, limit: RateLimit): Promise<RateLimitVerdict>;
+  /**
+   * As `peek`, for what is counted seldom: null, without asking the store, while this process has counted nothing of the key in its window.
+   * Each process may so let a first one through that the others have counted.
+   */
+  peekIfCounted(key: string, limit: RateLimit): Promise<RateLimitVerdict> | null;
   /** Gives unused leases back and closes the store. */
   close(): Promise<void>;
 };
@@ -152,6 +157,12 @@ export function createLimiter({ store, enabled }: { readonly store: RateLimitSto
     return verdict(local, limit, !blocked() && !usedUp());
   }
 
+  function peekIfCounted(key: string, limit: RateLimit): Promise<RateLimitVerdict> | null {
+    const local = enabled ? locals.get(key) : undefined;
+    const counted = local && (local.asking !== null || store.now() - local.seenAt <= limit.windowSeconds * 1000);
+    return counted ? peek(key, limit) : null;
+  }
+
   /** Returns what lapsed leases left over and forgets callers who have gone. What can't be returned is merely lost to the caller. */
   async function sweep(all = false): Promise<void> {
     const now = store.now();
@@ -170,6 +181,7 @@ export function createLimiter({ store, enabled }: { readonly store: RateLimitSto
     enabled,
     take,
     peek,
+    peekIfCounted,
     async close() {
       if (sweeper) clearInterval(sweeper);
       await sweep(true);

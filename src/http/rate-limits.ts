@@ -136,10 +136,10 @@ export type TokenCaller = {
 };
 
 /**
- * The limit of `/oauth/token`, counted per (claimed client_id, address). Anybody can claim to be a client, so its raised
- * `token_rate_limit` counts only what has authenticated, in a window of its own; failures count in the base window, and once that
- * is used up, nobody of that address gets as far as the authentication of that client. A client without
- * a raised limit is counted before authentication. Each function throws {@link RateLimitedError} when the window is used up.
+ * The limits of client authentication, per (claimed client_id, address). Wrong secrets count in one window wherever they are tried (token
+ * endpoint, introspection, revocation); once it is used up, nobody of that address gets as far as the authentication of that client.
+ * Token requests count beside it: before authentication, or in a window of their own after it for a client whose `token_rate_limit` is
+ * higher, since anybody can claim to be one. Each function throws {@link RateLimitedError} when a window is used up.
  */
 export function createTokenLimit(limiter: Limiter, base: RateLimit) {
   const raisedOf = ({ token_rate_limit }: TokenCaller): RateLimit | null =>
@@ -152,22 +152,28 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
     if (!verdict.allowed) throw new RateLimitedError(verdict.retry_after);
   }
 
+  /** Before authentication, where requests that succeed aren't counted. Costs nothing while nobody guesses. */
+  async function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> {
+    const guesses = limiter.peekIfCounted(keyOf('wrong_secret', caller), base);
+    if (guesses !== null) enforce(res, await guesses, false);
+  }
+
   return {
-    /** Before authentication. */
+    refuseGuesser,
+    /** Before authentication at the token endpoint. */
     async admit(res: Response, caller: TokenCaller): Promise<void> {
       if (!limiter.enabled) return;
-      const key = keyOf('token', caller);
-      if (raisedOf(caller)) enforce(res, await limiter.peek(key, base), false);
-      else enforce(res, await limiter.take(key, base));
+      if (!raisedOf(caller)) enforce(res, await limiter.take(keyOf('token', caller), base));
+      await refuseGuesser(res, caller);
     },
-    /** After authentication has succeeded. */
+    /** After authentication has succeeded at the token endpoint. */
     async succeeded(res: Response, caller: TokenCaller): Promise<void> {
       const raised = raisedOf(caller);
       if (limiter.enabled && raised) enforce(res, await limiter.take(keyOf('token_raised', caller), raised));
     },
     /** After authentication has failed, before that is answered. */
     async failed(res: Response, caller: TokenCaller): Promise<void> {
-      if (limiter.enabled && raisedOf(caller)) enforce(res, await limiter.take(keyOf('token', caller), base));
+      if (limiter.enabled) enforce(res, await limiter.take(keyOf('wrong_secret', caller), base), false);
     },
   };
 }

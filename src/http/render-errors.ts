@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { OverloadedError } from '../core/passwords.js';
+import { OverloadedError } from '../core/hashing-queue.js';
 import {
   ApiError,
   BodyError,

@@ -98,7 +98,13 @@ async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Pro
 }
 
 /** Refusals for want of permission, as against a request that is wrong in itself. */
-const deniedCodes = new Set(['insufficient_scope', 'scope_escalation', 'operators_only', 'system_record']);
+const deniedCodes = new Set([
+  'insufficient_scope',
+  'insufficient_user_authentication',
+  'scope_escalation',
+  'operators_only',
+  'system_record',
+]);
 
 function deniedCode(error: unknown): string | null {
   const codes =

@@ -12,7 +12,7 @@ async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readon
   const { management_audience } = ctx.environment;
   if (token.user_id !== null) return listPermissionNamesOfUser(ctx.scope, token.user_id, management_audience);
   const resource = await apiResourceOf(ctx, management_audience);
-  const grant = resource && (await clientGrantOf(ctx, token.client.id, resource));
+  const grant = resource && (await clientGrantOf(ctx, token.client.id, resource, 'client'));
   return grant?.scopes ?? [];
 }
 
@@ -31,6 +31,6 @@ export async function authenticate(req: Request): Promise<{ actor: Actor; subjec
   const actor: Actor =
     token.user_id === null
       ? { actor_kind: 'client', actor_id: token.client.id, display: token.client.name, permissions }
-      : { actor_kind: 'user', actor_id: token.user_id, display: user?.email ?? token.user_id, permissions };
+      : { actor_kind: 'user', actor_id: token.user_id, display: user?.email ?? token.user_id, permissions, session_id: token.session_id };
   return { actor, subject: token.sub };
 }

@@ -147,6 +147,14 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
   const required = problems.flatMap(({ code, meta }) =>
     code === 'scope_escalation' ? ((meta?.['required'] as string[] | undefined) ?? []) : [],
   );
+  const stale = problems.find(({ code }) => code === 'insufficient_user_authentication');
+  if (stale) {
+    const max_age = Number(stale.meta?.['max_age'] ?? 0);
+    // RFC 9470 3.
+    return new ApiError(errors, {
+      'WWW-Authenticate': `Bearer realm="api", error="insufficient_user_authentication", max_age="${max_age}"`,
+    });
+  }
   const challenge =
     required.length > 0 ? { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${required.join(' ')}"` } : {};
   return new ApiError(errors, challenge);

@@ -41,6 +41,8 @@ const defaultSize = 25;
 const maxSize = 100;
 const maxSorts = 4;
 const maxIncludePaths = 20;
+/** Each further level multiplies what is read: a user's roles' permissions' API resources' clients would be everything. */
+const maxIncludeDepth = 3;
 const maxFilterValues = 50;
 
 type Names = Readonly<Record<string, string>>;
@@ -60,9 +62,12 @@ function readInclude(call: Call, resource: Resource, text: string): IncludeTree 
   if (paths.length > maxIncludePaths) throw badParameter('include', 'invalid_include', `At most ${maxIncludePaths} paths can be included.`);
   const tree: Record<string, IncludeTree> = named();
   for (const path of paths) {
+    const names = path.split('.');
+    if (names.length > maxIncludeDepth)
+      throw badParameter('include', 'invalid_include', `"${path.slice(0, 100)}" goes deeper than ${maxIncludeDepth} relationships.`);
     let at: Record<string, IncludeTree> = tree;
     let current = resource;
-    for (const name of path.split('.')) {
+    for (const name of names) {
       const relationship = Object.hasOwn(current.relationships, name) ? current.relationships[name] : undefined;
       if (!relationship?.include) {
         throw badParameter('include', 'invalid_include', `"${path.slice(0, 100)}" can not be included with a ${resource.type}.`);

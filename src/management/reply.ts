@@ -32,7 +32,10 @@ export function unlessKnown(req: Request, reply: Reply): Reply {
   const etag = reply.headers['ETag'];
   if (header === undefined || etag === undefined) return reply;
   const known = listed(header).some((tag) => tag === '*' || bare(tag) === bare(etag));
-  return known ? { status: 304, headers: { ETag: etag, Vary: 'Accept' }, body: '' } : reply;
+  if (!known) return reply;
+  // What the 200 would say about caching (RFC 9110 15.4.5).
+  const caching = reply.headers['Cache-Control'];
+  return { status: 304, headers: { ETag: etag, Vary: 'Accept', ...(caching === undefined ? {} : { 'Cache-Control': caching }) }, body: '' };
 }
 
 /**

@@ -6,10 +6,9 @@ import { OAuthError } from '../errors.js';
 import { recordDenial } from './audit.js';
 import { authenticate } from './authenticate.js';
 import type { Call } from './call.js';
-import { etagOf } from './documents.js';
 import { checkAccept, checkContentType } from './negotiation.js';
 import { requirePermissions } from './operations.js';
-import { createOpenApi } from './openapi/document.js';
+import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
 import { readQuery } from './query.js';
 import { readLinkage, readList, readOne, readRelated } from './read.js';
@@ -84,13 +83,13 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
   );
   const limitAddress = asPromise(limitBy(web.limiter, { name: 'api_address', limit: api, key: (req) => addressKey(req.ip) }));
 
-  const openApi = createOpenApi(registry);
+  const openApi = createPublishedOpenApi(registry);
 
   /** `/api/openapi.json` needs no token (specification 6.2.1). */
   function answerOpenApi(req: Request, res: Response): void {
     if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowedError('GET, HEAD');
-    const body = JSON.stringify(openApi(req.ctx.environment));
-    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300', ETag: etagOf(body, null) };
+    const { body, etag } = openApi(req.ctx.environment);
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300', ETag: etag };
     send(res, unlessKnown(req, { status: 200, headers, body }));
   }
 
@@ -123,7 +122,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     const reply =
       verbOf(req.method) === 'read'
         ? unlessKnown(req, await answerRead(call, route, raw))
-        : await answerWrite(call, route, req, res, subject);
+        : await answerWrite(call, route, req, res, entry);
     send(res, reply);
   }
 

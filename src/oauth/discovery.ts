@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { acrValues } from '../core/authentication-context.js';
-import { clientSigningAlgorithms } from '../core/client-keys.js';
+import { clientSigningAlgorithms } from '../core/client-key-set.js';
 import type { Environment } from '../core/environments.js';
 import { openidScopes } from '../core/tokens/scopes.js';
 import { clientAuthMethods } from '../http/authenticate-client.js';

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { authenticateClient, confidentialOnly } from '../http/authenticate-client.js';
+import { confidentialOnly } from '../http/authenticate-client.js';
 import { browserSession } from '../http/browser-session.js';
 import { cors, corsForAll, preflight } from '../http/cors.js';
 import { csrf } from '../http/csrf.js';
@@ -8,7 +8,7 @@ import { form, formOrJson } from '../http/form.js';
 import { route } from '../http/method-not-allowed.js';
 import { addressKey, limitBy } from '../http/rate-limits.js';
 import { resumePath } from '../http/return-to.js';
-import { limitedClientAuthentication } from '../http/token-limit.js';
+import { guardedClientAuthentication, limitedClientAuthentication } from '../http/token-limit.js';
 import type { Web } from '../http/web.js';
 import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
@@ -26,8 +26,9 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   routes.add(endpoints.token_endpoint, { post: [cors, form, limitedClientAuthentication(web), token], options: [cors, preflight] });
-  routes.add(endpoints.introspection_endpoint, { post: [form, authenticateClient, confidentialOnly, introspect] });
-  routes.add(endpoints.revocation_endpoint, { post: [cors, form, authenticateClient, revoke], options: [cors, preflight] });
+  const guarded = guardedClientAuthentication(web);
+  routes.add(endpoints.introspection_endpoint, { post: [form, guarded, confidentialOnly, introspect] });
+  routes.add(endpoints.revocation_endpoint, { post: [cors, form, guarded, revoke], options: [cors, preflight] });
   routes.add(endpoints.userinfo_endpoint, { get: [cors, userinfo], post: [cors, form, userinfo], options: [cors, preflight] });
   routes.add(endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
   routes.add(resumePath, { get: [browserSession, resume(web)] });

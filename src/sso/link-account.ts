@@ -7,6 +7,7 @@ import { findIdentity } from '../db/tables/identities.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { csrfToken } from '../http/csrf.js';
 import { errorTexts } from '../http/error-texts.js';
+import { deviceOf } from '../http/device-cookie.js';
 import { originOf } from '../http/mail-origin.js';
 import { basePage, formActionSource } from '../http/pages.js';
 import { pendingOf } from '../http/return-to.js';
@@ -106,7 +107,7 @@ async function proveWaiting(req: Request, waiting: Waiting, user: UserRow): Prom
   const password = req.form.get('password') ?? '';
   if (password.length > 4096) return { outcome: 'invalid' };
   const typed = waiting.again ? normalizeEmail(req.form.get('email') ?? '')?.email_key : user.email_key;
-  return proveLocalAccount(req.ctx, typed === user.email_key ? user.email : '', password, originOf(req));
+  return proveLocalAccount(req.ctx, typed === user.email_key ? user.email : '', password, { origin: originOf(req), device: deviceOf(req) });
 }
 
 /** POST /auth/sso/link: with the local account's password the two accounts are one, from now on. */

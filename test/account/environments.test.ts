@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/core/context.js';
 import { startRegistration } from '../../src/core/registration.js';
 import { startPasscode } from '../../src/core/passcodes.js';
+import { deleteBrowserLockout, findBrowserLockout, recordBrowserFailure } from '../../src/db/tables/browser_lockouts.js';
+import { noteHalfUsed, returnGuess } from '../../src/db/tables/passcode_budgets.js';
 import {
   completePasscode,
   consumePasscode,
@@ -61,8 +63,21 @@ test('passcodes, mails and sessions of one environment are not there in another'
   );
   await consumePasscode(own.scope, registration, now, { token_digest: token, token_expires_at: new Date(now.getTime() + 60_000) });
   expect(await findPasscode(scope, 'password_reset', passcode.id)).toBeNull();
-  const limits = { max_attempts: 5, max_wrong: 50, since: new Date(0) };
-  expect(await countAttempt(scope, { purpose: 'password_reset', id: passcode.id }, limits, now)).toBeNull();
+  const limits = { max_attempts: 5, max_wrong: 50, budget: 500, since: new Date(0) };
+  const which = { purpose: 'password_reset', id: passcode.id } as const;
+  expect(await countAttempt(scope, which, limits, now)).toMatchObject({ passcode: null, guess_count: null });
+  const browser = digest('browser');
+  const failure = { threshold: 10, locked_until: now, expires_at: new Date(now.getTime() + 60_000) };
+  await recordBrowserFailure(own.scope, browser, failure);
+  expect(await findBrowserLockout(scope, browser)).toBeNull();
+  await deleteBrowserLockout(scope, browser);
+  await recordBrowserFailure(scope, browser, { ...failure, threshold: 1 });
+  expect(await findBrowserLockout(own.scope, browser)).toMatchObject({ failed_login_count: 1, locked_until: null });
+  const spent = { environment_id: own.environment.id, window_started_at: now, guess_count: 3 };
+  await own.knex('passcode_budgets').insert(spent);
+  await returnGuess(scope);
+  expect(await noteHalfUsed(scope, 1, now)).toBe(false);
+  expect(await own.knex('passcode_budgets')).toEqual([{ ...spent, half_noted_at: null }]);
   expect(await consumePasscode(scope, passcode, now)).toBeNull();
   const renewal = {
     code_digest: token,

@@ -54,7 +54,7 @@ test('a login that was checked before a reset and ends after it opens no session
 
 test('a change that was proven by the old password does not undo a reset', async () => {
   const user = await addUser(ctx);
-  const change = { current_password: password, password: 'the choice of a thief', origin: noOrigin };
+  const change = { current_password: password, password: 'the choice of a thief', origin: noOrigin, device: null };
   const session = { id: user.id, user_id: user.id };
   const { result, hash } = await duringReset(user, () => changePassword(ctx, session, change));
   expect(result).toEqual({ outcome: 'wrong' });

@@ -54,7 +54,7 @@ describe('recovery', () => {
     const started = await post('/password/forgot', { email: user.email.toUpperCase() });
     expect(started.body).toEqual({ reset_id: expect.any(String), expires_in: 600 });
     const mail = await lastMailTo(service.url, user.email);
-    expect(mail.subject).toContain(codeIn(mail));
+    expect(mail.subject).not.toMatch(/\d{6}/);
     const answer = await post('/password/reset', { reset_id: started.body['reset_id'], code: codeIn(mail), password: fresh });
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ redirect_to: '/login?notice=password_reset', identities: [] });

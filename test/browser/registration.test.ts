@@ -56,10 +56,10 @@ async function readCode(context: BrowserContext, email: string, name: string): P
   await page.goto(`${service.url}/dev/mailbox`);
   await page.getByLabel('Recipient').fill(email);
   await page.getByRole('button', { name: 'Filter' }).click();
-  const subject = await page.getByRole('heading', { level: 2 }).first().textContent();
+  const mail = await page.getByRole('article').first().locator('pre').textContent();
   await picture(page, name);
   await page.close();
-  return /\d{6}/.exec(subject ?? '')?.[0] ?? '';
+  return /^\d{6}$/m.exec(mail ?? '')?.[0] ?? '';
 }
 
 /** From the application, as a stranger, to the page that asks for the email address. */

@@ -1,11 +1,11 @@
 import { argon2i, argon2id, hash as argon2Hash } from 'argon2';
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
+import { OverloadedError } from '../../src/core/hashing-queue.js';
 import {
   acceptsPasswordHash,
   createPasswordHasher,
   MAX_PASSWORD_LENGTH,
-  OverloadedError,
   passwordHashKind,
   passwordProblems,
 } from '../../src/core/passwords.js';

@@ -66,7 +66,7 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await listPermissionsOfResource(scope, resource.id)).toEqual([]);
   expect(await listPermissionNamesOfUser(scope, user.id, own.environment.management_audience)).toEqual([]);
   expect(await listRoleNamesOfUser(scope, user.id)).toEqual([]);
-  expect(await findClientGrant(scope, client.id, resource.id)).toBeNull();
+  expect(await findClientGrant(scope, client.id, resource.id, 'client')).toBeNull();
   expect(await findSession(scope, session?.id ?? '')).toBeNull();
   expect(await findSessionByToken(scope, digest(session_token))).toBeNull();
   expect(await touchSession(scope, session?.id ?? '', now)).toBeNull();

@@ -23,6 +23,7 @@ let statements: string[];
 let client: TestClient;
 let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
+let grantedApi: ApiResourceRow;
 let cookie: string;
 
 const observe = (text: string) => void request.getStore()?.push(text);
@@ -34,6 +35,8 @@ beforeAll(async () => {
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
+  grantedApi = await addResource(ctx, { identifier: 'https://granted.example', user_access: 'granted' });
+  await addGrant(ctx, client, grantedApi, ['read'], 'user');
   const user = await addUser(ctx);
   cookie = `session=${(await startSession(ctx, { user_id: user.id, amr: ['pwd'], ip_address: null, user_agent: null })).token}`;
 
@@ -57,7 +60,7 @@ beforeEach(() => {
 const machineToken = (resource: ApiResourceRow) =>
   tokenRequest(origin, client, { grant_type: 'client_credentials', resource: resource.identifier });
 
-async function code(): Promise<{ grant: Record<string, string> }> {
+async function code(more: Record<string, string> = {}): Promise<{ grant: Record<string, string> }> {
   const { verifier, challenge } = pkcePair();
   const redirect_uri = client.redirect_uris[0] as string;
   const query = new URLSearchParams({
@@ -67,13 +70,16 @@ async function code(): Promise<{ grant: Record<string, string> }> {
     scope: 'openid profile email',
     code_challenge: challenge,
     code_challenge_method: 'S256',
+    ...more,
   });
   const response = await fetch(`${origin}/oauth/authorize?${query.toString()}`, { redirect: 'manual', headers: { cookie } });
   const value = locationParameters(response).get('code') as string;
   return { grant: { grant_type: 'authorization_code', code: value, redirect_uri, code_verifier: verifier } };
 }
 
-const userTokens = async () => tokenRequest(origin, client, (await code()).grant);
+const userTokens = async (more: Record<string, string> = {}) => tokenRequest(origin, client, (await code(more)).grant);
+/** For a resource that takes people's tokens only from clients with a grant. */
+const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
 
 /** Each operation, and how many statements it may cost once the process remembers what rarely changes. */
 const budget: Record<string, { limit: number; prepare?: () => Promise<string>; run: (prepared: string) => Promise<number> }> = {
@@ -93,6 +99,17 @@ const budget: Record<string, { limit: number; prepare?: () => Promise<string>; r
     limit: 1,
     prepare: async () => (await userTokens()).body.access_token,
     run: async (token) => (await fetch(`${origin}/oauth/userinfo`, { headers: { authorization: `Bearer ${token}` } })).status,
+  },
+  'authorization code flow for a resource that takes a grant': { limit: 3, run: async () => (await grantedTokens()).status },
+  "introspection of a person's token for a resource that takes a grant": {
+    limit: 1,
+    prepare: async () => (await grantedTokens()).body.access_token,
+    run: async (token) => (await oauthPost(origin, '/oauth/introspect', client, { token })).status,
+  },
+  'refresh for a resource that takes a grant': {
+    limit: 2,
+    prepare: async () => (await grantedTokens()).body.refresh_token as string,
+    run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
   },
   'authorization code flow with a live session': { limit: 3, run: async () => (await userTokens()).status },
   refresh: {

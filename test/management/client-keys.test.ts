@@ -37,13 +37,15 @@ test('a client with a key has no secret, and gets a token by its assertion', asy
   expect([answer.status, answer.body['scope']]).toEqual([200, 'keys:read']);
 });
 
-test('refused: no key, a private key, a symmetric one, keys twice, an address that leads nowhere', async () => {
+test('refused: no key, a private key, a symmetric one, another exponent, too many, keys twice, an address that leads nowhere', async () => {
   const { jwk } = await createClientKey('RS256');
   const wrong = [
     {},
     { jwks: { keys: [] } },
     { jwks: { keys: [{ ...jwk, d: 'x' }] } },
     { jwks: { keys: [{ kty: 'oct', k: 'x' }] } },
+    { jwks: { keys: [{ ...jwk, e: 'Aw' }] } },
+    { jwks: { keys: Array.from({ length: 11 }, () => jwk) } },
     { jwks: { keys: [jwk] }, jwks_uri: 'https://keys.example/jwks' },
     { jwks_uri: 'ftp://keys.example/jwks' },
   ];

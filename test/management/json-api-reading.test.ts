@@ -214,6 +214,21 @@ test('include where there is none, or by an unknown path, is 400 (JSON:API rule 
   }
 });
 
+test('include goes three relationships deep, and no deeper', async () => {
+  expect((await api.get('/users?include=roles.permissions.api_resource')).status).toBe(200);
+  for (const path of [
+    '/users?include=roles.permissions.roles.permissions',
+    '/roles?include=permissions,permissions.roles.permissions.roles',
+  ]) {
+    const answer = await api.get(path);
+    expect([path, answer.status, firstError(answer)]).toMatchObject([
+      path,
+      400,
+      { code: 'invalid_include', source: { parameter: 'include' } },
+    ]);
+  }
+});
+
 test('include brings what was asked for and nothing else, and [] when there is nothing (JSON:API rule 3.32)', async () => {
   expect((await api.get('/users?filter[email]=bea@example.com&include=roles')).body['included']).toEqual([]);
   expect((await api.get('/users?include=')).body['included']).toEqual([]);

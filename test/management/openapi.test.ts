@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/core/events/catalogue.js';
-import { createOpenApi } from '../../src/management/openapi/document.js';
+import { createOpenApi, createPublishedOpenApi } from '../../src/management/openapi/document.js';
 import { registry, resources } from '../../src/management/resources/index.js';
 import { manage, startManagedService, type Api, type Document } from '../support/management.js';
 import type { TestService } from '../support/service.js';
@@ -26,9 +26,20 @@ test('the document needs no token, may be cached, and is found from every answer
     'public, max-age=300',
   ]);
   const again = await fetch(`${service.url}/api/openapi.json`, { headers: { 'if-none-match': answer.headers.get('etag') as string } });
-  expect(again.status).toBe(304);
+  expect([again.status, again.headers.get('cache-control'), await again.text()]).toEqual([304, 'public, max-age=300', '']);
   expect((await fetch(`${service.url}/api/openapi.json`, { method: 'POST' })).status).toBe(405);
   expect((await api.get('/roles')).body['links'].describedby).toBe(`${service.url}/api/openapi.json`);
+});
+
+test('it is built once for an environment, not for each request; only so many are kept', () => {
+  const published = createPublishedOpenApi(registry);
+  const at = (number: number) => ({ base_url: `https://${number}.example`, issuer: `https://${number}.example` });
+  const first = published(at(0));
+  expect(published(at(0))).toBe(first);
+  expect(JSON.parse(first.body)).toMatchObject({ servers: [{ url: 'https://0.example' }] });
+  expect(published(at(1)).etag).not.toBe(first.etag);
+  for (let number = 1; number <= 20; number++) published(at(number));
+  expect(published(at(0))).not.toBe(first);
 });
 
 test('an OpenAPI linter finds nothing', async () => {

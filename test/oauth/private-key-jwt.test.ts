@@ -14,7 +14,7 @@ const resource = 'https://api.example/notes';
 
 let service: TestService;
 let party: RelyingParty;
-let keys: Record<'RS256' | 'ES256' | 'PS256', ClientKey>;
+let keys: Record<'RS256' | 'ES256' | 'PS256' | 'EdDSA' | 'Ed25519', ClientKey>;
 let client: TestClient;
 
 async function machine(row: Parameters<typeof addClient>[1]): Promise<TestClient> {
@@ -34,7 +34,13 @@ async function machine(row: Parameters<typeof addClient>[1]): Promise<TestClient
 beforeAll(async () => {
   [service, party] = [await startTestService(), await startRelyingParty()];
   await addResource(await service.context());
-  keys = { RS256: await createClientKey('RS256'), ES256: await createClientKey('ES256'), PS256: await createClientKey('PS256') };
+  keys = {
+    RS256: await createClientKey('RS256'),
+    ES256: await createClientKey('ES256'),
+    PS256: await createClientKey('PS256'),
+    EdDSA: await createClientKey('EdDSA'),
+    Ed25519: await createClientKey('Ed25519'),
+  };
   client = await machine({ jwks: { keys: Object.values(keys).map((key) => key.jwk) } });
 });
 afterAll(async () => {
@@ -68,7 +74,7 @@ async function expectRefused(client_assertion: string, fields: Record<string, st
 }
 
 describe('accepted', () => {
-  test.each(['RS256', 'ES256', 'PS256'] as const)('signed with %s', async (alg) => {
+  test.each(['RS256', 'ES256', 'PS256', 'EdDSA', 'Ed25519'] as const)('signed with %s', async (alg) => {
     expect((await request(await keys[alg].sign(claims()))).status).toBe(200);
   });
 
@@ -180,6 +186,20 @@ describe('jwks_uri', () => {
     const remote = await machine({ jwks_uri: `${party.origin}/keys-${randomUUID()}` });
     await expectRefused(await keys.RS256.sign(claims({}, remote)));
     expect(party.arrived.some((one) => one.path === '/elsewhere')).toBe(false);
+  });
+
+  test('holds a key of another kind, or too many: those are not used', async () => {
+    const [other, ours] = [await createClientKey('ES256', 'one'), await createClientKey('RS256', 'two')];
+    const weak = { kty: 'RSA', kid: 'weak', e: 'Aw', n: ours.jwk.n as string };
+    const publish = async (published: object[]) => {
+      party.answer = () => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify({ keys: published }) });
+      return machine({ jwks_uri: `${party.origin}/keys-${randomUUID()}` });
+    };
+    const mixed = await publish([weak, other.jwk, ours.jwk]);
+    expect((await request(await ours.sign(claims({}, mixed)))).status).toBe(200);
+    await expectRefused(await ours.sign(claims({}, mixed), { kid: 'weak' }));
+    const many = await publish([...Array.from({ length: 10 }, (_, index) => ({ ...other.jwk, kid: String(index) })), ours.jwk]);
+    await expectRefused(await ours.sign(claims({}, many)));
   });
 
   test('in a private network that is closed: never asked', async () => {

@@ -45,6 +45,33 @@ test('a raised limit counts only what authenticates: guesses at the secret run i
   expect(statuses.at(-1)).toBe(429);
 });
 
+test.each(['/oauth/introspect', '/oauth/revoke'])(
+  'wrong secrets at %s count as at the token endpoint; right ones never do',
+  async (path) => {
+    const client = await machine();
+    const ours = () => oauthPost(service.url, path, client, { token: 'at_unknown' });
+    const guess = (where: string) => oauthPost(service.url, where, { ...client, client_secret: 'cs_wrong' }, { token: 'at_unknown' });
+    for (let i = 0; i < 15; i++) expect((await ours()).status).toBe(200);
+    for (let i = 0; i < 7; i++) expect((await guess(path)).status).toBe(401);
+    for (let i = 0; i < 3; i++) expect((await guess('/oauth/token')).status).toBe(401);
+    const refused = await guess(path);
+    expect([refused.status, refused.body.error]).toEqual([429, 'rate_limited']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    // The right secret too, which would else tell the guesser that it is the right one.
+    expect([(await ours()).status, (await ask(client)).status]).toEqual([429, 429]);
+    expect((await oauthPost(service.url, path, await machine(), { token: 'at_unknown' })).status).toBe(200);
+  },
+);
+
+test('a request that is wrong in another way is no guess', async () => {
+  const client = await machine();
+  for (let i = 0; i < 12; i++) {
+    const twice = await oauthPost(service.url, '/oauth/introspect', client, { token: 'at_unknown', client_secret: 'cs_wrong' });
+    expect([twice.status, twice.body.error]).toEqual([400, 'invalid_request']);
+  }
+  expect((await oauthPost(service.url, '/oauth/introspect', client, { token: 'at_unknown' })).status).toBe(200);
+});
+
 test('made-up client ids share one window', async () => {
   const statuses: number[] = [];
   for (let i = 0; i < 12; i++) {

@@ -1,5 +1,5 @@
 import { insertApiResource, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
-import { insertClientGrant } from '../../src/db/tables/client_grants.js';
+import { insertClientGrant, type ClientGrantRow } from '../../src/db/tables/client_grants.js';
 import { insertClient, type ClientRow } from '../../src/db/tables/clients.js';
 import { insertEnvironment } from '../../src/db/tables/environments.js';
 import { insertPermission } from '../../src/db/tables/permissions.js';
@@ -42,6 +42,7 @@ export async function addClient(ctx: Context, row: Partial<ClientRow> = {}): Pro
     ...stamp(ctx),
     name: 'Acme Notes',
     application_type: 'web',
+    first_party: true,
     redirect_uris: ['https://app.example/cb'],
     grant_types: ['authorization_code', 'refresh_token'],
     token_endpoint_auth_method: 'client_secret_basic',
@@ -76,8 +77,9 @@ export async function addGrant(
   client: ClientRow,
   resource: ApiResourceRow,
   scopes: string[] = ['read', 'write'],
+  subject_type: ClientGrantRow['subject_type'] = 'client',
 ): Promise<void> {
-  await insertClientGrant(ctx.scope, { ...stamp(ctx), client_id: client.id, api_resource_id: resource.id, scopes });
+  await insertClientGrant(ctx.scope, { ...stamp(ctx), client_id: client.id, api_resource_id: resource.id, subject_type, scopes });
   ctx.cache.invalidate(ctx.environment.id, 'client_grants');
 }
 

@@ -1,4 +1,4 @@
-import { locationParameters, pkcePair, type Browser } from './browser.js';
+import { csrfOf, locationParameters, pkcePair, type Browser } from './browser.js';
 import type { TestClient } from './data.js';
 
 export type TokenAnswer = {
@@ -58,6 +58,22 @@ export async function authorizeCode(browser: Browser, client: TestClient, parame
   const code = locationParameters(response).get('code');
   if (code === null) throw new Error(`no code: ${response.status} ${response.headers.get('location') ?? (await response.text())}`);
   return { code, verifier, redirect_uri };
+}
+
+/** Asks for a code and says yes on the consent page, as everybody is asked about the Management API. */
+export async function allowCode(
+  browser: Browser,
+  client: TestClient,
+  parameters: Record<string, string> = {},
+): Promise<CodeGrant & { html: string }> {
+  const { verifier, challenge } = pkcePair();
+  const redirect_uri = client.redirect_uris[0] ?? '';
+  const fixed = { response_type: 'code', client_id: client.id, redirect_uri, code_challenge: challenge, code_challenge_method: 'S256' };
+  const html = await (await browser.get(`/oauth/authorize?${new URLSearchParams({ ...fixed, ...parameters })}`)).text();
+  const request = /name="request" value="([^"]+)"/.exec(html)?.[1];
+  if (request === undefined) throw new Error(`no consent page: ${html}`);
+  const answer = await browser.post('/oauth/consent', { _csrf: csrfOf(html), request, decision: 'allow' });
+  return { code: locationParameters(answer).get('code') ?? '', verifier, redirect_uri, html };
 }
 
 /** Redeems a code with its verifier. */

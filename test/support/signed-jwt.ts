@@ -7,7 +7,10 @@ export type ClientKey = {
 };
 
 /** Makes a pair; `kid` is in key and header. */
-export async function createClientKey(alg: 'RS256' | 'ES256' | 'PS256' = 'RS256', kid = `${alg}-1`): Promise<ClientKey> {
+export async function createClientKey(
+  alg: 'RS256' | 'ES256' | 'PS256' | 'EdDSA' | 'Ed25519' = 'RS256',
+  kid = `${alg}-1`,
+): Promise<ClientKey> {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
   return {
     jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' },

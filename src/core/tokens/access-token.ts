@@ -9,7 +9,7 @@ import {
 import type { Scope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
 import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
-import { apiResourceOf, clientGrantOf, enabledClient, type Client } from '../clients.js';
+import { apiResourceOf, askableScopes, clientGrantOf, enabledClient, withoutUnaskable, type ApiResource, type Client } from '../clients.js';
 import type { Context } from '../context.js';
 import { keyRing } from '../signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
@@ -172,9 +172,23 @@ function stands(ctx: Context, { claims, standing }: Found): boolean {
   return standing.session_revoked_at === null || outlivesSession;
 }
 
+type InForce = Promise<readonly string[] | null>;
+
+async function ownScopesInForce(ctx: Context, client: Client, resource: ApiResource, asked: readonly string[]): InForce {
+  const grant = await clientGrantOf(ctx, client.id, resource, 'client');
+  return grant && asked.filter((word) => grant.scopes.includes(word) && resource.permissions.includes(word));
+}
+
+async function scopesOfPersonInForce(ctx: Context, client: Client, resource: ApiResource, asked: readonly string[]): InForce {
+  const askable = await askableScopes(ctx, client.id, resource);
+  const known = (word: string) => resource.permissions.includes(word) || isOpenidScope(word) || client.scopes?.includes(word) === true;
+  return askable && withoutUnaskable(resource, askable, asked.filter(known)); // prettier-ignore
+}
+
 /**
- * What is left of a token's scope at its API resource, from memory: a permission, a client's grant and the resource itself may have been
- * withdrawn since (specification 5.12.1); another resource of the same identifier, made later, is not the token's. Null when that leaves nothing.
+ * What is left of a token's scope at its API resource, from memory: a permission, the client's grant (for itself, or for people's tokens
+ * where the resource demands one) and the resource itself may have been withdrawn since (specification 5.12.1); another resource of the same
+ * identifier, made later, is not the token's. Null when that leaves nothing.
  */
 async function scopeInForce(
   ctx: Context,
@@ -184,13 +198,11 @@ async function scopeInForce(
   if (ctx.environment.issuers.includes(audience)) return scope;
   const resource = await apiResourceOf(ctx, audience);
   if (resource && seconds(resource.created_at) > seconds(issued_at)) return null;
-  const grant = resource && user_id === null ? await clientGrantOf(ctx, client.id, resource) : null;
-  if (!resource || (user_id === null && !grant)) return null;
+  if (!resource) return null;
   const asked = scope.split(' ').filter((word) => word !== '');
-  const kept = asked.filter((word) => {
-    if (grant) return grant.scopes.includes(word) && resource.permissions.includes(word);
-    return resource.permissions.includes(word) || isOpenidScope(word) || client.scopes?.includes(word) === true;
-  });
+  const kept =
+    user_id === null ? await ownScopesInForce(ctx, client, resource, asked) : await scopesOfPersonInForce(ctx, client, resource, asked);
+  if (kept === null) return null;
   return kept.length === 0 && asked.length > 0 ? null : kept.join(' ');
 }
 

@@ -10,6 +10,20 @@ const formats = [
   { value: 'opaque', label: 'Opaque', hint: 'The API asks the introspection endpoint; can be revoked at any moment.' },
 ];
 
+const accesses = [
+  { value: 'open', label: 'Every client', hint: 'People can let any of your clients call it for them.' },
+  { value: 'granted', label: 'Clients with a grant', hint: 'Only clients that have a grant to ask people for its scopes.' },
+];
+const subjects = [
+  { value: 'client', label: 'For itself', hint: 'Client credentials: no person is involved. Not for public clients.' },
+  {
+    value: 'user',
+    label: 'To ask people for',
+    hint: 'The Management API, and APIs that say so, take people’s tokens from clients with such a grant only.',
+  },
+];
+const subjectLabel = (grant: Shown) => text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself');
+
 async function permissionsOf(look: Look, record: Shown): Promise<readonly Part[]> {
   if (!may(look.req.call, 'permissions', 'read')) return [];
   const { records } = await relatedOf(look.req.call, 'api_resources', record.id, 'permissions', { size: 100, sort: 'name' });
@@ -63,6 +77,7 @@ export const api_resources: Presentation = {
     { label: 'Token format', value: text(a['token_format'] === 'jwt' ? 'JWT (RFC 9068)' : 'Opaque') },
     { label: 'Token lifetime', value: duration(a['access_token_lifetime']) },
     { label: 'Signed with', value: text(a['signing_algorithm']) },
+    { label: 'Who may ask people for it', value: text(a['user_access'] === 'open' ? 'Every client' : 'Clients with a grant') },
     { label: 'Created', value: time(a['created_at'], now) },
     { label: 'Id', value: code(id, true) },
   ],
@@ -84,6 +99,7 @@ export const api_resources: Presentation = {
       initial: '3600',
       attributes: { maxlength: 6 },
     },
+    { name: 'user_access', label: 'Which clients may ask people for it', kind: 'radios', initial: 'open', choices: async () => accesses },
   ],
   create: { label: 'Create API resource', title: 'Create an API resource' },
   edit: { when: isOwn },
@@ -98,27 +114,29 @@ export const api_resources: Presentation = {
 const nameIn = (record: Shown, relationship: string, included: readonly Shown[]) =>
   linkedTo(record, relationship, included)?.attributes['name'];
 
-/** What clients may do for themselves. */
+/** What clients may do for themselves, and what they may ask people for. */
 export const client_grants: Presentation = {
   path: 'client_grants',
   title: 'Client grants',
   one: 'client grant',
-  lead: 'Which scopes of an API a client gets for itself, without a user (client credentials).',
+  lead: 'Which scopes of an API a client gets for itself (client credentials), and which it may ask people for where that takes a grant.',
   empty: {
     title: 'No grants yet',
-    text: 'A service that calls your API on its own behalf needs a grant: this client, that API, these scopes.',
+    text: 'A service that calls your API on its own behalf needs a grant: this client, that API, these scopes. So does an application that asks people for permissions of the Management API.',
   },
   include: 'client,api_resource',
   recordInclude: 'client,api_resource',
   columns: [
     { label: 'Client', value: (record, _look, { included }) => text(nameIn(record, 'client', included) ?? linkedId(record, 'client')) },
     { label: 'API', value: (record, _look, { included }) => text(nameIn(record, 'api_resource', included)) },
+    { label: 'For', value: subjectLabel },
     { label: 'Scopes', value: (record) => tags(record.attributes['scopes'], 4) },
     { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
   filters: [
     { name: 'client', label: 'Client', choices: clientChoices },
     { name: 'api_resource', label: 'API', choices: apiResourceChoices },
+    { name: 'subject_type', label: 'For', choices: async () => subjects.map(({ value, label }) => ({ value, label })) },
   ],
   name: (record, included = []) =>
     `${words(nameIn(record, 'client', included) ?? linkedId(record, 'client'))} → ${words(nameIn(record, 'api_resource', included) ?? 'API')}`,
@@ -130,6 +148,7 @@ export const client_grants: Presentation = {
         value: client ? link(words(client.attributes['name']), placeOf('clients', client.id)) : code(linkedId(record, 'client')),
       },
       { label: 'API', value: api ? link(words(api.attributes['name']), placeOf('api_resources', api.id)) : quiet('–') },
+      { label: 'For', value: subjectLabel(record) },
       { label: 'Scopes', value: tags(record.attributes['scopes'], 200) },
       { label: 'Created', value: time(record.attributes['created_at'], now) },
       { label: 'Id', value: code(record.id, true) },
@@ -138,8 +157,19 @@ export const client_grants: Presentation = {
   fields: [
     { name: 'client', label: 'Client', relationship: 'one', on: 'create', choices: clientChoices },
     { name: 'api_resource', label: 'API resource', relationship: 'one', on: 'create', choices: apiResourceChoices },
+    {
+      name: 'subject_type',
+      label: 'What for',
+      kind: 'radios',
+      on: 'create',
+      initial: 'client',
+      choices: async () => subjects,
+    },
     { name: 'scopes', label: 'Scopes', hint: 'One a line, out of the permissions of the API.', optional: false },
   ],
   create: { label: 'Create grant', title: 'Let a client call an API' },
-  remove: { label: 'Delete grant', text: 'The client gets no further tokens for this API, and those that it has stop working.' },
+  remove: {
+    label: 'Delete grant',
+    text: 'The client gets no further tokens of this kind for this API, and those that it has stop working. People’s tokens for an API that is open to every client go on.',
+  },
 };

@@ -142,14 +142,19 @@ async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: Show
     path: placeOf('client_grants', grant.id),
     cells: [
       text(linkedTo(grant, 'api_resource', listing.included)?.attributes['name'] ?? 'API'),
+      text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself'),
       tags(grant.attributes['scopes'], 10),
       time(grant.attributes['created_at'], look.now),
     ],
   }));
   const path = `/dashboard/client_grants/new?client=${encodeURIComponent(record.id)}`;
   const button = may(look.req.call, 'client_grants', 'write') ? { label: 'Create grant', path, variant: 'quiet' as const } : null;
-  const empty = { title: 'No grants', text: 'Without a grant this client gets no tokens for itself (client credentials).', button };
-  const columns = ['API', 'Scopes', 'Created'].map((label) => ({ label }));
+  const empty = {
+    title: 'No grants',
+    text: 'Without a grant this client gets no tokens for itself (client credentials), and can not ask people for permissions of the Management API.',
+    button,
+  };
+  const columns = ['API', 'For', 'Scopes', 'Created'].map((label) => ({ label }));
   return [
     { kind: 'table', id: 'grants', caption: 'Grants', heading: false, columns, rows, empty, pager: null },
     ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : []),

@@ -141,10 +141,11 @@ export const custom_domains: Presentation = {
     {
       name: 'is_primary',
       label: 'Primary: the issuer is made of this domain',
-      hint: 'Clients must then know the new issuer. Only a verified domain can be primary.',
+      hint: 'Clients must then know the new issuer, and the links in all mails lead there. Only a verified domain can be primary; it takes every permission, and all administrators get mail.',
       on: 'update',
     },
   ],
+  edit: { guarded: true },
   create: { label: 'Add domain', title: 'Add a custom domain' },
   remove: {
     label: 'Remove domain',

@@ -1,5 +1,8 @@
 import { insert, remove, table, update, type Scope } from '../scope.js';
 
+/** Which clients may ask people for tokens of a resource: every one, or those with a grant of type `user`. */
+export const userAccesses = ['open', 'granted'] as const;
+
 /** A row of `api_resources`; `identifier` is the `resource` parameter and the `aud` of its tokens (RFC 8707). */
 export type ApiResourceRow = {
   environment_id: string;
@@ -8,6 +11,8 @@ export type ApiResourceRow = {
   name: string;
   token_format: 'jwt' | 'opaque';
   access_token_lifetime: number;
+  /** Always `granted` for the Management API. */
+  user_access: (typeof userAccesses)[number];
   is_system: boolean;
   version: number;
   created_at: Date;

@@ -1,20 +1,30 @@
 import { insert, remove, table, update, type Scope } from '../scope.js';
 
-/** A row of `client_grants`: which scopes of a resource a client may have for itself. */
+/** Whom a grant's tokens are about: the client itself, or people who let it act for them. */
+export const subjectTypes = ['client', 'user'] as const;
+export type SubjectType = (typeof subjectTypes)[number];
+
+/** A row of `client_grants`: which scopes of a resource a client may have for itself, or may ask people for. */
 export type ClientGrantRow = {
   environment_id: string;
   id: string;
   client_id: string;
   api_resource_id: string;
+  subject_type: SubjectType;
   scopes: string[];
   version: number;
   created_at: Date;
   updated_at: Date;
 };
 
-/** The grant of the client for the resource, or null. */
-export async function findClientGrant(scope: Scope, client_id: string, api_resource_id: string): Promise<ClientGrantRow | null> {
-  return (await table<ClientGrantRow>(scope, 'client_grants').where({ client_id, api_resource_id }).first()) ?? null;
+/** The client's grant of that type for the resource, or null. */
+export async function findClientGrant(
+  scope: Scope,
+  client_id: string,
+  api_resource_id: string,
+  subject_type: SubjectType,
+): Promise<ClientGrantRow | null> {
+  return (await table<ClientGrantRow>(scope, 'client_grants').where({ client_id, api_resource_id, subject_type }).first()) ?? null;
 }
 
 /** Stores a grant. */
@@ -32,7 +42,7 @@ export async function deleteClientGrant(scope: Scope, id: string): Promise<boole
   return (await remove<ClientGrantRow>(scope, 'client_grants', { id })) > 0;
 }
 
-/** What the client was granted of the resource of an identifier. */
+/** What the client was granted of the resource of an identifier, for itself or to ask people for. */
 export async function listGrantedScopes(scope: Scope, client_id: string, identifier: string): Promise<string[]> {
   const rows = (await table(scope, 'client_grants')
     .where('client_grants.client_id' as never, client_id)

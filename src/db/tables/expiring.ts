@@ -14,6 +14,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'access_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'revocations', column: 'expires_at', keepSeconds: 0 },
+  { name: 'browser_lockouts', column: 'expires_at', keepSeconds: 0 },
   { name: 'sso_flows', column: 'expires_at', keepSeconds: 0 },
   { name: 'sessions', column: 'expires_at', keepSeconds: 7 * day },
   { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day },

@@ -41,34 +41,73 @@ export async function insertPasscode(scope: Scope, row: Partial<PasscodeRow>): P
   return insert<PasscodeRow>(scope, 'passcodes', row);
 }
 
-/** What bounds the tries: `max_attempts` at one code, `max_wrong` at all codes of the address since `since`. */
-export type AttemptLimits = { readonly max_attempts: number; readonly max_wrong: number; readonly since: Date };
+/** What bounds the tries: `max_attempts` at one code; since `since` `max_wrong` at all codes of the address, and `budget` at all of the environment. */
+export type AttemptLimits = {
+  readonly max_attempts: number;
+  readonly max_wrong: number;
+  readonly budget: number;
+  readonly since: Date;
+};
+
+/** What counting a try came to. */
+export type CountedAttempt = {
+  /** Null: there is none that may still be tried, or the environment's budget is used up. */
+  readonly passcode: PasscodeRow | null;
+  /** The guesses of the environment with this one; null when the budget is used up. */
+  readonly guess_count: number | null;
+  /** Whether operators know that half of the budget is used. */
+  readonly half_noted: boolean;
+  /** When the budget's window began; null while it isn't used up. */
+  readonly used_up_since: Date | null;
+};
 
 /**
- * Counts a try in one statement, before the code is looked at, so that parallel guesses never get more than their number. Null:
- * there is no such passcode that may still be tried.
+ * Counts a try in one statement, before the code is looked at, so that parallel guesses never get more than their number: against the code,
+ * its address, and the budget of the environment.
  */
 export async function countAttempt(
   scope: Scope,
   which: { purpose: PasscodePurpose; id: string },
   limits: AttemptLimits,
   now: Date,
-): Promise<PasscodeRow | null> {
-  const rows = await run<PasscodeRow>(
-    scope,
-    {
-      name: 'passcodes.count_attempt',
-      text: `update passcodes p set attempt_count = p.attempt_count + 1, attempt_total = p.attempt_total + 1
-             where p.environment_id = $1 and p.id = $2 and p.purpose = $3 and p.consumed_at is null and p.expires_at > $4
-               and p.attempt_count < $5
-               and (select coalesce(sum(o.attempt_total), 0) from passcodes o
-                    where o.environment_id = $1 and o.purpose = $3 and o.email_key = p.email_key and o.created_at > $7) < $6
-             returning p.*`,
-    },
-    [which.id, which.purpose, now, limits.max_attempts, limits.max_wrong, limits.since],
-  );
-  return rows[0] ?? null;
+): Promise<CountedAttempt> {
+  type Counted = PasscodeRow & { found: string | null; guess_count: number | null; half_noted: boolean | null; used_up_since: Date | null };
+  const values = [which.id, which.purpose, now, limits.max_attempts, limits.max_wrong, limits.since, limits.budget];
+  const [row] = await run<Counted>(scope, countStatement, values);
+  if (!row) return { passcode: null, guess_count: null, half_noted: false, used_up_since: null };
+  const { found, guess_count, half_noted, used_up_since, ...passcode } = row;
+  return { passcode: found === null ? null : passcode, guess_count, half_noted: half_noted === true, used_up_since };
 }
+
+/** SQL: the passcode `p` may still be tried. */
+const triable = `p.environment_id = $1 and p.id = $2 and p.purpose = $3 and p.consumed_at is null and p.expires_at > $4
+  and p.attempt_count < $5
+  and (select coalesce(sum(o.attempt_total), 0) from passcodes o
+       where o.environment_id = $1 and o.purpose = $3 and o.email_key = p.email_key and o.created_at > $7) < $6`;
+
+const countStatement = {
+  name: 'passcodes.count_attempt',
+  text: `
+    with candidate as (
+      select 1 from passcodes p where ${triable}
+    ), budget as (
+      insert into passcode_budgets as b (environment_id, window_started_at, guess_count)
+      select $1, $4, 1 from candidate
+      on conflict (environment_id) do update set
+        window_started_at = case when b.window_started_at <= $7 then excluded.window_started_at else b.window_started_at end,
+        guess_count = case when b.window_started_at <= $7 then 1 else b.guess_count + 1 end,
+        half_noted_at = case when b.window_started_at <= $7 then null else b.half_noted_at end
+      where b.window_started_at <= $7 or b.guess_count < $8
+      returning guess_count, half_noted_at
+    ), tried as (
+      update passcodes p set attempt_count = p.attempt_count + 1, attempt_total = p.attempt_total + 1
+      from budget where ${triable}
+      returning p.*
+    )
+    select t.*, t.id as found, b.guess_count, b.half_noted_at is not null as half_noted,
+      case when b.guess_count is null then (select window_started_at from passcode_budgets where environment_id = $1) end as used_up_since
+    from candidate left join budget b on true left join tried t on true`,
+} as const;
 
 /** Gives a try back: the code was right, but what came with it was refused. */
 export async function refundAttempt(scope: Scope, id: string): Promise<void> {

@@ -121,13 +121,14 @@ export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
   return (await remove<UserRow>(scope, 'users', { id })) > 0;
 }
 
-/** Notes a login: the count goes up, the lock ends. */
+/** Notes a login: the count goes up. A lock that strangers caused stays for them when a known browser signed in past it. */
 export async function recordLogin(scope: Scope, id: string, at: Date): Promise<void> {
   await run(
     scope,
     {
       name: 'users.record_login',
-      text: `update users set last_login_at = $3, login_count = login_count + 1, failed_login_count = 0, locked_until = null
+      text: `update users set last_login_at = $3, login_count = login_count + 1, failed_login_count = 0,
+               locked_until = case when locked_until > $3 then locked_until end
              where environment_id = $1 and id = $2`,
     },
     [id, at],

@@ -4,6 +4,7 @@ import { catalogue, eventTypes, type EventType } from '../../core/events/catalog
 import { eventTypeDocuments } from '../../core/events/documents.js';
 import { managementPermissions } from '../../core/management-permissions.js';
 import type { Environment } from '../../core/environments.js';
+import { etagOf } from '../documents.js';
 import type { Registry } from '../resource.js';
 import { pathsOf } from './operations.js';
 
@@ -78,19 +79,33 @@ function build(registry: Registry, environment: Pick<Environment, 'base_url' | '
   return createDocument(object);
 }
 
-const kept = 50;
+type Addresses = Pick<Environment, 'base_url' | 'issuer'>;
 
-/** The OpenAPI 3.1 document of an environment, made once for each address; the oldest go beyond fifty. */
-export function createOpenApi(registry: Registry): (environment: Pick<Environment, 'base_url' | 'issuer'>) => OpenApiDocument {
-  const made = new Map<string, OpenApiDocument>();
+/** As many environments as are kept at hand; for the others the document is made again. */
+const kept = 20;
+
+function onceForEach<Made>(make: (environment: Addresses) => Made): (environment: Addresses) => Made {
+  const made = new Map<string, Made>();
   return (environment) => {
     const name = `${environment.base_url} ${environment.issuer}`;
-    let document = made.get(name);
-    if (!document) {
-      document = build(registry, environment);
-      made.set(name, document);
-      if (made.size > kept) made.delete(made.keys().next().value as string);
-    }
-    return document;
+    const known = made.get(name);
+    if (known !== undefined) return known;
+    const fresh = make(environment);
+    made.set(name, fresh);
+    if (made.size > kept) made.delete(made.keys().next().value as string);
+    return fresh;
   };
+}
+
+/** The OpenAPI 3.1 document of an environment, made once for each address; the oldest go beyond twenty. */
+export function createOpenApi(registry: Registry): (environment: Addresses) => OpenApiDocument {
+  return onceForEach((environment) => build(registry, environment));
+}
+
+/** The same as it is sent, with its ETag: nothing is left to do for a request. */
+export function createPublishedOpenApi(registry: Registry): (environment: Addresses) => { readonly body: string; readonly etag: string } {
+  return onceForEach((environment) => {
+    const body = JSON.stringify(build(registry, environment));
+    return { body, etag: etagOf(body, null) };
+  });
 }

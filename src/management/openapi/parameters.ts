@@ -17,7 +17,10 @@ export function recordParameters(resource: Resource): Record<string, z.ZodType> 
           include: z
             .string()
             .optional()
-            .meta({ description: `Related records to add, comma-separated paths: ${names.join(', ')}.`, example: names[0] }),
+            .meta({
+              description: `Related records to add, comma-separated paths of at most three relationships (a.b.c): ${names.join(', ')}.`,
+              example: names[0],
+            }),
         }
       : {}),
     [`fields[${resource.type}]`]: z
@@ -71,18 +74,16 @@ export const headerParameters = {
   },
   create: {
     ...requestId,
-    'Idempotency-Key': z
-      .string()
-      .optional()
-      .meta({ description: 'Makes a repetition within 24 hours safe: it gets the first answer again.' }),
+    'Idempotency-Key': z.string().optional().meta({
+      description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
+    }),
   },
   change: {
     ...requestId,
     'If-Match': z.string().optional().meta({ description: 'The ETag that was seen: 412 if the resource changed since.' }),
-    'Idempotency-Key': z
-      .string()
-      .optional()
-      .meta({ description: 'Makes a repetition within 24 hours safe: it gets the first answer again.' }),
+    'Idempotency-Key': z.string().optional().meta({
+      description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
+    }),
   },
   remove: {
     ...requestId,

@@ -7,7 +7,7 @@ import { named } from '../../lib/named.js';
 const texts: Record<number, string> = {
   400: 'The query or the document is malformed.',
   401: 'The access token is missing, expired or revoked, or meant for something else.',
-  403: 'The permission is missing (`meta.required` names it), or this can not be changed by anybody.',
+  403: 'The permission is missing (`insufficient_scope`), or this would reach further than what the caller holds (`scope_escalation`): `meta.required` names what it takes. Or nobody can change this.',
   404: 'There is no such resource in this environment.',
   406: 'None of the media types in Accept can be answered.',
   409: 'The resource is in a state that does not allow it, a name is taken, or type or id are not those of the URL.',

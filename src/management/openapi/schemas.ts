@@ -94,6 +94,11 @@ function requestDocument(registry: Registry, resource: Resource, attributes: z.Z
     .meta({ id: `${resource.type}_${creating ? 'create' : 'update'}` });
 }
 
+const secretShownBefore = z
+  .literal(true)
+  .optional()
+  .meta({ description: 'In the place of what is shown once, when the request is repeated with its Idempotency-Key.' });
+
 /** The schemas of a resource, derived from its definition. */
 export function schemasOf(registry: Registry, resource: Resource): ResourceSchemas {
   const { type } = resource;
@@ -138,7 +143,9 @@ export function schemasOf(registry: Registry, resource: Resource): ResourceSchem
     update: resource.update ? requestDocument(registry, resource, resource.update.schema, false) : null,
     withOnce(id, extra, meta) {
       const data = extra ? objectWith({ ...shown, ...extra.partial().shape }) : object;
-      return z.looseObject({ ...envelope, data, ...(meta ? { meta } : {}) }).meta({ id });
+      // A repetition with the same Idempotency-Key is told everything but what is shown once.
+      const told = extra ? (meta ?? z.looseObject({})).extend({ secret_shown_before: secretShownBefore }).optional() : meta;
+      return z.looseObject({ ...envelope, data, ...(told ? { meta: told } : {}) }).meta({ id });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { changeApiResource, createApiResource, removeApiResource, type ApiResourceInput } from '../../core/api-resources.js';
-import type { ApiResourceRow } from '../../db/tables/api_resources.js';
+import { reachOfApiResource } from '../../core/reach-of.js';
+import { userAccesses, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, search, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
@@ -15,7 +16,11 @@ const identifier = z
     params: { code: 'invalid_identifier' },
   });
 
-const settable = { token_format: z.enum(['jwt', 'opaque']).optional(), access_token_lifetime: lifetime(60, 86_400).optional() };
+const settable = {
+  token_format: z.enum(['jwt', 'opaque']).optional(),
+  access_token_lifetime: lifetime(60, 86_400).optional(),
+  user_access: z.enum(userAccesses).optional(),
+};
 
 /** APIs that access tokens are issued for. */
 export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResourceInput>({
@@ -29,18 +34,27 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     name: z.string(),
     token_format: z.enum(['jwt', 'opaque']),
     access_token_lifetime: z.int(),
+    user_access: z.enum(userAccesses).meta({
+      description:
+        'Which clients may ask people for its tokens: every one (`open`), or those with a client grant of `subject_type` `user` (`granted`; always so for the Management API).',
+    }),
     signing_algorithm: z.literal('RS256'),
     is_system: z.boolean(),
     ...stamps,
   }),
   computed: { signing_algorithm: () => 'RS256' },
+  reach: {
+    of: (_tx, row) => reachOfApiResource(row),
+    // The identifier is set at creation only, when it is nobody's.
+    attributes: { identifier: 'plain', name: 'plain', token_format: 'control', access_token_lifetime: 'control', user_access: 'control' },
+  },
   relationships: {
     permissions: { kind: 'many', to: 'permission', by: { foreign: 'api_resource_id' }, description: 'Its scopes.', include: true },
     client_grants: {
       kind: 'many',
       to: 'client_grant',
       by: { foreign: 'api_resource_id' },
-      description: 'Which clients may call it for themselves.',
+      description: 'Which clients may call it for themselves, or ask people for its scopes.',
     },
     environment: environmentLink,
   },

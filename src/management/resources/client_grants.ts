@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { changeClientGrant, createClientGrant, removeClientGrant } from '../../core/client-grants.js';
+import { reachOfClientGrant } from '../../core/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
-import type { ClientGrantRow } from '../../db/tables/client_grants.js';
+import { subjectTypes, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { equalTo, stamps, stampSorts, text, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../resource.js';
@@ -10,14 +11,16 @@ import { scopeToken } from './permissions.js';
 
 const scopes = uniqueTexts(scopeToken, 200);
 
-/** What a client may do for itself. */
-export const client_grants = resource<ClientGrantRow, { scopes: string[] }, { scopes?: string[] }>({
+/** What a client may do for itself, and what it may ask people for. */
+export const client_grants = resource<ClientGrantRow, { scopes: string[]; subject_type?: SubjectType }, { scopes?: string[] }>({
   type: 'client_grant',
   path: 'client_grants',
   title: 'Client grants',
-  description: 'Which scopes of an API resource a client may have for itself (client credentials).',
+  description:
+    'Which scopes of an API resource a client may have for itself (`subject_type` `client`: client credentials), or may ask people for (`user`: needed for this Management API, and where the resource’s `user_access` is `granted`). One of each type.',
   source: { table: 'client_grants', key: 'id', keyType: 'uuid' },
-  attributes: z.object({ scopes: z.array(z.string()), ...stamps }),
+  attributes: z.object({ scopes: z.array(z.string()), subject_type: z.enum(subjectTypes), ...stamps }),
+  reach: { of: reachOfClientGrant, attributes: { scopes: 'reach', subject_type: 'reach' } },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
     api_resource: {
@@ -33,10 +36,11 @@ export const client_grants = resource<ClientGrantRow, { scopes: string[] }, { sc
   filters: {
     client: equalTo('client_id', text(255), 'Of one of these clients (ids).'),
     api_resource: equalTo('api_resource_id', uuid, 'For one of these API resources (ids).'),
+    subject_type: equalTo('subject_type', z.enum(subjectTypes), 'Of this type: for itself, or to ask people for.'),
   },
   sorts: stampSorts('client_grants'),
   create: {
-    schema: z.strictObject({ scopes }),
+    schema: z.strictObject({ scopes, subject_type: z.enum(subjectTypes).optional() }),
     async run(tx, actor, input, related) {
       const [client, api] = [related['client'] as unknown as ClientRow, related['api_resource'] as unknown as ApiResourceRow];
       return { row: await createClientGrant(tx, actor, input, client, api) };

@@ -8,6 +8,7 @@ import {
 } from '../../core/connection-settings.js';
 import { strategyNames } from '../../core/connection-strategies.js';
 import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../core/connections.js';
+import { reachOfConnection } from '../../core/reach-of.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, search, shownName, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
 import { resource } from '../resource.js';
@@ -110,6 +111,31 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     callback_url: (_row, ctx) => callbackUrl(ctx.environment),
     login_url: (row, ctx) => connectionLoginUrl(ctx.environment, row),
   },
+  reach: {
+    of: reachOfConnection,
+    attributes: {
+      name: 'plain',
+      display_name: 'plain',
+      strategy: 'control',
+      status: 'control',
+      provider_client_id: 'control',
+      provider_client_secret: 'control',
+      issuer: 'control',
+      authorization_endpoint: 'control',
+      token_endpoint: 'control',
+      userinfo_endpoint: 'control',
+      jwks_uri: 'control',
+      scopes: 'control',
+      claim_mapping: 'control',
+      options: 'control',
+      allow_registration: 'reach',
+      account_linking: 'reach',
+      profile_sync: 'control',
+      domains: 'control',
+      required: 'everything',
+      trusted: 'reach',
+    },
+  },
   relationships: { environment: environmentLink },
   filters: {
     name: equalTo('name', text(63), 'The exact name.'),
@@ -134,6 +160,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
       method: 'POST',
       description: 'Answers an address where a login can be tried out; it changes nothing and works for an hour.',
       audit: 'tested',
+      touch: 'plain',
       meta: z.object({ login_url: z.string() }),
       run: async (tx, _actor, row) => ({ row, meta: { login_url: connectionTestUrl(tx, row) } }),
     },

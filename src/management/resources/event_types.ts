@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { noReach } from '../../core/reach.js';
 import { eventTypeDocuments } from '../../core/events/documents.js';
 import { resource } from '../resource.js';
 
@@ -19,6 +20,7 @@ export const event_types = resource({
     payload_schema: z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema of `data`.' }),
     example: z.record(z.string(), z.unknown()).meta({ description: 'A whole payload.' }),
   }),
+  reach: { of: () => noReach, attributes: {} },
   relationships: {},
   filters: {},
   sorts: { name: { expression: 'event_types.name', type: 'text' } },

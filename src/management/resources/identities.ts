@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { unlinkIdentity } from '../../core/identities.js';
+import { reachOfOwner } from '../../core/reach-of.js';
 import { Refusal } from '../../core/refusal.js';
 import { visibleIdentities, type KnownIdentity } from '../../db/tables/identities.js';
 import { matches } from '../../db/conditions.js';
@@ -25,6 +26,7 @@ export const identities = resource<KnownIdentity>({
     last_login_at: time.nullable(),
     ...stamps,
   }),
+  reach: { of: reachOfOwner, attributes: {} },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who signs in with it.', include: true },
     connection: { kind: 'one', to: 'connection', column: 'connection_id', description: 'Where the account is.', include: true },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { endSessions, sessionStatus } from '../../core/sessions.js';
+import { reachOfOwner } from '../../core/reach-of.js';
 import { invalidTransition } from '../../core/refusal.js';
 import type { Context } from '../../core/context.js';
 import { matches } from '../../db/conditions.js';
@@ -70,6 +71,7 @@ export const sessions = resource<SessionRow>({
     ...stamps,
   }),
   computed: { status: (row, ctx) => sessionStatus(ctx, row) },
+  reach: { of: reachOfOwner, attributes: {} },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who is signed in.', include: true },
     clients: {
@@ -95,6 +97,7 @@ export const sessions = resource<SessionRow>({
       method: 'PATCH',
       description: 'Moves last_activity_at to now; the expiry stays.',
       audit: 'touched',
+      touch: 'control',
       async run(tx, _actor, row) {
         const touched = sessionStatus(tx, row) === 'active' ? await touchSession(tx.scope, row.id, tx.clock.now()) : null;
         if (!touched) throw invalidTransition('Only an active session can be touched.');
@@ -105,6 +108,7 @@ export const sessions = resource<SessionRow>({
       method: 'PATCH',
       description: 'Ends the session and what was issued in it; once more changes nothing.',
       audit: 'revoked',
+      touch: 'control',
       run: async (tx, _actor, row) => ({ row: await revoke(tx, row) }),
     },
   },

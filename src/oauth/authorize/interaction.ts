@@ -1,5 +1,5 @@
 import { acrOf } from '../../core/authentication-context.js';
-import { isConsented, type ConsentQuestion } from '../../core/consents.js';
+import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../core/consents.js';
 import type { Context } from '../../core/context.js';
 import { isProvenSince, type BrowserSession } from '../../core/sessions.js';
 import { readIdTokenHint } from '../../core/tokens/id-token.js';
@@ -95,7 +95,7 @@ export async function interactionFor(
   }
   if (allowed) return { kind: 'none', session };
   const question = consentQuestion(request, session.user_id);
-  const asked = request.prompts.includes('consent');
+  const asked = request.prompts.includes('consent') || isAlwaysAsked(ctx, question);
   if (!asked && (request.client.first_party || (await isConsented(ctx, question)))) return { kind: 'none', session };
   if (request.prompts.includes('none'))
     return { kind: 'refuse', error: 'consent_required', description: 'the person has not allowed this yet' };

@@ -1,4 +1,5 @@
-import { apiResourceOf, enabledClient, type Client } from '../../core/clients.js';
+import { isSelfRegistered } from '../../core/client-rules.js';
+import { apiResourceOf, askableScopes, enabledClient, withoutUnaskable, type ApiResource, type Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
 import { isOpenidScope } from '../../core/tokens/scopes.js';
 import { PageError } from '../../errors.js';
@@ -68,12 +69,28 @@ function parseClaims(text: string | undefined): ClaimsRequest | null {
   }
 }
 
-/** What of the asked scopes is granted; a scope that nobody here knows is left out, as RFC 6749 3.3 allows. */
-function grantedScopes(client: Client, asked: readonly string[], permissions: readonly string[]): string[] {
-  return asked.filter((scope) => {
+/** The resource of the request, and which of its scopes the client may ask people for. */
+type Target = { readonly resource: ApiResource; readonly askable: readonly string[] };
+
+/** What of the asked scopes is granted; one that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows. */
+function grantedScopes(client: Client, asked: readonly string[], target: Target | null): string[] {
+  const known = asked.filter((scope) => {
     if (scope === 'offline_access') return client.grant_types.includes('refresh_token');
-    return isOpenidScope(scope) || permissions.includes(scope) || client.scopes?.includes(scope) === true;
+    return isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true || client.scopes?.includes(scope) === true;
   });
+  return target === null ? known : withoutUnaskable(target.resource, target.askable, known);
+}
+
+/**
+ * What the `resource` parameter names (RFC 8707 2); null without one. One whose tokens for people reach only clients that were let in, the
+ * Management API above all, is as unknown to others as one that isn't there.
+ */
+async function findTarget(ctx: Context, client: Client, identifier: string | undefined): Promise<Target | { refused: string } | null> {
+  if (identifier === undefined) return null;
+  const resource = await apiResourceOf(ctx, identifier);
+  if (!resource) return { refused: 'the resource is not registered' };
+  const askable = await askableScopes(ctx, client.id, resource);
+  return askable ? { resource, askable } : { refused: 'the client may not ask people for this resource' };
 }
 
 const maxAge = (text: string | undefined): number | null | undefined =>
@@ -105,6 +122,8 @@ export async function validate(ctx: Context, addressee: Addressee, parameters: P
   }
   if (!client.grant_types.includes('authorization_code'))
     throw fail('unauthorized_client', 'the client may not use the authorization code flow');
+  if (isSelfRegistered(client) && get('resource') === ctx.environment.management_audience)
+    throw fail('invalid_target', 'a client that registered itself may not ask for the Management API');
 
   const code_challenge = get('code_challenge') ?? null;
   const method = get('code_challenge_method');
@@ -123,20 +142,19 @@ export async function validate(ctx: Context, addressee: Addressee, parameters: P
   const claims = parseClaims(get('claims'));
   if (claims === null) throw fail('invalid_request', 'claims must be a JSON object');
 
-  const identifier = get('resource');
-  const resource = identifier === undefined ? null : await apiResourceOf(ctx, identifier);
-  if (identifier !== undefined && !resource) throw fail('invalid_target', 'the resource is not registered');
+  const target = await findTarget(ctx, client, get('resource'));
+  if (target && 'refused' in target) throw fail('invalid_target', target.refused);
   const asked = parseScope(get('scope') ?? '');
   if (asked === null) throw fail('invalid_scope', 'scope must be words separated by spaces');
-  const known = (scope: string) => isOpenidScope(scope) || resource?.permissions.includes(scope) === true;
+  const known = (scope: string) => isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true;
   if (client.scopes !== null && asked.some((scope) => known(scope) && !client.scopes?.includes(scope))) {
     throw fail('invalid_scope', 'the scope goes beyond what the client may ask for');
   }
 
   return {
     ...addressee,
-    scopes: grantedScopes(client, asked, resource?.permissions ?? []),
-    resource,
+    scopes: grantedScopes(client, asked, target),
+    resource: target?.resource ?? null,
     code_challenge,
     nonce: get('nonce') ?? null,
     prompts: askedPrompts,

@@ -4,13 +4,14 @@ import type { Context } from '../../core/context.js';
 import type { Origin } from '../../core/origin.js';
 import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
 import { idTokenValue } from '../../core/tokens/id-token.js';
-import { endReusedGrant } from '../../core/tokens/revoke.js';
+import { endGrant, endReusedGrant } from '../../core/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import { shownPermissions, type Grant } from './grant.js';
+import type { Grant } from './grant.js';
+import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
 
 /** What is told of a code that gives nothing. It is spent all the same: a second try, even a right one, fails (RFC 6819 4.4.1.3). */
 const refusals: Record<CodeProblem, OAuthError> = {
@@ -72,6 +73,12 @@ export const authorization_code: Grant = {
     });
     if (redeemed === null) return refuseSpentCode(ctx, client, code, origin());
     if (redeemed.problem !== null) throw refusals[redeemed.problem];
+    const target = redeemed.resource === null ? null : await targetInForce(ctx, client, redeemed.resource);
+    if (redeemed.resource !== null && !target) {
+      await endGrant(ctx, redeemed.grant_id);
+      throw notLetIn();
+    }
+    const scope = target ? scopeInForce(target, redeemed.scope) : redeemed.scope;
 
     const [access_token, id_token] = await Promise.all([
       accessTokenValue(ctx, {
@@ -79,7 +86,7 @@ export const authorization_code: Grant = {
         format: redeemed.access_token_format,
         sub: redeemed.user_id,
         client_id: client.id,
-        scope: redeemed.scope,
+        scope,
         audience: redeemed.resource ?? ctx.environment.issuer,
         lifetime: redeemed.access_token_lifetime,
         issued_at: now,
@@ -88,7 +95,7 @@ export const authorization_code: Grant = {
         auth_time: redeemed.auth_time,
         acr: redeemed.acr,
         amr: redeemed.amr,
-        ...(redeemed.resource === null ? {} : { permissions: shownPermissions(client, redeemed.scope, redeemed.permissions) }),
+        ...(target && { permissions: shownPermissions(client, target, scope, redeemed.permissions) }),
       }),
       redeemed.scope.split(' ').includes('openid')
         ? idTokenValue(ctx, { ...redeemed, client, sub: redeemed.user_id, issued_at: now })
@@ -98,7 +105,7 @@ export const authorization_code: Grant = {
       access_token,
       token_type: 'Bearer',
       expires_in: redeemed.access_token_lifetime,
-      scope: redeemed.scope,
+      scope,
       ...(refresh_token === null ? {} : { refresh_token }),
       ...(id_token === undefined ? {} : { id_token }),
     };

@@ -14,7 +14,7 @@ export const client_credentials: Grant = {
     const identifier = parameters.get('resource');
     if (identifier === undefined) throw OAuthError.invalid_request('resource is required');
     const resource = await apiResourceOf(ctx, identifier);
-    const grant = resource && (await clientGrantOf(ctx, client.id, resource));
+    const grant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
     if (!resource || !grant) throw OAuthError.invalid_target('the client has no grant for this resource');
 
     const held = grant.scopes.filter((scope) => resource.permissions.includes(scope));

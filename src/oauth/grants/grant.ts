@@ -20,12 +20,3 @@ export type Grant = {
   /** `origin` tells where the request came from, for the trace of a refusal. */
   handle(ctx: Context, client: Client, parameters: Parameters, origin: () => Origin): Promise<TokenResponse>;
 };
-
-/**
- * The permissions that a user's token shows: those the user holds. An application that isn't first-party gets no more of them than the
- * person allowed it, which is what its scope says.
- */
-export function shownPermissions(client: Client, scope: string, held: readonly string[]): readonly string[] {
-  const scopes = scope.split(' ');
-  return client.first_party ? held : held.filter((permission) => scopes.includes(permission));
-}

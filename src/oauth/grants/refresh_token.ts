@@ -1,4 +1,4 @@
-import { apiResourceOf, type Client } from '../../core/clients.js';
+import type { Client } from '../../core/clients.js';
 import type { Context } from '../../core/context.js';
 import { tokenIssuedSubscribers } from '../../core/events/emit.js';
 import { holdsRefreshTokens } from '../../core/sessions.js';
@@ -12,7 +12,8 @@ import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { refreshTokenEnds } from './authorization_code.js';
-import { shownPermissions, type Grant } from './grant.js';
+import type { Grant } from './grant.js';
+import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
@@ -70,9 +71,11 @@ export const refresh_token: Grant = {
     const asked = parameters.get('resource');
     if (asked !== undefined && asked !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request');
-    const scope = scopeOf(token, parameters);
-    const resource = token.resource === null ? null : await apiResourceOf(ctx, token.resource);
-    if (token.resource !== null && !resource) throw OAuthError.invalid_target('the resource no longer exists');
+    const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
+    if (token.resource !== null && !target) throw notLetIn();
+    const granted = scopeOf(token, parameters);
+    const scope = target ? scopeInForce(target, granted) : granted;
+    const resource = target?.resource;
 
     const seed = seedAccessToken(ctx);
     const format = resource?.token_format ?? client.access_token_format;
@@ -113,7 +116,7 @@ export const refresh_token: Grant = {
         auth_time: token.auth_time,
         acr: token.acr,
         amr: token.amr,
-        ...(resource === null ? {} : { permissions: shownPermissions(client, scope, token.permissions) }),
+        ...(target && { permissions: shownPermissions(client, target, scope, token.permissions) }),
       }),
       scope.split(' ').includes('openid')
         ? idTokenValue(ctx, { ...token, client, sub: token.user_id, nonce: null, issued_at: now })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clientSigningAlgorithms, publicKeySet } from '../../core/client-keys.js';
+import { clientSigningAlgorithms, publicKeySet } from '../../core/client-key-set.js';
 import { clientProblems } from '../../core/client-rules.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';

@@ -1,0 +1,66 @@
+/** Too many passwords wait to be hashed: the caller answers 503 with `Retry-After`. */
+export class OverloadedError extends Error {
+  /** @param retry_after seconds until the queue is likely to have drained */
+  constructor(readonly retry_after: number) {
+    super('too many password checks are waiting');
+    this.name = 'OverloadedError';
+  }
+}
+
+/** Who waits: somebody who has proven something to the account before (a sign-in from this browser, a code, a session), or anybody. */
+export type Urgency = 'known' | 'stranger';
+
+type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout };
+
+/**
+ * Runs at most `concurrency` works at once. Of each urgency at most `queueMax` wait, in order, the known before all strangers; nobody longer
+ * than `maxWaitMs`, and whoever would is refused at once.
+ */
+export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concurrency: number; queueMax: number; maxWaitMs: number }) {
+  const lines: Record<Urgency, Waiter[]> = { known: [], stranger: [] };
+  let running = 0;
+  let averageMs = 50;
+
+  const waitMs = (urgency: Urgency): number => {
+    const ahead = lines.known.length + (urgency === 'stranger' ? lines.stranger.length : 0);
+    return (ahead * averageMs) / concurrency;
+  };
+  const overloaded = (urgency: Urgency) => new OverloadedError(Math.max(1, Math.ceil(waitMs(urgency) / 1000)));
+
+  function turn(urgency: Urgency): Promise<void> {
+    const line = lines[urgency];
+    if (line.length >= queueMax || waitMs(urgency) > maxWaitMs) return Promise.reject(overloaded(urgency));
+    return new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        line.splice(line.indexOf(waiter), 1);
+        reject(overloaded(urgency));
+      }, maxWaitMs);
+      const waiter: Waiter = { start: resolve, timer };
+      line.push(waiter);
+    });
+  }
+
+  function startNext(): void {
+    const next = lines.known.shift() ?? lines.stranger.shift();
+    if (!next) return void running--;
+    clearTimeout(next.timer);
+    next.start();
+  }
+
+  return {
+    /** @throws {OverloadedError} */
+    async run<T>(urgency: Urgency, work: () => Promise<T>): Promise<T> {
+      if (running >= concurrency) await turn(urgency);
+      else running++;
+      const started = performance.now();
+      try {
+        return await work();
+      } finally {
+        averageMs += (performance.now() - started - averageMs) / 16;
+        startNext();
+      }
+    },
+    /** Whether a work would start at once. */
+    idle: () => running < concurrency,
+  };
+}

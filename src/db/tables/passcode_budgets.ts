@@ -1,0 +1,30 @@
+import { run, type Scope } from '../scope.js';
+
+/** A row of `passcode_budgets`: the guesses of an environment in the window that began then. */
+export type PasscodeBudgetRow = { environment_id: string; window_started_at: Date; guess_count: number; half_noted_at: Date | null };
+
+/** Gives a guess back: it was right. */
+export async function returnGuess(scope: Scope): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'passcode_budgets.return',
+      text: 'update passcode_budgets set guess_count = greatest(guess_count - 1, 0) where environment_id = $1',
+    },
+    [],
+  );
+}
+
+/** Notes that half of the budget is used; true for the one caller that is the first of its window. */
+export async function noteHalfUsed(scope: Scope, half: number, now: Date): Promise<boolean> {
+  const rows = await run(
+    scope,
+    {
+      name: 'passcode_budgets.note_half',
+      text: `update passcode_budgets set half_noted_at = $3
+             where environment_id = $1 and guess_count >= $2 and half_noted_at is null returning guess_count`,
+    },
+    [half, now],
+  );
+  return rows.length > 0;
+}

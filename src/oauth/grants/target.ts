@@ -1,0 +1,32 @@
+import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../core/clients.js';
+import type { Context } from '../../core/context.js';
+import { OAuthError } from '../../errors.js';
+import { formatScope, parseScope } from '../../lib/scope-set.js';
+
+/** The API resource of a person's token, and which of its scopes the client may ask people for. */
+export type Target = { readonly resource: ApiResource; readonly askable: readonly string[] };
+
+/** The refusal of a client that may no longer ask people for the resource (RFC 8707 2). */
+export const notLetIn = () => OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it');
+
+/** The target that an authorization was given for, as it is now, from memory; null when the client is no longer let in. */
+export async function targetInForce(ctx: Context, client: Client, identifier: string): Promise<Target | null> {
+  const resource = await apiResourceOf(ctx, identifier);
+  const askable = resource && (await askableScopes(ctx, client.id, resource));
+  return resource && askable && { resource, askable };
+}
+
+/** What is left of a granted scope: the client may be let in to less of the resource than when it was granted. */
+export function scopeInForce({ resource, askable }: Target, scope: string): string {
+  return formatScope(withoutUnaskable(resource, askable, parseScope(scope) ?? []));
+}
+
+/**
+ * The permissions that a user's token shows: those the user holds and the client may ask for. Only what the person allowed, which is what
+ * the scope says, to an application that isn't first-party, and of the Management API, for which everybody is asked.
+ */
+export function shownPermissions(client: Client, { resource, askable }: Target, scope: string, held: readonly string[]): readonly string[] {
+  const scopes = scope.split(' ');
+  const all = client.first_party && !resource.is_system;
+  return held.filter((permission) => askable.includes(permission) && (all || scopes.includes(permission)));
+}

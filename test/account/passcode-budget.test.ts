@@ -1,0 +1,135 @@
+// Six-digit codes can't be guessed by going from address to address: an environment has a budget of wrong ones.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Context } from '../../src/core/context.js';
+import { Browser, csrfOf } from '../support/browser.js';
+import { addEnvironment, addUser } from '../support/data.js';
+import { codeIn, lastMailTo, otherCode } from '../support/mailbox.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let ctx: Context;
+let browser: Browser;
+let count = 0;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ctx = await service.context();
+  browser = new Browser(service.url);
+});
+afterAll(() => service?.stop());
+beforeEach(() => service.deps.knex('passcode_budgets').delete());
+
+/** `otp_max_attempts` 5, times a hundred. */
+const budget = 500;
+
+/** As if so many wrong codes had come within this hour. */
+const used = (guess_count: number) =>
+  service.deps.knex('passcode_budgets').insert({ environment_id: ctx.environment.id, window_started_at: service.clock.now(), guess_count });
+const guesses = async () => ((await service.deps.knex('passcode_budgets').first()) as { guess_count: number } | undefined)?.guess_count;
+
+async function started() {
+  const email = `guess-${++count}@example.com`;
+  const { registration_id } = (await (await browser.postJson('/register', { email })).json()) as { registration_id: string };
+  return { registration_id, code: codeIn(await lastMailTo(service.url, email)) };
+}
+async function verify(registration_id: string, code: string) {
+  const answer = await browser.postJson('/register/verify', { registration_id, code });
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
+}
+const logged = (event: string) =>
+  service.log.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => line['msg'] === event);
+
+describe('the budget', () => {
+  test('counts wrong codes of registrations and recoveries together, right ones never', async () => {
+    const { registration_id, code } = await started();
+    expect((await verify(registration_id, otherCode(code))).status).toBe(422);
+    expect(await guesses()).toBe(1);
+    expect((await verify(registration_id, code)).status).toBe(200);
+    expect(await guesses()).toBe(1);
+    const { reset_id } = (await (await browser.postJson('/password/forgot', { email: 'nobody@example.com' })).json()) as {
+      reset_id: string;
+    };
+    const reset = await browser.postJson('/password/reset', { reset_id, code: '000000', password: 'nine quiet herons' });
+    expect([reset.status, await guesses()]).toEqual([422, 2]);
+    // What can't be tried costs nothing: nobody uses the budget up with made-up ids.
+    expect((await verify('01990000-0000-7000-8000-000000000001', '000000')).status).toBe(410);
+    expect(await guesses()).toBe(2);
+  });
+
+  test('used up: 429 with Retry-After for every code, the right one too, until the hour is over', async () => {
+    const { registration_id, code } = await started();
+    await used(budget);
+    const refused = await verify(registration_id, code);
+    expect([refused.status, refused.body['error']]).toEqual([429, 'rate_limited']);
+    const wait = Number(refused.headers.get('retry-after'));
+    expect(wait).toBeGreaterThan(3500);
+    expect(wait).toBeLessThanOrEqual(3600);
+    expect(await guesses()).toBe(budget);
+    service.clock.advance(3_601_000);
+    const later = await started();
+    expect((await verify(later.registration_id, otherCode(later.code))).status).toBe(422);
+    expect(await guesses()).toBe(1);
+    expect((await verify(later.registration_id, later.code)).status).toBe(200);
+  });
+
+  test('parallel guesses get no more than is left', async () => {
+    const open = await Promise.all(Array.from({ length: 8 }, () => started()));
+    await used(budget - 3);
+    const answers = await Promise.all(open.map(({ registration_id, code }) => verify(registration_id, otherCode(code))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([422, 422, 422, 429, 429, 429, 429, 429]);
+    expect(await guesses()).toBe(budget);
+  });
+
+  test('used up: the pages say so, and the link of a recovery mail still works', async () => {
+    const user = await addUser(ctx);
+    const { registration_id, code } = await started();
+    const { reset_id } = (await (await browser.postJson('/password/forgot', { email: user.email })).json()) as { reset_id: string };
+    const mail = await lastMailTo(service.url, user.email);
+    await used(budget);
+    const html = await (await browser.get(`/register/verify?registration_id=${registration_id}`)).text();
+    const page = await browser.post('/register/verify', { _csrf: csrfOf(html), registration_id, code });
+    expect([page.status, Number(page.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    expect(await page.text()).toContain('Too many wrong codes');
+    const fields = { reset_id, password: 'nine quiet herons fly' };
+    const byCode = await browser.post('/password/reset', { _csrf: csrfOf(html), ...fields, code: codeIn(mail) });
+    expect([byCode.status, Number(byCode.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    const token = /[?&]code=([\w-]{43})/.exec(mail.text)?.[1] ?? '';
+    expect((await browser.postJson('/password/reset', { ...fields, code: token })).status).toBe(200);
+  });
+
+  test('is each environment’s own', async () => {
+    const other = await addEnvironment(service.deps, 'elsewhere');
+    await service.deps
+      .knex('passcode_budgets')
+      .insert({ environment_id: other.environment.id, window_started_at: service.clock.now(), guess_count: budget });
+    const { registration_id, code } = await started();
+    expect((await verify(registration_id, code)).status).toBe(200);
+  });
+});
+
+test('half used: one line in the log and one count for each hour, and another when all is used', async () => {
+  const metric = async (state: string) =>
+    Number(
+      new RegExp(`security_events_total\\{event="passcode.budget_${state}"\\} (\\d+)`).exec(await service.deps.metrics.render())?.[1] ?? 0,
+    );
+  const before = [await metric('half_used'), await metric('used_up')];
+  const lines = logged('passcode.budget_half_used').length;
+  await used(budget / 2 - 1);
+  for (let i = 0; i < 3; i++) {
+    const { registration_id, code } = await started();
+    await verify(registration_id, otherCode(code));
+  }
+  const said = logged('passcode.budget_half_used').slice(lines);
+  expect(said).toHaveLength(1);
+  expect(said[0]).toMatchObject({
+    event: 'passcode.budget_half_used',
+    environment_id: ctx.environment.id,
+    detail: { guess_count: budget / 2, budget },
+    level: 40,
+  });
+  await service.deps.knex('passcode_budgets').update({ guess_count: budget - 1 });
+  const { registration_id, code } = await started();
+  await verify(registration_id, otherCode(code));
+  expect(logged('passcode.budget_used_up').at(-1)).toMatchObject({ detail: { guess_count: budget, budget } });
+  expect([await metric('half_used'), await metric('used_up')]).toEqual([(before[0] ?? 0) + 1, (before[1] ?? 0) + 1]);
+});
