@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { holdsEverything, noReach, requireReach, type Reach, type Touched } from '../core/reach.js';
+import { holdsEverything, noReach, requireReach, type Reach, type Touched } from '../domain/reach/reach.js';
 import type { Call } from './call.js';
 import { targetOf, type RelatedRows, type Resource, type Row, type ToMany } from './resource.js';
 
 /**
- * What a write takes beside the permission of its collection, by the reach of the records before and after it (`core/reach.ts`). Every
+ * What a write takes beside the permission of its collection, by the reach of the records before and after it (`domain/reach/reach.ts`). Every
  * operation of the Management API and of the dashboard passes here, inside its transaction.
  */
 export type Weighing = {

@@ -5,10 +5,10 @@ import {
   createConnection,
   removeConnection,
   type ConnectionInput,
-} from '../../core/connection-settings.js';
-import { strategyNames } from '../../core/connection-strategies.js';
-import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../core/connections.js';
-import { reachOfConnection } from '../../core/reach-of.js';
+} from '../../domain/connections/settings.js';
+import { strategyNames } from '../../domain/connections/strategies.js';
+import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../domain/connections/connections.js';
+import { reachOfConnection } from '../../domain/reach/reach-of.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, search, shownName, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
 import { resource } from '../resource.js';
