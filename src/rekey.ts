@@ -9,10 +9,11 @@ import { joinDatabase } from './runtime.js';
 /** What `--status` ends with while values wait to be sealed anew. */
 const unfinished = 2;
 
-function line({ id, seals, pending_count, may_go_at }: SecretKeyStatus, now: Date): string {
+function line({ id, seals, has_sealed, pending_count, may_go_at }: SecretKeyStatus, now: Date): string {
   const name = id === unnamedKey ? 'keys that values don’t name' : `key ${id}`;
   if (seals) return `${name} seals; ${pending_count} values`;
   if (may_go_at === null) return `${name} is needed: ${pending_count} values are sealed with it, or a process still seals with it`;
+  if (!has_sealed) return `nothing is sealed with ${name}`;
   const when = may_go_at <= now ? 'may go' : `may go at ${may_go_at.toISOString()}, when codes and links of its time have run out`;
   return `nothing is sealed with ${name} any more; it ${when}`;
 }

@@ -1,8 +1,9 @@
 import type { Config } from '../config.js';
 import type { EnvironmentRow } from '../db/tables/environments.js';
+import type { LogEvent } from './log-events.js';
 
 /** Something about how the service is exposed that its operator should know: a line of the log at the start. */
-export type ExposureWarning = { readonly event: string; readonly message: string };
+export type ExposureWarning = { readonly event: LogEvent; readonly message: string };
 
 /** Whether an environment meant for development is reached under a public address. */
 export const isPublicDevelopment = (config: Pick<Config, 'loopback'>, environment: Pick<EnvironmentRow, 'kind'>): boolean =>

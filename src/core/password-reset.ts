@@ -146,6 +146,9 @@ async function apply(
   });
 }
 
+/** What the trace of a refused recovery says. */
+const failures = { wrong: 'invalid_code', expired: 'code_expired', budget_used_up: 'budget_used_up' } as const;
+
 /**
  * Sets a new password with the code, or the token of the link, of a recovery mail: ends all sessions, all refresh tokens and the lockout,
  * voids other open resets, emits `user.password_reset`, tells the owner by mail (specification 4.5.2). What can be said of the password without
@@ -157,7 +160,7 @@ export async function resetPassword(
 ): Promise<ResetVerdict> {
   const verdict = await tryReset(ctx, input);
   if (verdict.outcome !== 'reset' && verdict.outcome !== 'refused') {
-    const reason = verdict.outcome === 'wrong' ? 'invalid_code' : 'code_expired';
+    const reason = failures[verdict.outcome];
     noteSecurityEvent(ctx, 'recovery.failed', { target: { target_type: 'user', target_id: null }, origin: input.origin, reason });
   }
   return verdict;

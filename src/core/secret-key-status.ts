@@ -11,6 +11,8 @@ export const unnamedKey = 'unnamed';
 export type SecretKeyStatus = {
   readonly id: string;
   readonly seals: boolean;
+  /** Whether it ever did; a key that is listed for the next change has not. */
+  readonly has_sealed: boolean;
   readonly pending_count: number;
   readonly may_go_at: Date | null;
 };
@@ -27,6 +29,7 @@ export async function secretKeyStatus({ knex }: Pick<Deps, 'knex'>): Promise<Sec
     .map((row, index) => ({
       id: row.id,
       seals: index === 0 && row.sealing_since !== null,
+      has_sealed: row.sealing_since !== null,
       pending_count: Number(row.pending_count),
       may_go_at: mayGoAt(row),
     }))

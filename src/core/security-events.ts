@@ -92,7 +92,8 @@ export const securityEvents = {
     kept: 'collected',
     actor: 'anonymous',
     target: 'none',
-    description: 'A recovery code was wrong (`invalid_code`), or no longer good (`code_expired`).',
+    description:
+      'A recovery code was wrong (`invalid_code`), no longer good (`code_expired`), or not looked at (`budget_used_up`: too many wrong ones came in the environment).',
   },
   'recovery.completed': {
     severity: 'warning',

@@ -92,7 +92,7 @@ describe.each(views)('on $name', (view) => {
         violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
       };
       const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('; ')}`);
-      expect(found, colorScheme).toEqual([]);
+      expect(found, `in the ${colorScheme} scheme`).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 'nothing to scroll sideways').toBeLessThanOrEqual(0);
       expect(await page.evaluate(lowControls(view.touch ? 44 : 40)), 'controls are high enough').toEqual([]);
     }

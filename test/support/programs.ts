@@ -38,13 +38,17 @@ export function pathOf(program: Program): string {
   return path;
 }
 
+function failForWantOf(program: Program): void {
+  test(`${program} is installed`, () => expect.fail('it is not; .ci/run installs it'));
+}
+
 /**
  * `test` for tests that need a program: without it they are skipped, and the summary of the run names it. With `CI` set, where nothing may
  * be skipped, its absence is a failure.
  */
 export function needs(program: Program): TestAPI {
   if (locate(program) !== null) return test;
-  if (process.env['CI']) test(`${program} is installed`, () => expect.fail('it is not; .ci/run installs it'));
+  if (process.env['CI']) failForWantOf(program);
   const file = TestRunner.getCurrentSuite().file;
   if (file) file.meta.absent = [...new Set([...(file.meta.absent ?? []), program])];
   return test.skip as TestAPI;

@@ -7,6 +7,25 @@ import type { Knex } from 'knex';
 export type Principal = { readonly reach: ReadonlySet<string>; readonly control: string };
 export type Model = ReadonlyMap<string, Principal>;
 
+/**
+ * Columns that decide nothing about who acts with the record. All others do, those that nobody has thought of yet included: an attribute that
+ * is new and harmless is named here, and one that isn't named must be guarded.
+ */
+const harmlessColumns: Readonly<Record<string, string>> = {
+  clients: 'name,description,token_rate_limit,client_uri,logo_uri,policy_uri,tos_uri,contacts,last_used_at',
+  users:
+    'first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,address,external_id,metadata,last_login_at,login_count',
+  roles: 'name,description',
+  // Whom a connection may link or register by itself is its reach.
+  connections: 'name,display_name,allow_registration,account_linking',
+  // What opens registration is weighed with the newcomers.
+  environments:
+    'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled',
+  api_resources: 'name',
+  webhooks: 'name,description,past_events,last_delivery_at,last_success_at,failed_event_count',
+};
+const harmless = (table: string) => `'{version,created_at,updated_at,${harmlessColumns[table]}}'::text[]`;
+
 const sql = `
 with everything as (
   select array_agg(distinct p.name) as names from permissions p
@@ -47,14 +66,11 @@ select 'client ' || c.environment_id || ' ' || c.id as principal,
   case when c.first_party then (select names from everything)
     else coalesce((select array_agg(s) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
       unnest(g.scopes) s where a.is_system and g.environment_id = c.environment_id and g.client_id = c.id), '{}') end as reach,
-  jsonb_build_array(c.redirect_uris, c.post_logout_redirect_uris, c.allowed_origins, c.grant_types, c.token_endpoint_auth_method, c.jwks, c.jwks_uri,
-    c.scopes, c.access_token_format, c.require_pkce, c.backchannel_logout_uri, c.status, c.application_type, encode(c.secret_digest, 'hex'),
-    encode(c.registration_token_digest, 'hex'), (select array_agg(l.connection_id order by l.connection_id) from client_connections l
+  jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
       where l.environment_id = c.environment_id and l.client_id = c.id)) as control
 from clients c
 union all
-select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(u.email_key, u.email_verified, u.phone_number, u.phone_number_verified,
-  u.password_hash, u.status,
+select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to_jsonb(u) - ${harmless('users')},
   (select array_agg(i.id order by i.id) from identities i where i.environment_id = u.environment_id and i.user_id = u.id),
   (select array_agg(s.id || s.last_activity_at::text order by s.id) from sessions s
     where s.environment_id = u.environment_id and s.user_id = u.id and s.revoked_at is null))
@@ -63,7 +79,7 @@ union all
 select 'consent ' || c.environment_id || ' ' || c.client_id || ' ' || c.user_id, r.names, jsonb_build_array(c.scopes)
 from consents c join user_reach r on r.environment_id = c.environment_id and r.id = c.user_id
 union all
-select 'role ' || r.environment_id || ' ' || r.id, rr.names, jsonb_build_array(r.is_default)
+select 'role ' || r.environment_id || ' ' || r.id, rr.names, jsonb_build_array(to_jsonb(r) - ${harmless('roles')})
 from roles r join role_reach rr on rr.environment_id = r.environment_id and rr.id = r.id
 union all
 select 'newcomers ' || e.id, case when e.registration_enabled then n.names else '{}' end, jsonb_build_array(e.allowed_email_domains)
@@ -74,8 +90,7 @@ select 'connection ' || c.environment_id || ' ' || c.id,
     else coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
         where i.environment_id = c.environment_id and i.connection_id = c.id), '{}')
       || case when c.allow_registration then (select n.names from newcomers n where n.environment_id = c.environment_id) else '{}' end end,
-  jsonb_build_array(c.strategy, c.status, c.provider_client_id, encode(c.provider_client_secret_sealed, 'hex'), c.issuer, c.authorization_endpoint,
-    c.token_endpoint, c.userinfo_endpoint, c.jwks_uri, c.claim_mapping, c.options, c.domains, c.profile_sync)
+  jsonb_build_array(to_jsonb(c) - ${harmless('connections')})
 from connections c
 union all
 select 'issuer ' || e.id, x.names, jsonb_build_array((select d.domain from custom_domains d where d.environment_id = e.id and d.is_primary))
@@ -83,21 +98,19 @@ from environments e, everything x
 union all
 select 'mailbox ' || e.id, case when e.kind = 'development' then x.names else '{}' end, '[]' from environments e, everything x
 union all
-select 'sign-in ' || e.id, x.names, jsonb_build_array(e.slug, e.session_lifetime, e.session_idle_lifetime, e.refresh_token_lifetime,
-  e.refresh_token_idle_lifetime, e.password_min_length, e.otp_lifetime, e.otp_max_attempts, e.lockout_threshold, e.lockout_lifetime)
-from environments e, everything x
+select 'sign-in ' || e.id, x.names, jsonb_build_array(to_jsonb(e) - ${harmless('environments')}) from environments e, everything x
 union all
 select 'signatures ' || e.id, x.names,
   jsonb_build_array((select array_agg(k.kid order by k.kid) from signing_keys k where k.environment_id = e.id and k.status = 'deactivated'))
 from environments e, everything x
 union all
-select 'management ' || a.environment_id, x.names, jsonb_build_array(a.identifier, a.token_format, a.access_token_lifetime)
+select 'management ' || a.environment_id, x.names, jsonb_build_array(to_jsonb(a) - ${harmless('api_resources')})
 from api_resources a, everything x where a.is_system
 union all
 select 'webhook ' || w.environment_id || ' ' || w.id,
   coalesce((select array_agg(n) from told t join event_reach er on er.event_type = t.event_type, unnest(er.names) n
     where t.environment_id = w.environment_id and t.id = w.id), '{}'),
-  jsonb_build_array(w.url, w.events, w.status, encode(w.secret_sealed, 'hex'))
+  jsonb_build_array(to_jsonb(w) - ${harmless('webhooks')})
 from webhooks w
 union all
 select 'sent ' || d.environment_id || ' ' || d.webhook_id || ' ' || d.event_type, er.names, jsonb_build_array(count(*))

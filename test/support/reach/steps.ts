@@ -122,6 +122,11 @@ function actionSteps(resource: Resource, id: string): Step[] {
 
 /** Every operation with every value of every attribute and relationship, on a record that reaches nothing and on one that reaches far. */
 export function stepsOf(registry: Registry, world: World, random: () => number): Step[] {
+  for (const resource of registry.byPath.values()) {
+    const changeable = resource.update || resource.remove || resource.actions || manyOf(resource).length > 0;
+    if (changeable && !world.targets.has(resource.type))
+      throw new Error(`the walk has no ${resource.type}: make some in test/support/reach/world.ts`);
+  }
   return [...registry.byPath.values()].flatMap((resource) => [
     ...creationSteps(registry, resource, world),
     ...attributeSteps(resource, world, random),

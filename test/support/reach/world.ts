@@ -38,14 +38,6 @@ async function people(maker: Maker): Promise<void> {
   const administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0]['id'] as string;
   await make(maker, 'role near', 'roles', 'role', { name: 'Near' });
   await make(maker, 'role far', 'roles', 'role', { name: 'Far' }, { permissions: links('permission', ...all) });
-  await make(
-    maker,
-    'role given',
-    'roles',
-    'role',
-    { name: 'Given', is_default: true },
-    { permissions: links('permission', permission('audit_logs:read')) },
-  );
   ids.set(
     'role unheld',
     await make(
@@ -70,6 +62,15 @@ async function people(maker: Maker): Promise<void> {
   await make(maker, 'user further', 'users', 'user', { email: 'further@example.com' }, { roles: links('role', administrator) });
   await make(maker, 'user blocked', 'users', 'user', { email: 'blocked@example.com' }, { roles: links('role', administrator) });
   await api.patch(`/users/${ids.get('user blocked')}/block`);
+  // Last, so that nobody above has it.
+  await make(
+    maker,
+    'role given',
+    'roles',
+    'role',
+    { name: 'Given', is_default: true },
+    { permissions: links('permission', permission('audit_logs:read')) },
+  );
 }
 
 async function applications(maker: Maker): Promise<void> {
