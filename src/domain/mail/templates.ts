@@ -75,6 +75,7 @@ const verbatim = (name: string) => name.endsWith('_url') || name === 'support_em
 function wordsOf<T>(value: T, name = ''): T {
   if (typeof value === 'string') return (verbatim(name) ? value : plainWords(value)) as T;
   if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((one: unknown) => wordsOf(one, name)) as T;
   return Object.fromEntries(Object.entries(value).map(([member, one]) => [member, wordsOf(one, member)])) as T;
 }
 
