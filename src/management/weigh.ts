@@ -58,7 +58,7 @@ export function touchedBetween(resource: Resource, before: Row, after: Row, sent
   const asSet = (name: string, value: unknown) =>
     Object.hasOwn(resource.relationships, name) && Array.isArray(value) ? new Set(value) : value;
   const names = new Set(Object.keys(after).filter((name) => !isDeepStrictEqual(asSet(name, before[name]), asSet(name, after[name]))));
-  for (const name of sent) if (!(name in after)) names.add(name);
+  for (const name of sent) if (!Object.hasOwn(after, name)) names.add(name);
   const known = [...names].filter((name) => Object.hasOwn(resource.reach.attributes, name) || Object.hasOwn(resource.relationships, name));
   return known.map((name) => touchedBy(resource, name));
 }

@@ -11,6 +11,7 @@ import { withAdvisoryLock } from '../../db/advisory-lock.js';
 import { table } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
+import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
 import { createContext, transaction, type Context, type Deps } from '../context.js';
 import { findEnvironmentById } from './environments.js';
@@ -140,7 +141,7 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
     const existing = await findClient(tx.scope, wanted.client_id);
     const columns = machineClientColumns(wanted);
     if (!existing) await insertClient(tx.scope, { id: wanted.client_id, name: wanted.name, ...columns, ...times });
-    else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(existing[name as keyof ClientRow], value)))
+    else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(own(existing, name), value)))
       await updateClient(tx.scope, existing.id, { ...columns, updated_at: times.updated_at });
     await removeClientConnections(tx.scope, wanted.client_id, await listConnectionIdsOfClient(tx.scope, wanted.client_id));
     const [resource] = await table<{ id: string; is_system: boolean }>(tx.scope, 'api_resources').where({ is_system: true } as never);
