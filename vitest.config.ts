@@ -22,7 +22,7 @@ const slow = [
   'test/dashboard/hostile-text.test.ts',
   'test/db/{embedded-postgres,knex}.test.ts',
   'test/docs/webhooks-guide.test.ts',
-  'test/flows/{behind-a-pooler,behind-a-proxy,read-replica}.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,read-replica,secret-key-rotations}.test.ts',
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/{logger,silent-mail-server}.test.ts',
 ];
