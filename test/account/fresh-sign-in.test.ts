@@ -42,7 +42,7 @@ test('within ten minutes of the sign-in nothing is asked', async () => {
   expect(await linked()).toBe(0);
 });
 
-test('afterwards a page asks for the password; the wrong one changes nothing, the right one does it', async () => {
+test('afterwards a page asks for the password; the wrong one changes nothing, the right one does it (attack 13.252)', async () => {
   later();
   const _csrf = await token();
   const asked = await browser.post(unlink, { _csrf });
@@ -57,7 +57,7 @@ test('afterwards a page asks for the password; the wrong one changes nothing, th
   expect((await browser.post(`/auth/sso/${connection.id}/connect`, { _csrf: await token() })).status).toBe(200);
 });
 
-test('connecting is asked the same, before anybody leaves for the provider', async () => {
+test('connecting is asked the same, before anybody leaves for the provider (attack 13.252)', async () => {
   later();
   const path = `/auth/sso/${connection.id}/connect`;
   const asked = await browser.post(path, { _csrf: await token() });

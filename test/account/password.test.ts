@@ -247,7 +247,7 @@ describe('change', () => {
     expect((await post('/password/reset', { ...open, password: `${fresh}?` })).status).toBe(410);
   });
 
-  test('a changed password ends every refresh token, offline_access too, and leaves this browser signed in', async () => {
+  test('a changed password ends every refresh token, offline_access too, and leaves this browser signed in (attack 12.276)', async () => {
     const ctx = await service.context();
     const [user, client] = [await newUser(), await addClient(ctx)];
     const [here, elsewhere] = [await signedIn(user), await signedIn(user)];

@@ -39,7 +39,7 @@ async function forgot(browser: Browser): Promise<{ reset_id: string; code: strin
   return { reset_id, code: codeIn(await lastMailTo(service.url, user.email)) };
 }
 
-test('in a browser: every ended session and connected account is shown, and only the chosen one goes', async () => {
+test('in a browser: every ended session and connected account is shown, and only the chosen one goes (attack 12.253)', async () => {
   const intruder = new Browser(service.url, { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0) Gecko/20100101 Firefox/140.0' });
   await intruder.login(user.email, password);
   const browser = new Browser(service.url);

@@ -75,11 +75,11 @@ test.each([
   ['/login', { password: 'not the password' }],
   ['/register', {}],
   ['/password/forgot', {}],
-])('%s takes as long for a known address as for an unknown one', { timeout }, async (path, fields) => {
+])('%s takes as long for a known address as for an unknown one (attacks 10.112 and 11.130)', { timeout }, async (path, fields) => {
   await expectNoDifference(path, known, fields);
 });
 
-test('/login takes as long for an imported bcrypt hash as for an unknown address', { timeout }, async () => {
+test('/login takes as long for an imported bcrypt hash as for an unknown address (attack 10.264)', { timeout }, async () => {
   const { email } = await addUser(await service.context(), { password_hash: await bcrypt.hash('carried over', 9) });
   await expectNoDifference('/login', email, { password: 'not the password' });
   // Nor does an account of our own kind stand out in an environment with imported ones.

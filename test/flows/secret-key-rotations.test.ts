@@ -127,7 +127,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('three rotations, one process after the other, and no request fails', async () => {
+test('three rotations, one process after the other, and no request fails (attack 24.248)', async () => {
   const asking = traffic();
   await moreRounds(2);
   for (const next of [1, 2, 3]) {

@@ -37,12 +37,12 @@ const bearer = { authorization: `Bearer ${metricsToken}` };
 describe('/metrics', () => {
   test.each([
     'X-Forwarded-For', 'x-forwarded-host', 'X-Forwarded-Proto', 'x-forwarded-port', 'Forwarded', 'Via', 'X-Real-IP',
-  ])('is for direct callers of a loopback installation: none with %s', async (name) => {
+  ])('is for direct callers of a loopback installation: none with %s (attack 18.265)', async (name) => {
     expect((await get(local, '/metrics', { [name]: '127.0.0.1' })).status).toBe(401);
     expect((await get(local, '/metrics', { [name]: '127.0.0.1', ...bearer })).status).toBe(200);
   }); // prettier-ignore
 
-  test('wants its token wherever BASE_URL is public, from this machine too', async () => {
+  test('wants its token wherever BASE_URL is public, from this machine too (attack 18.265)', async () => {
     expect((await get(local, '/metrics')).status).toBe(200);
     const refused = await get(open, '/metrics', { host: 'localhost' });
     expect([refused.status, refused.headers['www-authenticate'], refused.text]).toEqual([
@@ -56,7 +56,7 @@ describe('/metrics', () => {
 });
 
 describe('one cached address has one answer', () => {
-  test('what X-Forwarded-Host changes, Vary names', async () => {
+  test('what X-Forwarded-Host changes, Vary names (attack 7.266)', async () => {
     for (const path of ['/.well-known/openid-configuration', '/.well-known/jwks.json', '/login', '/api/openapi.json', '/']) {
       const plain = await get(open, path, { host: publicHost });
       const forwarded = await get(open, path, { host: publicHost, 'x-forwarded-host': `staging.${publicHost}` });
@@ -68,7 +68,7 @@ describe('one cached address has one answer', () => {
     expect(await of({ host: publicHost, 'x-forwarded-host': `staging.${publicHost}` })).toBe(`https://staging.${publicHost}`);
   });
 
-  test('without TRUST_PROXY it changes nothing', async () => {
+  test('without TRUST_PROXY it changes nothing (attack 7.266)', async () => {
     const document = '/.well-known/openid-configuration';
     const [plain, forwarded] = [await get(local, document), await get(local, document, { 'x-forwarded-host': 'staging.localhost' })];
     expect(forwarded.text).toBe(plain.text);
@@ -77,7 +77,7 @@ describe('one cached address has one answer', () => {
 });
 
 describe('transport', () => {
-  test('every answer of an https installation says so (RFC 6797), none of an http one', async () => {
+  test('every answer of an https installation says so (RFC 6797), none of an http one (attack 18.273)', async () => {
     for (const path of [
       '/login',
       '/.well-known/jwks.json',
@@ -93,7 +93,7 @@ describe('transport', () => {
     }
   });
 
-  test('a form or JSON from the same host over the other scheme is from another site', async () => {
+  test('a form or JSON from the same host over the other scheme is from another site (attack 13.274)', async () => {
     const json = { 'content-type': 'application/json', host: publicHost };
     const attempt = async (origin: string) =>
       (await get(open, '/login', { ...json, origin }, 'POST', JSON.stringify({ email: 'a@example.com', password: 'x' }))).status;

@@ -11,7 +11,7 @@ const elsewhere = [
   'microsoft-edge:https://x', 'search-ms:x', 'shortcuts://run', 'web+app:x', 'ext+app:x', 'x-apple.systempreferences:x', 'x-safari-https://x', 'googlechrome://x',
 ]; // prettier-ignore
 
-test.each(elsewhere)('%s opens something else than the application', (uri) => {
+test.each(elsewhere)('%s opens something else than the application (attack 2.272)', (uri) => {
   expect(redirectUriProblem(uri)).not.toBeNull();
 });
 

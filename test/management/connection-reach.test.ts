@@ -30,7 +30,7 @@ const refusalOf = ({ status, body }: ApiAnswer) => {
 };
 const escalation = (attribute: string) => [403, 'scope_escalation', `/data/attributes/${attribute}`];
 
-test('without saying so, a new connection asks; who may do everything is believed, who may only write connections is not', async () => {
+test('without saying so, a new connection asks; who may do everything is believed, who may only write connections is not (attack 22.236)', async () => {
   expect((await make(admin)).attributes).toMatchObject({ account_linking: 'ask', required: false, trusted: true, generation: 1 });
   expect((await make(narrow)).attributes).toMatchObject({ account_linking: 'ask', required: false, trusted: false });
 });
@@ -40,7 +40,7 @@ test.each([
   ['domains', { domains: ['corp.example'] }],
   ['required', { domains: ['corp.example'], required: true }],
   ['trusted', { trusted: true }],
-])('%s takes every permission, at creation and by a change', async (attribute, wanted) => {
+])('%s takes every permission, at creation and by a change (attack 22.236)', async (attribute, wanted) => {
   expect(refusalOf(await narrow.post('/connections', { data: { type: 'connection', attributes: attributes(wanted) } }))).toEqual(
     escalation(attribute),
   );
@@ -103,7 +103,7 @@ test.each([
   expect((await patch(admin, id, { trusted: true })).body['data'].attributes).toMatchObject({ trusted: true });
 });
 
-test('a dashboard form is no way round: the same refusal, and nothing is made', async () => {
+test('a dashboard form is no way round: the same refusal, and nothing is made (attack 22.236)', async () => {
   const browser = await signedInWith(service, 'connections:read', 'connections:write');
   const html = await (await browser.get('/dashboard/connections/new')).text();
   const once = /name="_once" value="([^"]+)"/.exec(html)?.[1];

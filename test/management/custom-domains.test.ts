@@ -59,7 +59,7 @@ async function verified(name: string): Promise<Document> {
   return domain;
 }
 
-test('a pending domain blocks nobody and tells nobody; whoever proves it first has it', async () => {
+test('a pending domain blocks nobody and tells nobody; whoever proves it first has it (attack 22.267)', async () => {
   const first = await add(api, 'login.waiting.example');
   const second = await add(other, 'login.waiting.example');
   const alone = await add(other, 'login.alone.example');
@@ -80,7 +80,7 @@ test('a pending domain blocks nobody and tells nobody; whoever proves it first h
   expect((await api.patch(`/custom_domains/${late['id']}/verify`)).body['data'].attributes.status).toBe('verified');
 });
 
-test('a verified domain is looked up daily; a failure of DNS or a week-end without the record takes nothing away', async () => {
+test('a verified domain is looked up daily; a failure of DNS or a week-end without the record takes nothing away (attack 22.267)', async () => {
   const { id } = await verified('login.steady.example');
   await domainCheckPass(service.deps);
   const before = await attributesOf(id);

@@ -165,7 +165,7 @@ describe('a client that registered itself', () => {
   };
   const register = () => send('POST', '/oauth/register', { redirect_uris, client_name: 'Stranger' });
 
-  test('may not name Management scopes, nor ask people for them, nor be granted any', async () => {
+  test('may not name Management scopes, nor ask people for them, nor be granted any (attack 22.234)', async () => {
     const named = await send('POST', '/oauth/register', { redirect_uris, scope: 'openid users:read' });
     expect([named.status, named.body['error']]).toEqual([400, 'invalid_client_metadata']);
     const { body } = await register();
@@ -196,7 +196,7 @@ describe('a client that registered itself', () => {
     expect([after.first_party, after.redirect_uris]).toEqual([false, ['https://elsewhere.example/cb']]);
   });
 
-  test('what it was granted of the Management API is not its registration token’s to move', async () => {
+  test('what it was granted of the Management API is not its registration token’s to move (attack 22.234)', async () => {
     const { body } = await register();
     const id = body['client_id'] as string;
     const own = await service.deps
@@ -240,7 +240,7 @@ describe('custom domains', () => {
     expect((await caller.delete(`/custom_domains/${other['id']}`)).status).toBe(204);
   });
 
-  test('a person’s token needs a sign-in of the last ten minutes', async () => {
+  test('a person’s token needs a sign-in of the last ten minutes (attack 22.237)', async () => {
     const domain = await verified('fresh.example.com');
     const web = await api.create('clients', 'client', { name: 'Console', application_type: 'web', redirect_uris });
     const management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as Document;

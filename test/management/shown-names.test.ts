@@ -41,7 +41,7 @@ async function register(metadata: Document): Promise<{ status: number; body: Doc
   return { status: response.status, body: (await response.json()) as Document };
 }
 
-describe('names without control, invisible and turning characters', () => {
+describe('names without control, invisible and turning characters (attack 9.271)', () => {
   const doors: [string, string, string, (name: string) => Document][] = [
     ['clients', 'client', 'name', (name) => ({ name, redirect_uris: callback })],
     ['api_resources', 'api_resource', 'name', (name) => ({ name, identifier: 'https://names.example' })],
@@ -115,7 +115,7 @@ describe('redirect URIs that open other programs or pages', () => {
     'itms-apps://x',
   ];
 
-  test('422 in the Management API, for native clients too', async () => {
+  test('422 in the Management API, for native clients too (attack 2.272)', async () => {
     for (const uri of elsewhere) {
       for (const attribute of ['redirect_uris', 'post_logout_redirect_uris']) {
         const attributes = { name: 'Native', application_type: 'native', redirect_uris: ['com.example.app:/cb'], [attribute]: [uri] };
@@ -127,7 +127,7 @@ describe('redirect URIs that open other programs or pages', () => {
     await api.create('clients', 'client', { name: 'Native', application_type: 'native', redirect_uris });
   });
 
-  test('400 invalid_redirect_uri for those that register themselves', async () => {
+  test('400 invalid_redirect_uri for those that register themselves (attack 2.272)', async () => {
     const native = { application_type: 'native', token_endpoint_auth_method: 'none' };
     for (const uri of elsewhere) {
       const { status, body } = await register({ ...native, redirect_uris: [uri] });

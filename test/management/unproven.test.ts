@@ -21,7 +21,7 @@ async function patched(id: string, attributes: Document): Promise<Document> {
   return (answer.body['data'] as Document)['attributes'] as Document;
 }
 
-test('a PATCH of email makes it unproven, unless the same request says otherwise', async () => {
+test('a PATCH of email makes it unproven, unless the same request says otherwise (attack 11.269)', async () => {
   const user = await addUser(await service.context(), proven);
   const moved = await patched(user.id, { email: `moved-${user.email}` });
   expect([moved['email_verified'], moved['phone_number_verified']]).toEqual([false, true]);
@@ -31,7 +31,7 @@ test('a PATCH of email makes it unproven, unless the same request says otherwise
   expect((await patched(user.id, { nickname: 'Countess' }))['email_verified']).toBe(true);
 });
 
-test('a PATCH of phone_number makes it unproven, unless the same request says otherwise', async () => {
+test('a PATCH of phone_number makes it unproven, unless the same request says otherwise (attack 11.269)', async () => {
   const user = await addUser(await service.context(), proven);
   const changed = await patched(user.id, { phone_number: '+442079460001' });
   expect([changed['email_verified'], changed['phone_number_verified']]).toEqual([true, false]);

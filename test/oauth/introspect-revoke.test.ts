@@ -128,7 +128,7 @@ describe('introspection', () => {
     }
   });
 
-  test('a client without introspection_allowed is told of its own tokens only', async () => {
+  test('a client without introspection_allowed is told of its own tokens only (attack 6.256)', async () => {
     const stranger = await addClient(ctx, { introspection_allowed: false });
     const { access_token } = await tokens();
     const jwt = await machineToken();

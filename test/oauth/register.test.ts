@@ -212,7 +212,7 @@ describe('managing', () => {
     expect((await oauthPost(service.url, '/oauth/introspect', asClient, { token: 'x' })).status).toBe(401);
   });
 
-  test('introspection of others is never for a client that registered itself, and nothing it sends changes that', async () => {
+  test('introspection of others is never for a client that registered itself, and nothing it sends changes that (attack 6.256)', async () => {
     const ctx = await service.context();
     const stored = async (id: string) => (await findClient(ctx.scope, id))?.introspection_allowed;
     const { body } = await register({ redirect_uris: ['https://app.example/cb'], introspection_allowed: true });

@@ -67,7 +67,7 @@ test('authorization_code.reused: a code that nobody ever got is no reuse', async
   expect(await rowsOf('authorization_code.reused')).toEqual([]);
 });
 
-test('refresh_token.reused: told when the tolerance is over; using the successor tells nothing', async () => {
+test('refresh_token.reused: told when the tolerance is over; using the successor tells nothing (attack 21.277)', async () => {
   client = await addClient(ctx, { token_endpoint_auth_method: 'none', application_type: 'spa', require_pkce: true });
   const { body } = await redeem(service.url, client, await authorizeCode(browser, client));
   const refresh = (refresh_token: string) => tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token });
@@ -89,7 +89,7 @@ async function answerConsent(decision: 'allow' | 'deny'): Promise<void> {
   expect(answer.status).toBe(303);
 }
 
-test('consent.given, with what was allowed', async () => {
+test('consent.given, with what was allowed (attack 21.277)', async () => {
   await answerConsent('allow');
   expect(await rowsOf('consent.given')).toMatchObject([
     {

@@ -89,7 +89,7 @@ const latest = async (): Promise<SessionRow> =>
   (await table<SessionRow>(ctx.scope, 'sessions').orderBy('signed_in_at', 'desc').first()) as SessionRow;
 
 describe('at a real provider where the person is signed in already', () => {
-  test('prompt=login asks there again, and our auth_time is the one of its token', async () => {
+  test('prompt=login asks there again, and our auth_time is the one of its token (attack 14.250)', async () => {
     expect((await throughReal()).asked).toBe(1);
     expect((await throughReal()).asked).toBe(0);
     const { return_to, verifier } = await pending({ prompt: 'login' });
@@ -145,7 +145,7 @@ describe('what a provider says of the time', () => {
     ['nothing', {}, [403, 'sso_access_denied']],
     ['a text', { auth_time: String(seconds()) }, [502, 'sso_provider_error']],
     ['an hour ago', { auth_time: seconds() - 3600 }, [403, 'sso_access_denied']],
-  ])('%s: refused where a fresh sign-in was demanded, nobody is signed in', async (_what, claims, expected) => {
+  ])('%s: refused where a fresh sign-in was demanded, nobody is signed in (attack 14.250)', async (_what, claims, expected) => {
     scripted.tokenClaims = claims;
     for (const parameters of [{ prompt: 'login' }, { max_age: '60' }]) {
       browser = new Browser(service.url);
@@ -174,7 +174,7 @@ describe('what a provider says of the time', () => {
     expect((await demanded(scriptable, { max_age: '300' })).status).toBe(403);
   });
 
-  test('a time to come is not believed', async () => {
+  test('a time to come is not believed (attack 14.251)', async () => {
     scripted.tokenClaims = { auth_time: seconds() + 86_400 };
     expect((await demanded(scriptable)).status).toBe(303);
     const session = await latest();
@@ -229,7 +229,7 @@ test.each(['github', 'oauth2'] as const)(
   },
 );
 
-test('what the provider says of how is kept apart, and none of it is passed on as ours', async () => {
+test('what the provider says of how is kept apart, and none of it is passed on as ours (attack 14.251)', async () => {
   scripted.tokenClaims = { auth_time: seconds(), amr: ['pwd', 'mfa'], acr: '1' };
   const { return_to, verifier } = await pending({});
   await loginThrough(browser, scriptable, { return_to });

@@ -246,7 +246,7 @@ test('profile_sync: never takes no names, on_login follows them and says so, the
   expect(await eventData('user.updated')).toMatchObject([{ first_name: 'New', previous_attributes: { first_name: 'Old' } }]);
 });
 
-test('profile_sync: another phone number of the provider is unproven, the same one stays proven', async () => {
+test('profile_sync: another phone number of the provider is unproven, the same one stays proven (attack 11.269)', async () => {
   const claim_mapping = { phone_number: 'phone_number' };
   const synced = await addConnection(ctx, { issuer: scripted.url, profile_sync: 'on_login', claim_mapping });
   const claims = { sub: 'p', email: 'phone@corp.example', email_verified: true, given_name: 'Ph', family_name: 'One' };

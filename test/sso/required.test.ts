@@ -75,7 +75,7 @@ describe.each([
   ['/register', {}],
   ['/password/forgot', {}],
 ] as [string, Record<string, string>][])('%s with %o', (path, fields) => {
-  test.each([true, false])('answers as for an unknown address (JSON: %s)', async (json) => {
+  test.each([true, false])('answers as for an unknown address (JSON: %s) (attack 14.254)', async (json) => {
     const known = await shape(path, user.email, fields, json);
     expect(known).toEqual(await shape(path, unknown, fields, json));
     expect(known.at(-1)).toBe(false);
@@ -89,7 +89,7 @@ test('the right password leads to the provider like any other, and signs nobody 
   expect(browser.cookies.has('session')).toBe(false);
 });
 
-test('registration and recovery say where to go by mail, and their codes are nobody’s', async () => {
+test('registration and recovery say where to go by mail, and their codes are nobody’s (attack 14.254)', async () => {
   const post = async (path: string, body: object) => {
     const response = await new Browser(service.url).postJson(path, body);
     return { status: response.status, body: (await response.json()) as Record<string, string> };
@@ -113,7 +113,7 @@ test('registration and recovery say where to go by mail, and their codes are nob
   expect((await mailTo(service.url, user.email)).every(({ subject }) => subject.includes('Sign in with Corp'))).toBe(true);
 });
 
-test('what was under way when it became required comes to nothing', async () => {
+test('what was under way when it became required comes to nothing (attack 14.254)', async () => {
   await set({ required: false });
   const browser = new Browser(service.url);
   const forgot = (await (await browser.postJson('/password/forgot', { email: user.email })).json()) as { reset_id: string };

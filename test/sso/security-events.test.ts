@@ -45,7 +45,7 @@ async function connect(from = browser): Promise<Response> {
 const rowsOf = async (action: string, actor: string | null = user.id) =>
   (await auditRows(service, action)).filter(({ actor_id }) => actor_id === actor);
 
-test('identity.linked, and login.succeeded through it; identity.unlinked', async () => {
+test('identity.linked, and login.succeeded through it; identity.unlinked (attack 21.277)', async () => {
   expect((await connect()).status).toBe(303);
   const [identity] = await listIdentities(ctx, user.id);
   const said = { outcome: 'success', actor_id: user.id, target_type: 'identity', target_id: identity?.id, ...origin };

@@ -62,7 +62,7 @@ beforeEach(async () => {
 });
 
 describe('a connection that is led to another server', () => {
-  test('signs nobody in: the account proves itself once more, and from then on it does again', async () => {
+  test('signs nobody in: the account proves itself once more, and from then on it does again (attack 22.235)', async () => {
     expect((await patch(narrow, connection.id, { issuer: evil.url })).status).toBe(200);
     const browser = new Browser(service.url);
     const asked = await login(browser);
@@ -104,7 +104,7 @@ describe('a connection that is led to another server', () => {
     expect([refused.status, signedIn(browser)]).toEqual([401, false]);
   });
 
-  test('there and back again, disabled and enabled, leaves the links void', async () => {
+  test('there and back again, disabled and enabled, leaves the links void (attack 22.235)', async () => {
     await patch(narrow, connection.id, { issuer: evil.url });
     await patch(narrow, connection.id, { issuer: honest.url, status: 'disabled' });
     await patch(narrow, connection.id, { status: 'enabled' });
@@ -193,7 +193,7 @@ describe('new people of a connection', () => {
     return { email_verified: person.email_verified, roles: await listRoleNamesOfUser(ctx.scope, person.id) };
   };
 
-  test('that somebody with connections:write made: no verified address, and no role that administers', async () => {
+  test('that somebody with connections:write made: no verified address, and no role that administers (attack 22.236)', async () => {
     const stamps = { created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
     await insertRole(ctx.scope, { id: uuidv7(Date.now()), name: 'member', is_default: true, ...stamps });
     const role = await admin.create('roles', 'role', { name: 'desk', is_default: true });

@@ -57,7 +57,7 @@ describe('refused', () => {
     expect(publicKeySet.safeParse({ keys: [jwk] }).success).toBe(false);
   });
 
-  test('more than ten keys, whether registered or fetched', () => {
+  test('more than ten keys, whether registered or fetched (attack 9.259)', () => {
     const set = (count: number) => ({ keys: Array.from({ length: count }, (_, kid) => ({ ...p256, kid: String(kid) })) });
     expect([publicKeySet.safeParse(set(10)).success, publicKeySet.safeParse(set(11)).success]).toEqual([true, false]);
     expect([importKeySet(set(10))?.length, importKeySet(set(11))]).toEqual([10, null]);
@@ -69,7 +69,7 @@ describe('refused', () => {
   });
 });
 
-test('a registered set is imported once', () => {
+test('a registered set is imported once (attack 9.259)', () => {
   const set = { keys: [p256] };
   expect(registeredKeys(set)).toBe(registeredKeys(set));
 });

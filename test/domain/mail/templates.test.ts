@@ -100,7 +100,7 @@ describe.each(names)('whatever somebody calls themselves, the mail %s', (name) =
     'evil .example',
     'evil.\u200dexample',
     'x\uff20evil\uff0eexample',
-  ])('holds no link but our own: %j', (hostile) => {
+  ])('holds no link but our own: %j (attack 12.268)', (hostile) => {
     const hostileModel = {
       ...models[name],
       ...(name === 'account-linked' ? { provider: hostile, provider_email: 'ada@evil.example' } : {}),
@@ -124,7 +124,7 @@ describe('codes', () => {
     expect(html).toContain(`>${model.code}</p>`);
   });
 
-  test('stay out of subjects, which locked screens show and relays log', () => {
+  test('stay out of subjects, which locked screens show and relays log (attack 12.258)', () => {
     for (const name of names) expect(render(name).subject).not.toMatch(/\d{6}/);
   });
 

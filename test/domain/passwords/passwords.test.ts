@@ -88,7 +88,7 @@ describe('imported hashes', () => {
     }
   });
 
-  test('a refusal costs a check of each kind of hash, whichever was the real one', async () => {
+  test('a refusal costs a check of each kind of hash, whichever was the real one (attack 10.264)', async () => {
     const bcryptHash = await bcrypt.hash('x', 11);
     expect(passwordHashKind(bcryptHash.replace('$2b$', '$2y$'))).toBe('$2b$11$');
     const timed = async (work: () => Promise<unknown>) => {
