@@ -15,8 +15,8 @@ export type Proving = { readonly origin: Origin; readonly device: Device | null 
 /**
  * Whether it is the password of the user, who may be nobody. Every refusal costs one hash, real or decoy, and one statement that writes or
  * could have. Wrong passwords are counted per account; from `lockout_threshold` on it is locked for `lockout_lifetime` seconds, for the
- * right password too. Recovery and live sessions go on meanwhile, and so does a browser that has signed in to the account before: its wrong
- * passwords are counted by themselves, and it goes before strangers where passwords wait to be hashed.
+ * right password too. Recovery and live sessions go on meanwhile, and so does a browser that has signed in to the account before: only
+ * its own wrong passwords lock it, and it goes before strangers where passwords wait to be hashed.
  */
 export async function checkPassword(ctx: Context, user: UserRow | null, password: string, { origin, device }: Proving): Promise<boolean> {
   const now = ctx.clock.now();
@@ -27,17 +27,21 @@ export async function checkPassword(ctx: Context, user: UserRow | null, password
     return false;
   }
   const trusted = await trustedBrowser(ctx, device, user);
-  const locked = trusted === null && user.locked_until !== null && user.locked_until > now;
+  const accountLocked = user.locked_until !== null && user.locked_until > now;
+  const locked = trusted ? trusted.locked : accountLocked;
   const right = await ctx.passwords.verify(user.password_hash, password, trusted ? 'known' : 'stranger');
-  if (trusted && right) await trusted.succeeded();
-  if (right && !locked) return true;
-  if (trusted) {
-    await trusted.failed();
-    noteRefusal(ctx, user, 'invalid_credentials', origin);
-    return false;
+  if (right && !locked) {
+    await trusted?.succeeded();
+    return true;
   }
+  if (!locked) await trusted?.failed();
   const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
-  const lockedNow = await recordFailedLogin(ctx.scope, locked ? nobody : user.id, ctx.environment.lockout_threshold, lockedUntil);
+  const lockedNow = await recordFailedLogin(
+    ctx.scope,
+    locked || accountLocked ? nobody : user.id,
+    ctx.environment.lockout_threshold,
+    lockedUntil,
+  );
   noteRefusal(ctx, user, locked ? 'account_locked' : 'invalid_credentials', origin);
   if (lockedNow) noteSecurityEvent(ctx, 'account.locked', { target: targetOf(user), origin });
   return false;
@@ -50,16 +54,16 @@ function noteRefusal(ctx: Context, user: UserRow | null, reason: string, origin:
   noteSecurityEvent(ctx, 'login.failed', { target: targetOf(user), origin, reason });
 }
 
-/** A hash of outdated parameters is replaced when there is time for it, unless the password was changed while it was checked: then null. */
-async function refreshHash(ctx: Context, user: UserRow, password: string): Promise<UserRow | null> {
+/** A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. `since`: see `hash`. */
+async function refreshHash(ctx: Context, user: UserRow, password: string, since: number): Promise<UserRow | null> {
   const { password_hash: proven } = user;
   if (proven === null || !ctx.passwords.needsRehash(proven)) return user;
-  const password_hash = await ctx.passwords.hashIfIdle(password);
-  return password_hash === null ? user : replacePassword(ctx.scope, user.id, proven, { password_hash });
+  return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password, since) });
 }
 
 /** Checks an address and a password, and notes the login. A hash of outdated parameters is replaced. */
 export async function provePassword(ctx: Context, email: string, password: string, by: Proving, again = true): Promise<PasswordVerdict> {
+  const since = performance.now();
   const address = normalizeEmail(email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
   const right = await checkPassword(ctx, user, password, by);
@@ -68,7 +72,7 @@ export async function provePassword(ctx: Context, email: string, password: strin
     noteRefusal(ctx, user, 'account_blocked', by.origin);
     return { outcome: 'blocked' };
   }
-  const current = await refreshHash(ctx, user, password);
+  const current = await refreshHash(ctx, user, password, since);
   if (!current) return again ? provePassword(ctx, email, password, by, false) : { outcome: 'invalid' };
   await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user: current };

@@ -4,7 +4,6 @@ import { transaction, type Context } from './context.js';
 import { emitPasswordChanged } from './events/users.js';
 import { checkPassword, type Proving } from './login.js';
 import { queueMail } from './mail.js';
-import type { Origin } from './origin.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
 import { recordSecurityEvent, userParty } from './security-trail.js';
 import { endSessions } from './sessions.js';

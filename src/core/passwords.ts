@@ -76,16 +76,12 @@ export function createPasswordHasher({
   return {
     /**
      * The argon2id PHC string to store.
+     * @param since when the caller began to wait, if it has waited before
      * @throws {RangeError} for a text that {@link passwordProblems} would refuse as too long
      */
-    async hash(password: string): Promise<string> {
+    async hash(password: string, since?: number): Promise<string> {
       if (tooLong(password)) throw new RangeError('password too long to hash');
-      return queue.run('known', () => argon2Phc(typed(password)));
-    },
-
-    /** The same if no other password waits; else null, for what can be done another time. */
-    async hashIfIdle(password: string): Promise<string | null> {
-      return queue.idle() ? queue.run('known', () => argon2Phc(typed(password))) : null;
+      return queue.run('known', () => argon2Phc(typed(password)), since);
     },
 
     /**
