@@ -1,15 +1,62 @@
-import { defineConfig } from 'vitest/config';
+import { availableParallelism } from 'node:os';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
+
+/** Without a database: pure functions, a router or a client by itself. */
+const unit = [
+  'test/{config,tidy}.test.ts',
+  'test/lib/**',
+  'test/platform/**',
+  'test/domain/events/catalogue.test.ts',
+  'test/domain/mail/templates.test.ts',
+  'test/domain/passwords/*.test.ts',
+  'test/docs/{error-codes,generated,sso-guide}.test.ts',
+  'test/http/exact-routes.test.ts',
+  'test/http/limits/rate-limits.test.ts',
+  'test/http/pages/*.test.ts',
+  'test/outbox/queue/lane.test.ts',
+  'test/outbox/webhooks/{deliver,sign}.test.ts',
+];
+
+/** With processes of their own (browsers, proxies, replicas, a second PostgreSQL), or for long waiting and measuring; from whatever folder. */
+const slow = [
+  'test/browser/**',
+  'test/faults/**',
+  'test/account/timing.test.ts',
+  'test/dashboard/hostile-text.test.ts',
+  'test/db/knex.test.ts',
+  'test/db/postgres/embedded-postgres.test.ts',
+  'test/docs/webhooks-guide.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,read-replica,secret-key-rotations}.test.ts',
+  'test/invariants/{replicas,two-processes}.test.ts',
+  'test/platform/log/logger.test.ts',
+  'test/platform/silent-mail-server.test.ts',
+];
+
+const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
+const except = (...paths: readonly string[]) => [...configDefaults.exclude, ...paths];
+const database = { globalSetup: ['test/support/postgres.ts'] };
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // The files of a project take turns in the same processes, which load the service once.
+    isolate: false,
+    // One more than there are processors: many tests wait for what they see. Four is what one PostgreSQL serves gladly.
+    maxWorkers: Math.min(4, availableParallelism() + 1),
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
     // A shared machine may stall for seconds; what fails twice more is broken.
     retry: process.env['CI'] ? 2 : 0,
+    // No test imports them: `--changed` can't tell whom they concern.
+    forceRerunTriggers: [...configDefaults.forceRerunTriggers, '**/{migrations,public,views}/**'],
+    reporters: ['default', new SkippedForWantOfAProgram()],
+    projects: [
+      { extends: true, test: { name: 'unit', include: filesOf(unit), exclude: except(...slow) } },
+      // Whatever isn't listed above: endpoints and operations on a real PostgreSQL, each file on a database of its own.
+      { extends: true, test: { name: 'service', include: filesOf(['test/**']), exclude: except(...unit, ...slow), ...database } },
+      { extends: true, test: { name: 'slow', include: filesOf(slow), ...database } },
+    ],
   },
 });

@@ -1,5 +1,6 @@
 import type { ApiErrorCode } from './lib/error-codes.js';
 import type { OAuthErrorCode } from './lib/oauth-error-codes.js';
+import { named } from './lib/named.js';
 
 /** A refusal of an OAuth endpoint (RFC 6749 5.2, RFC 6750 3): rendered as JSON. `description` is public, `cause` is for the log. */
 export class OAuthError extends Error {
@@ -7,7 +8,7 @@ export class OAuthError extends Error {
     readonly status: number,
     readonly error: OAuthErrorCode,
     readonly description: string,
-    readonly headers: Readonly<Record<string, string>> = {},
+    readonly headers: Readonly<Record<string, string>> = named(),
     cause?: unknown,
   ) {
     super(`${error}: ${description}`, { cause });
@@ -60,7 +61,7 @@ export class PageError extends Error {
     readonly code: string,
     /** What happened and what to do, for the person who sees it. */
     readonly text: string,
-    readonly extra: Readonly<Record<string, unknown>> = {},
+    readonly extra: Readonly<Record<string, unknown>> = named(),
     cause?: unknown,
     /** A way on, for the page. */
     readonly next: PageLink | null = null,
@@ -88,7 +89,7 @@ export class ApiError extends Error {
   readonly errors: readonly ApiErrorObject[];
   constructor(
     errors: ApiErrorObject | readonly ApiErrorObject[],
-    readonly headers: Readonly<Record<string, string>> = {},
+    readonly headers: Readonly<Record<string, string>> = named(),
   ) {
     const list = Array.isArray(errors) ? (errors as readonly ApiErrorObject[]) : [errors as ApiErrorObject];
     super(list.map((error) => `${error.code}: ${error.detail}`).join('; '));

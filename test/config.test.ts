@@ -127,7 +127,7 @@ test('SECRET_KEY_PREVIOUS lists any number of keys, also ones that SECRET_KEY no
   expect(readConfig({}).secretKeyPrevious).toEqual([]);
 });
 
-test('DEV_MAILBOX=on is refused, with all other problems, unless BASE_URL is this machine', () => {
+test('DEV_MAILBOX=on is refused, with all other problems, unless BASE_URL is this machine (attack 23.246)', () => {
   for (const BASE_URL of ['https://id.example.com', 'http://192.168.1.5:3000', 'http://localhost.example.com', 'nonsense']) {
     const found = problems({ DEV_MAILBOX: 'on', BASE_URL, PORT: 'x' });
     expect(found.join()).toContain('DEV_MAILBOX=on shows one-time codes to every caller');

@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { programs } from './support/programs.js';
 
 type Source = { readonly path: string; readonly text: string; readonly code: string };
 
@@ -14,11 +15,12 @@ const floors: readonly (readonly string[])[] = [
   ['lib', 'errors.ts', 'config.ts'],
   ['platform'],
   ['db'],
-  ['core'],
+  ['domain'],
   ['http'],
-  ['oauth', 'account', 'sso', 'outbox'],
+  ['oauth', 'account', 'sso', 'outbox', 'jobs'],
   ['management'],
   ['dashboard'],
+  ['app.ts'],
 ];
 
 async function read(directory: string, pattern: RegExp): Promise<Source[]> {
@@ -36,6 +38,24 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
 }
 
+/** Blanks what is inside of quotes and between back-ticks (not the code of placeholders), so that words in texts aren't taken for code. */
+function withoutTexts(code: string): string {
+  const blank = (text: string) => text.replace(/[^\n]/g, ' ');
+  const regexps = code.replace(/(?<=[=(,:[!&|?{};]\s*|return )\/(?![/*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\n\\])+\/[a-z]*/g, blank);
+  const quoted = regexps.replace(/'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, (text) => `'${blank(text.slice(1, -1))}'`);
+  // Back-ticks: the pieces outside of placeholders, from the inside out.
+  return quoted.replace(/`(?:\\[\s\S]|[^`\\])*`/g, (text) =>
+    text.replace(/(^`|\})((?:\\[\s\S]|[^`$\\]|\$(?!\{))*)(?=\$\{|`$)/g, (_all, open: string, words: string) => open + blank(words)),
+  );
+}
+
+/** `for (const x in y)` and mapped types are no look-ups, nor is `'literal' in object`, whose name the code writes down. */
+function allowsIn(files: readonly Source[], place: string): boolean {
+  const [path = '', line = '0'] = place.split(':');
+  const text = files.find((file) => file.path === path)?.code.split('\n')[Number(line) - 1] ?? '';
+  return /\[\w+ in |for \((?:const|let) \w+ in /.test(text);
+}
+
 /** Where a pattern occurs, as `path:line`, in all files but the exempt ones. */
 function places(files: readonly Source[], pattern: RegExp, exempt: (path: string) => boolean = () => false): string[] {
   return files
@@ -43,7 +63,7 @@ function places(files: readonly Source[], pattern: RegExp, exempt: (path: string
     .flatMap(({ path, code }) => [...code.matchAll(pattern)].map((match) => `${path}:${code.slice(0, match.index).split('\n').length}`));
 }
 
-/** `src/core/users.ts` is at home in `core`, `src/app.ts` in itself. */
+/** `src/domain/users/users.ts` is at home in `core`, `src/app.ts` in itself. */
 function home(path: string): string {
   return path.split('/')[1] ?? '';
 }
@@ -73,10 +93,10 @@ describe('src', () => {
     const sideways = sources.flatMap((file) =>
       importsOf(file)
         .filter((target) => target.startsWith('src/') && home(target) !== home(file.path))
-        .filter((target) => floorOf(target) === floorOf(file.path) && floorOf(target) > 0 && floorOf(target) < floors.length)
+        .filter((target) => floorOf(target) === floorOf(file.path) && floorOf(target) > 0 && floorOf(target) < floors.length - 1)
         .map((target) => `${file.path} imports ${target}`),
     );
-    expect(sideways, 'Features do not import each other. What two of them need is an operation: move it to src/core.').toEqual([]);
+    expect(sideways, 'Features do not import each other. What two of them need is an operation: move it to src/domain.').toEqual([]);
   });
 
   test('queries live in src/db', () => {
@@ -109,6 +129,28 @@ describe('src', () => {
     ).toEqual([]);
   });
 
+  test('no name is looked up on a plain object', () => {
+    const bare = sources.map((file) => ({ ...file, code: withoutTexts(file.code) }));
+    const exempt = (path: string) => path === 'src/lib/named.ts';
+    const say = 'Requests may name `constructor` or `__proto__`, which every plain object inherits.';
+    expect(
+      places(bare, /Record<string,[^;={}()]*>\s*=\s*\{/g, exempt),
+      `${say} Make the table with named({...}) of src/lib/named.ts.`,
+    ).toEqual([]);
+    expect(
+      places(bare, /\bas (?:Readonly<)?(?:Partial<)?Record<string,[^;()]*>\)(?:\?\.|!)?\[(?!\s*(?:\]|'))/g, exempt),
+      `${say} Take the member with own(object, name) of src/lib/named.ts.`,
+    ).toEqual([]);
+    expect(
+      places(bare, /(?<=[\w)\]])(?:\?\.|!)?\[[\w.]+ as (?:keyof\b|[A-Z])/g, exempt),
+      `${say} A cast proves nothing about a name: use own(object, name) of src/lib/named.ts.`,
+    ).toEqual([]);
+    expect(
+      places(bare, /(?<=[\w)\]] )in (?=[\w(])/g, (path) => exempt(path)).filter((place) => !allowsIn(bare, place)),
+      `${say} Ask Object.hasOwn(object, name); \`in\` is for names that the code itself writes down.`,
+    ).toEqual([]);
+  });
+
   test('files stay small', () => {
     const long = sources
       .map(({ path, text }) => `${path}: ${text.trimEnd().split('\n').length} lines`)
@@ -119,7 +161,10 @@ describe('src', () => {
   test('files are named for what they hold', () => {
     const vague = sources
       .map(({ path }) => path)
-      .filter((path) => /(?:^|[/-])(?:utils?|helpers?|common|managers?|services?)(?:\.ts|\/)/.test(path));
+      // The service is what this project is.
+      .filter(
+        (path) => /(?:^|[/-])(?:utils?|helpers?|common|managers?|services?)(?:\.ts|\/)/.test(path) && path !== 'src/process/service.ts',
+      );
     expect(vague, 'What has no noun has no home yet. Name the file for its content.').toEqual([]);
   });
 
@@ -157,4 +202,9 @@ describe('migrations', () => {
       'Take a number of its own.',
     ).toEqual([...new Set(migrations.map((name) => Number(name.slice(0, 4))))].sort((one, other) => one - other));
   });
+});
+
+test('.ci/run installs every program that a test needs', async () => {
+  const listed = /^for program in (.*); do$/m.exec(await readFile('.ci/run', 'utf8'))?.[1]?.split(' ');
+  expect(listed, 'Add it to the list in .ci/run, with its Debian package if that has another name.').toEqual([...programs]);
 });

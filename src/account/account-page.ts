@@ -1,27 +1,28 @@
 import type { Request, Response } from 'express';
-import { enabledConnections } from '../core/connections.js';
-import type { Context } from '../core/context.js';
-import { listIdentities } from '../core/identities.js';
-import { addressMembers, profileColumns } from '../core/profile.js';
-import { sessionStatus } from '../core/sessions.js';
+import { enabledConnections } from '../domain/connections/connections.js';
+import type { Context } from '../domain/context.js';
+import { listIdentities } from '../domain/connections/identities.js';
+import { addressMembers, profileColumns } from '../domain/users/profile.js';
+import { sessionStatus } from '../domain/sessions/sessions.js';
 import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consents.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
 import { listOpenSessionsOfUser, type SessionRow } from '../db/tables/sessions.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
-import { csrfToken } from '../http/csrf.js';
-import { errorTexts } from '../http/error-texts.js';
-import { queryOf, wantsJson } from '../http/form.js';
-import { basePage, type AccountPage, type Notice, type PageIdentity } from '../http/pages.js';
-import { scopeText } from '../http/scope-texts.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { errorTexts } from '../http/pages/error-texts.js';
+import { queryOf, wantsJson } from '../http/request/form.js';
+import { basePage, type AccountPage, type Notice, type PageIdentity } from '../http/pages/pages.js';
+import { scopeText } from '../http/pages/scope-texts.js';
 import type { Web } from '../http/web.js';
 import { deviceWords } from '../lib/user-agent.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
 import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
+import { named } from '../lib/named.js';
 
 /** What the page says after something worked; the name travels in the address. */
-const notices: Readonly<Record<string, string>> = {
+const notices: Readonly<Record<string, string>> = named({
   profile: 'Your profile has been saved.',
   password: 'Your password has been changed. You are signed out everywhere else.',
   session: 'The session has been ended.',
@@ -29,7 +30,7 @@ const notices: Readonly<Record<string, string>> = {
   connected: 'The account has been connected. You can sign in with it from now on.',
   identity: 'The account has been disconnected.',
   application: 'The application no longer has access.',
-};
+});
 
 /** Back to the account page, which says what was done. */
 export function accountPath(done: string): string {
@@ -44,6 +45,7 @@ function sessionDocument(req: Request, session: SessionRow) {
     user_agent: session.user_agent,
     device: deviceWords(session.user_agent) ?? 'Unknown device',
     amr: session.amr,
+    provider_amr: session.provider_amr,
     status: sessionStatus(req.ctx, session),
     current: session.id === sessionOf(req).id,
     created_at: session.created_at.toISOString(),
@@ -76,6 +78,7 @@ async function load(req: Request) {
     display_name: identity.connection_display_name,
     strategy: identity.connection_strategy as PageIdentity['strategy'],
     email: identity.email,
+    proven: identity.proven,
     linked_at: identity.created_at.toISOString(),
     last_login_at: identity.last_login_at?.toISOString() ?? null,
   }));

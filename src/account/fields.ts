@@ -1,9 +1,10 @@
 import type { Request } from 'express';
-import { safeReturnTo } from '../http/return-to.js';
+import { safeReturnTo } from '../http/request/return-to.js';
+import { own } from '../lib/named.js';
 
 /** A text of the form or JSON body; anything else counts as empty. */
 export function bodyText(req: Request, name: string): string {
-  const value = (req.body as Record<string, unknown> | undefined)?.[name];
+  const value = own(req.body as Record<string, unknown> | undefined, name);
   return typeof value === 'string' ? value : '';
 }
 
@@ -21,4 +22,10 @@ export function nameProblems(text: string): string[] {
   if (text === '') return ['required'];
   if ([...text].length > maxNameLength) return ['too_long'];
   return control.test(text) ? ['invalid_value'] : [];
+}
+
+/** A path of ours with fields in its query, and where the journey goes on after it. */
+export function withReturnTo(path: string, fields: Record<string, string>, return_to: string | null): string {
+  const query = new URLSearchParams({ ...fields, ...(return_to !== null && { return_to }) }).toString();
+  return query === '' ? path : `${path}?${query}`;
 }

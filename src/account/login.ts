@@ -1,19 +1,20 @@
 import type { Request, Response } from 'express';
-import { connectionForEmail, offeredConnections } from '../core/client-connections.js';
-import { clientOf, type Client } from '../core/clients.js';
-import type { Connection } from '../core/connections.js';
-import { provePassword } from '../core/login.js';
+import { connectionForEmail, offeredConnections } from '../domain/clients/connections.js';
+import { clientOf, type Client } from '../domain/clients/clients.js';
+import type { Connection } from '../domain/connections/connections.js';
+import { provePassword } from '../domain/passwords/prove-password.js';
 import { PageError } from '../errors.js';
-import { csrfToken } from '../http/csrf.js';
-import { errorTexts } from '../http/error-texts.js';
-import { queryOf, wantsJson } from '../http/form.js';
-import { deviceOf } from '../http/device-cookie.js';
-import { originOf } from '../http/mail-origin.js';
-import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages.js';
-import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
-import { signIn } from '../http/sign-in.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { errorTexts } from '../http/pages/error-texts.js';
+import { queryOf, wantsJson } from '../http/request/form.js';
+import { deviceOf } from '../http/auth/device-cookie.js';
+import { originOf } from '../http/pages/mail-origin.js';
+import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages/pages.js';
+import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return-to.js';
+import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import { userDocument } from './user-document.js';
+import { named } from '../lib/named.js';
 
 const home = '/account';
 
@@ -71,13 +72,13 @@ async function renderLogin(
 /** Whether the pending request wants a sign-in that happens now, so that an earlier session doesn't do. */
 function wantsFreshLogin(req: Request, return_to: string | null): boolean {
   const pending = pendingOf(req, return_to);
-  return pending !== null && pending.fresh && req.session !== null && req.session.authenticated_at.getTime() < pending.at;
+  return pending !== null && pending.fresh && req.session !== null && req.session.signed_in_at.getTime() < pending.at;
 }
 
 /** What the page says to somebody who comes from another one; the name travels in the address. */
-const notices: Readonly<Record<string, string>> = {
+const notices: Readonly<Record<string, string>> = named({
   password_reset: 'Your password has been changed, and all sessions have been ended. Sign in with the new one.',
-};
+});
 
 /** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */
 export function loginPage(web: Web) {

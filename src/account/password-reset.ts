@@ -1,22 +1,18 @@
 import type { Request, Response } from 'express';
-import { requestPasswordReset, resetPassword } from '../core/password-reset.js';
-import { clearSessionCookie } from '../http/browser-session.js';
-import { csrfToken } from '../http/csrf.js';
-import { keepDevice } from '../http/device-cookie.js';
-import { queryOf, wantsJson } from '../http/form.js';
-import { originOf } from '../http/mail-origin.js';
-import { basePage } from '../http/pages.js';
-import { safeReturnTo } from '../http/return-to.js';
+import { requestPasswordReset, resetPassword } from '../domain/passwords/reset.js';
+import { clearSessionCookie } from '../http/auth/browser-session.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { keepDevice } from '../http/auth/device-cookie.js';
+import { queryOf, wantsJson } from '../http/request/form.js';
+import { originOf } from '../http/pages/mail-origin.js';
+import { basePage } from '../http/pages/pages.js';
+import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
-import { bodyReturnTo, bodyText } from './fields.js';
+import { bodyReturnTo, bodyText, withReturnTo } from './fields.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { answerReset } from './password-review.js';
 import { codeRefusal } from './register-verify.js';
-
-function withReturnTo(path: string, fields: Record<string, string>, return_to: string | null): string {
-  const query = new URLSearchParams({ ...fields, ...(return_to !== null && { return_to }) }).toString();
-  return query === '' ? path : `${path}?${query}`;
-}
 
 function renderForgot(
   web: Web,
@@ -107,8 +103,6 @@ export function reset(web: Web) {
     if (verdict.outcome !== 'reset') return refuse(codeRefusal(verdict));
     keepDevice(req, res, verdict.user.id);
     if (req.session?.user_id === verdict.user.id) clearSessionCookie(req, res);
-    const redirect_to = withReturnTo('/login', { notice: 'password_reset' }, return_to);
-    if (!wantsJson(req)) return res.redirect(303, redirect_to);
-    res.set('Cache-Control', 'no-store').json({ redirect_to });
+    await answerReset(req, res, verdict.user, return_to);
   };
 }

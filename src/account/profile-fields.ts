@@ -1,6 +1,7 @@
-import { addressMembers, profileColumns, type AddressMember, type ProfileChanges, type ProfileColumn } from '../core/profile.js';
+import { addressMembers, profileColumns, type AddressMember, type ProfileChanges, type ProfileColumn } from '../domain/users/profile.js';
 import { isBirthdate, isLocale, isTimeZone, isWebAddress, normalizePhoneNumber } from '../lib/claim-syntax.js';
 import { nameProblems } from './fields.js';
+import { named, own } from '../lib/named.js';
 
 type Reading = { value: string | null } | { problem: string };
 
@@ -52,7 +53,7 @@ function readAddressMember(given: unknown): Reading {
 function givenAddress(body: Readonly<Record<string, unknown>>): [AddressMember, unknown][] {
   const { address } = body;
   if (address === null) return addressMembers.map((member) => [member, null]);
-  if (typeof address === 'object') return addressMembers.map((member) => [member, (address as Record<string, unknown>)[member]]);
+  if (typeof address === 'object') return addressMembers.map((member) => [member, own(address as Record<string, unknown>, member)]);
   return addressMembers.filter((member) => Object.hasOwn(body, `address_${member}`)).map((member) => [member, body[`address_${member}`]]);
 }
 
@@ -60,7 +61,7 @@ function givenAddress(body: Readonly<Record<string, unknown>>): [AddressMember, 
 export function readProfile(body: Readonly<Record<string, unknown>>): { changes: ProfileChanges; problems: Record<string, string[]> } {
   const columns: Partial<Record<ProfileColumn, string | null>> = {};
   const address: Partial<Record<AddressMember, string | null>> = {};
-  const problems: Record<string, string[]> = {};
+  const problems: Record<string, string[]> = named();
   for (const name of profileColumns) {
     if (!Object.hasOwn(body, name)) continue;
     const reading = readColumn(name, body[name]);

@@ -1,9 +1,10 @@
 import { Router } from 'express';
-import { browserSession } from '../http/browser-session.js';
-import { ownUiCors, preflight } from '../http/cors.js';
-import { csrf } from '../http/csrf.js';
-import { formOrJson } from '../http/form.js';
-import { route, type Methods } from '../http/method-not-allowed.js';
+import { browserSession } from '../http/auth/browser-session.js';
+import { ownUiCors, preflight } from '../http/auth/cors.js';
+import { csrf } from '../http/auth/csrf.js';
+import { formOrJson } from '../http/request/form.js';
+import { freshSignIn } from '../http/auth/fresh-sign-in.js';
+import { route, type Methods } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { password, profile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { accountPage } from './account-page.js';
@@ -11,6 +12,7 @@ import { limitAttempts, limitLogin, limitMails, limitSignedIn } from './limits.j
 import { login, loginPage } from './login.js';
 import { logout, logoutPage } from './logout.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
+import { review, reviewPage } from './password-review.js';
 import { complete } from './register-complete.js';
 import { verify, verifyPage } from './register-verify.js';
 import { register, registerPage, registrationOpen, resend } from './register.js';
@@ -49,6 +51,10 @@ function passwordRoutes(router: Router, web: Web): void {
     head: true,
     post: [formOrJson, ...limits('reset_id'), browserSession, csrf, reset(web)],
   });
+  step(router, '/password/reset/review', {
+    get: [browserSession, reviewPage(web)],
+    post: [formOrJson, ...limits('review_token'), browserSession, csrf, review],
+  });
 }
 
 /** What a person does with the own account. */
@@ -60,7 +66,7 @@ function ownAccountRoutes(router: Router, web: Web): void {
   step(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, password(web)] });
   step(router, '/account/sessions/revoke_others', { post: [...action, revokeOtherSessions] });
   step(router, '/account/sessions/:id/revoke', { post: [...action, revokeSession] });
-  step(router, '/account/identities/:id/unlink', { post: [...action, unlink(web)] });
+  step(router, '/account/identities/:id/unlink', { post: [...action, freshSignIn(web), unlink(web)] });
   step(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
 }
 

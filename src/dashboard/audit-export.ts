@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { PageError } from '../errors.js';
-import { queryOf } from '../http/form.js';
+import { queryOf } from '../http/request/form.js';
 import { csvRecord } from '../lib/csv.js';
 import { recordDenial, recordWrite } from '../management/audit.js';
 import { requirePermissions } from '../management/operations.js';
@@ -10,10 +10,11 @@ import { audit_logs } from './pages/audit-logs.js';
 import { listOf, resourceOf, type Shown } from './records.js';
 import { filtersOf, listState } from './resource-list.js';
 import { words } from './values.js';
+import { named, own } from '../lib/named.js';
 
 type Party = Readonly<Record<string, unknown>>;
 
-const member = (of: unknown, name: string): string => words((of as Party | undefined)?.[name]);
+const member = (of: unknown, name: string): string => words(own(of as Party | undefined, name));
 
 /** The columns of the CSV file, in their order. */
 const columns: readonly { readonly name: string; text(record: Shown): string }[] = [
@@ -35,7 +36,7 @@ const columns: readonly { readonly name: string; text(record: Shown): string }[]
 
 type Format = { readonly type: string; readonly head: string; line(record: Shown): string };
 
-const formats: Readonly<Record<string, Format>> = {
+const formats: Readonly<Record<string, Format>> = named({
   csv: {
     type: 'text/csv; charset=utf-8; header=present',
     head: csvRecord(columns.map(({ name }) => name)),
@@ -46,7 +47,7 @@ const formats: Readonly<Record<string, Format>> = {
     head: '',
     line: ({ id, attributes }) => `${JSON.stringify({ id, ...attributes })}\n`,
   },
-};
+});
 
 const pageSize = 100;
 

@@ -1,9 +1,10 @@
 import type { NextFunction, Request, Response } from 'express';
-import { connectionStrategies } from '../core/connection-strategies.js';
+import { connectionStrategies } from '../domain/connections/strategies.js';
 import { requirePermissions } from '../management/operations.js';
 import { kinds } from './pages/client-kinds.js';
 import type { Render } from './frame.js';
 import type { Part } from './page-parts.js';
+import { named } from '../lib/named.js';
 
 type Tile = { readonly title: string; readonly text: string; readonly path: string };
 
@@ -42,14 +43,14 @@ export const clientChooser = (render: Render) =>
     })),
   });
 
-const about: Readonly<Record<string, string>> = {
+const about: Readonly<Record<string, string>> = named({
   oidc: 'Any provider with a discovery document: Keycloak, Okta, Entra ID, another one of these.',
   google: 'Google accounts, or those of one Workspace.',
   microsoft: 'Microsoft and Entra ID accounts.',
   apple: 'Sign in with Apple.',
   github: 'GitHub accounts.',
   oauth2: 'A provider without OpenID Connect: you name its endpoints.',
-};
+});
 
 /** GET /dashboard/connections/new without a strategy. */
 export const connectionChooser = (render: Render) =>

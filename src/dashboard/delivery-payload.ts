@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { findDelivery } from '../db/tables/webhook_deliveries.js';
-import { notFound } from '../management/problems.js';
+import { mayReadEvent, permissionsToRead } from '../domain/reach/reach-of.js';
+import { insufficientScope, notFound } from '../management/problems.js';
 import { recordOf } from './records.js';
 import { idOf } from './resource-record.js';
 
@@ -9,6 +10,7 @@ export async function downloadPayload(req: Request, res: Response): Promise<void
   const { record } = await recordOf(req.call, 'webhook_deliveries', idOf(req));
   const delivery = await findDelivery(req.call.ctx.scope, record.id);
   if (!delivery) throw notFound();
+  if (!mayReadEvent(req.call.actor, delivery.event_type)) throw insufficientScope(permissionsToRead(delivery.event_type));
   const name = `${delivery.event_type}-${delivery.event_id}.json`;
   res.set('Content-Disposition', `attachment; filename="${name}"`);
   // Past Express, which would add a charset: JSON has none (RFC 8259 11).

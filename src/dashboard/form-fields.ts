@@ -3,6 +3,7 @@ import type { Resource } from '../management/resource.js';
 import type { Field, FieldKind, FieldSection } from './page-parts.js';
 import type { FieldSpec, Look, Presentation } from './presentation.js';
 import type { Shown } from './records.js';
+import { named, own } from '../lib/named.js';
 
 type Mode = 'create' | 'update';
 
@@ -70,7 +71,7 @@ export function boundFields(resource: Resource, fields: readonly FieldSpec[], mo
 const member = (attributes: Readonly<Record<string, unknown>>, name: string): unknown => {
   const [first = '', inner] = name.split('.');
   const outer = attributes[first];
-  return inner === undefined ? outer : (outer as Record<string, unknown> | null | undefined)?.[inner];
+  return inner === undefined ? outer : own(outer as Record<string, unknown> | null | undefined, inner);
 };
 
 function textOf(kind: FieldKind, value: unknown): string {
@@ -87,8 +88,8 @@ export function initialEntries(
   record: Shown | null,
   linked: (name: string) => readonly string[] = () => [],
 ): Entries {
-  const texts: Record<string, string> = {};
-  const chosen: Record<string, readonly string[]> = {};
+  const texts: Record<string, string> = named();
+  const chosen: Record<string, readonly string[]> = named();
   for (const { spec, kind } of fields) {
     const { initial = '' } = spec;
     const value = record ? member(record.attributes, spec.name) : undefined;
@@ -114,8 +115,8 @@ export function initialEntries(
 
 /** What was sent. */
 export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<string, string>>): Entries {
-  const texts: Record<string, string> = {};
-  const chosen: Record<string, readonly string[]> = {};
+  const texts: Record<string, string> = named();
+  const chosen: Record<string, readonly string[]> = named();
   for (const { spec, kind } of fields) {
     const prefix = `${spec.name}:`;
     if (kind === 'checks')

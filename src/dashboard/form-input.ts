@@ -5,6 +5,7 @@ import type { Resource } from '../management/resource.js';
 import type { BoundField, Entries } from './form-fields.js';
 import type { Shown } from './records.js';
 import { sentenceOf } from './texts.js';
+import { named } from '../lib/named.js';
 
 /** What a form means: attributes and relationships for the operation, and what can't be read at all. */
 export type Meant = { readonly input: Input; readonly errors: Readonly<Record<string, string>> };
@@ -73,9 +74,9 @@ function withoutEmpty(value: unknown): unknown {
  * @param target the id of the record to change, or null for a new one
  */
 export function meantBy(resource: Resource, fields: readonly BoundField[], entries: Entries, current: Shown | null): Meant {
-  const attributes: Record<string, unknown> = {};
-  const relationships: Record<string, unknown> = {};
-  const errors: Record<string, string> = {};
+  const attributes: Record<string, unknown> = named();
+  const relationships: Record<string, unknown> = named();
+  const errors: Record<string, string> = named();
   for (const field of fields) {
     const { name, relationship } = field.spec;
     if (relationship) {
@@ -109,7 +110,7 @@ export function meantBy(resource: Resource, fields: readonly BoundField[], entri
 
 /** The refusals of an operation by field; what belongs to none of the form's fields comes under `form`. */
 export function errorsByField(error: ApiError, fields: readonly BoundField[], entries: Entries): Record<string, string> {
-  const errors: Record<string, string> = {};
+  const errors: Record<string, string> = named();
   const names = fields.map(({ spec }) => spec.name);
   for (const one of error.errors) {
     const path = 'pointer' in (one.source ?? {}) ? (one.source as { pointer: string }).pointer.split('/').slice(3) : [];

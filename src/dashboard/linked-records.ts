@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { changeRelationship } from '../management/operations.js';
+import { changeRelationship } from '../management/change-relationship.js';
 import { notFound } from '../management/problems.js';
 import type { Choice, Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';

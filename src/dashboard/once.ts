@@ -33,10 +33,12 @@ export async function once<T>(
   if (!repeatable) return { first: await work({}) };
   const earlier = await storedReply(call, repeatable);
   if (earlier) return { again: earlier.headers['Location'] ?? '/dashboard' };
+  const needed = new Set<string>();
   try {
     const first = await work({
+      needed,
       begin: (inner) => claimKey(inner, repeatable),
-      finish: (inner, outcome) => storeReply(inner, repeatable, { status: 303, headers: { Location: place(outcome) }, body: '' }),
+      finish: (inner, outcome) => storeReply(inner, repeatable, { status: 303, headers: { Location: place(outcome) }, body: '' }, needed),
     });
     return { first };
   } catch (error) {

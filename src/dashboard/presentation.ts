@@ -118,7 +118,8 @@ export type Presentation = {
     /** What belongs to the creation: in its transaction, after it. */
     readonly finish?: (call: Call, id: string) => Promise<void>;
   };
-  readonly edit?: { readonly lead?: string; readonly when?: (record: Shown) => boolean };
+  /** `guarded`: saving needs a fresh sign-in. */
+  readonly edit?: { readonly lead?: string; readonly guarded?: boolean; readonly when?: (record: Shown) => boolean };
   readonly remove?: {
     readonly label: string;
     readonly text: string;

@@ -7,11 +7,13 @@ import { passwordLabels, proofOf } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Field, Part } from './page-parts.js';
 import { placeOf, type Presentation } from './presentation.js';
+import { reachNote } from './reach-note.js';
 import { recordOf, resourceOf, type Shown } from './records.js';
 import type { Tools } from './resource-forms.js';
 import { idOf } from './resource-record.js';
 import { secretPage } from './secrets.js';
 import { sentenceOf } from './texts.js';
+import { named } from '../lib/named.js';
 
 /** A question before something is done. */
 export type Question = {
@@ -52,7 +54,7 @@ export async function ask(
   res: Response,
   record: Shown,
   question: Question,
-  errors: Record<string, string> = {},
+  errors: Record<string, string> = named(),
   status = 200,
 ): Promise<void> {
   const place = placeOf(presentation.path, record.id);
@@ -82,7 +84,7 @@ export async function ask(
 
 /** Whether the form answers the question: the typed name, and a fresh sign-in. */
 async function unanswered(tools: Tools, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
-  const errors: Record<string, string> = {};
+  const errors: Record<string, string> = named();
   if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed)
     errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
   return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await tools.prove(req, res) : {}) };
@@ -103,9 +105,10 @@ async function findAction(req: Request, presentation: Presentation) {
   if (!spec || !resource.actions?.[verb]) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
   const { record } = await recordOf(req.call, presentation.path, idOf(req));
+  const note = resource.actions[verb]?.touch === 'plain' ? null : await reachNote(req.call, resource, record.id);
   const question: Question = {
     title: spec.label,
-    text: spec.confirm ?? [],
+    text: [...(note === null ? [] : [note]), ...(spec.confirm ?? [])],
     action: `${placeOf(presentation.path, record.id)}/${verb}`,
     button: spec.label,
     danger: spec.danger ?? false,
@@ -179,9 +182,10 @@ async function removal(req: Request, presentation: Presentation) {
   if (!remove || !resource.remove) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
   const { record } = await recordOf(req.call, presentation.path, idOf(req));
+  const note = resource.reach.remove === 'plain' ? null : await reachNote(req.call, resource, record.id);
   const question: Question = {
     title: `${remove.label}: ${presentation.name(record)}`,
-    text: [remove.text],
+    text: [...(note === null ? [] : [note]), remove.text],
     action: `${placeOf(presentation.path, record.id)}/delete`,
     button: remove.label,
     danger: true,

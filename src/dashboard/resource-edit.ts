@@ -4,8 +4,10 @@ import { requirePermissions, updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { meantBy } from './form-input.js';
+import { proofOf } from './fresh-sign-in.js';
 import type { Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
+import { mayLink, reachNote } from './reach-note.js';
 import { linkedIds, recordOf, resourceOf, versionOf, type Shown } from './records.js';
 import { attempt, labelsOf, withOthers, type Tools } from './resource-forms.js';
 import { idOf, readableIncludes } from './resource-record.js';
@@ -22,7 +24,7 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
   if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
   // A relationship that the actor may not read is left alone.
   const fields = boundFields(resource, presentation.fields, 'update').filter(
-    ({ spec }) => spec.relationship !== 'many' || include?.split(',').includes(spec.name),
+    ({ spec }) => spec.relationship !== 'many' || (include?.split(',').includes(spec.name) && mayLink(req.call, resource, spec)),
   );
   return { record, fields, resource };
 }
@@ -38,16 +40,18 @@ async function renderEdit(
   status: number,
   before: readonly Part[] = [],
 ): Promise<void> {
-  const { record, fields } = at;
+  const { record, fields, resource } = at;
   const look: Look = { req, now: req.call.ctx.clock.now() };
   const path = placeOf(presentation.path, record.id);
   const name = presentation.name(record);
+  const proof = presentation.edit?.guarded ? await proofOf(req, `${path}/edit`, errors) : null;
+  const sections = await fieldSections(look, presentation, fields, entries, errors);
   const form: Part = {
     kind: 'form',
     id: 'edit',
     action: path,
     hidden: { _version: String(versionOf(record)) },
-    sections: await fieldSections(look, presentation, fields, entries, errors),
+    sections: proof && proof.fields.length > 0 ? [...sections, { title: null, text: null, fields: proof.fields }] : sections,
     button: { label: 'Save', variant: 'primary' },
     cancel: path,
   };
@@ -55,7 +59,7 @@ async function renderEdit(
     { label: presentation.title, path: `/dashboard/${presentation.path}` },
     { label: name, path },
   ];
-  const lead = presentation.edit?.lead ?? null;
+  const lead = (await reachNote(req.call, resource, record.id)) ?? presentation.edit?.lead ?? null;
   tools.render(
     req,
     res,
@@ -66,7 +70,7 @@ async function renderEdit(
       lead,
       errors,
       labels: labelsOf(fields),
-      parts: [...before, form],
+      parts: [...before, ...(proof?.instead ?? [form])],
     },
     status,
   );
@@ -117,6 +121,8 @@ export function update(tools: Tools, presentation: Presentation) {
       const errors = await withOthers(req.call, at.resource, at.fields, entries, meant.input, meant.errors, at.record.id);
       return renderEdit(tools, presentation, req, res, at, entries, errors, 422);
     }
+    const unproven = presentation.edit?.guarded ? await tools.prove(req, res) : {};
+    if (Object.keys(unproven).length > 0) return renderEdit(tools, presentation, req, res, at, entries, unproven, 422);
     const expected = [Number(req.form.get('_version') ?? 0)];
     const result = await attempt(at.fields, entries, () => updateRecord(req.call, at.resource, at.record.id, meant.input, { expected }));
     if (!('errors' in result)) return res.redirect(303, `${placeOf(presentation.path, at.record.id)}?done=updated`);

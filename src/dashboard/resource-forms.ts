@@ -12,6 +12,7 @@ import { passwordLabels, proofOf, type Prove } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
+import { mayLink } from './reach-note.js';
 import { resourceOf } from './records.js';
 import { secretPage } from './secrets.js';
 
@@ -36,7 +37,8 @@ export async function attempt<T>(
     if (!(error instanceof ApiError)) throw error;
     const [first] = error.errors;
     if (first?.code === 'insufficient_scope' || (first?.status === 404 && first.source === undefined)) throw error;
-    return { errors: errorsByField(error, fields, entries), status: first?.status === 412 ? 412 : 422 };
+    const status = first?.status === 412 || first?.code === 'scope_escalation' ? first.status : 422;
+    return { errors: errorsByField(error, fields, entries), status };
   }
 }
 
@@ -56,7 +58,8 @@ export async function withOthers(
 
 function creation(req: Request, presentation: Presentation, resource: Resource) {
   if (!presentation.create || !presentation.fields || !resource.create) throw notFound();
-  return { create: presentation.create, fields: boundFields(resource, presentation.createFields?.(req) ?? presentation.fields, 'create') };
+  const specs = (presentation.createFields?.(req) ?? presentation.fields).filter((spec) => mayLink(req.call, resource, spec));
+  return { create: presentation.create, fields: boundFields(resource, specs, 'create') };
 }
 
 async function renderCreate(

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { queryOf } from '../http/form.js';
+import { queryOf } from '../http/request/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
 import type { Render } from './frame.js';
@@ -9,6 +9,7 @@ import type { Choice, Column, FilterField, LinkButton, Part, RowAction, TablePar
 import { placeOf, type ColumnSpec, type FilterSpec, type Look, type Presentation } from './presentation.js';
 import { listOf, may, resourceOf, type Listing, type Shown } from './records.js';
 import { inWords } from './values.js';
+import { named } from '../lib/named.js';
 
 /** Lengths of time that lists can be narrowed to, in seconds. */
 const periods: readonly (Choice & { readonly seconds: number })[] = [
@@ -27,7 +28,7 @@ async function choicesOf(look: Look, resource: Resource, spec: FilterSpec): Prom
   if (spec.choices) return [all, ...(await spec.choices(look))];
   const schema = resource.filters[spec.filter ?? spec.name]?.schema;
   if (!(schema instanceof z.ZodEnum)) return null;
-  const words: Record<string, string> = { true: 'Yes', false: 'No' };
+  const words: Record<string, string> = named({ true: 'Yes', false: 'No' });
   return [all, ...schema.options.map(String).map((value) => ({ value, label: words[value] ?? inWords(value) }))];
 }
 
@@ -48,7 +49,7 @@ export function listState(req: Request, filters: readonly FilterSpec[], defaultS
 
 /** What the state means to the list of the API. */
 export function filtersOf(state: ListState, filters: readonly FilterSpec[], now: Date): Record<string, string> {
-  const asked: Record<string, string> = {};
+  const asked: Record<string, string> = named();
   for (const spec of filters) {
     const value = state.values[spec.name]?.trim() ?? '';
     const name = spec.filter ?? spec.name;
@@ -195,7 +196,7 @@ export function listPage(render: Render, presentation: Presentation) {
       after: state.after,
       before: state.before,
     };
-    const errors: Record<string, string> = {};
+    const errors: Record<string, string> = named();
     const listing = await listOf(call, presentation.path, asked).catch((error: unknown): Listing => {
       // A filter or cursor that doesn't fit: the page says so, with the form to mend it.
       if (!(error instanceof ApiError) || error.errors[0]?.status !== 400) throw error;

@@ -1,9 +1,9 @@
 import { Router, type NextFunction, type Request, type Response } from 'express';
 import { PageError } from '../errors.js';
-import { browserSession } from '../http/browser-session.js';
-import { csrf } from '../http/csrf.js';
-import { formOrJson } from '../http/form.js';
-import { route } from '../http/method-not-allowed.js';
+import { browserSession } from '../http/auth/browser-session.js';
+import { csrf } from '../http/auth/csrf.js';
+import { formOrJson } from '../http/request/form.js';
+import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
@@ -27,15 +27,16 @@ import { recordPage, tabPage } from './resource-record.js';
 import { saveSettings, settingsPage } from './settings.js';
 import { setup, setupPage } from './setup.js';
 import { endUserSessions, endUserSessionsPage, markEmailVerified, verifyEmailPage } from './user-pages.js';
+import { named } from '../lib/named.js';
 
 const pass = (_req: Request, _res: Response, next: NextFunction) => next();
 
 /** The pages of every resource: list, record, forms, tabs, actions. */
 function resourceRoutes(router: Router, tools: Tools): void {
-  const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = {
+  const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = named({
     clients: clientChooser(tools.render),
     connections: connectionChooser(tools.render),
-  };
+  });
   for (const presentation of presentations) {
     const { path } = presentation;
     const at = `/dashboard/${path}`;

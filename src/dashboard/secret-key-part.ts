@@ -1,12 +1,13 @@
-import type { Context } from '../core/context.js';
-import { pendingCount, secretKeyStatus, unnamedKey, type SecretKeyStatus } from '../core/secret-key-status.js';
+import type { Context } from '../domain/context.js';
+import { pendingCount, secretKeyStatus, unnamedKey, type SecretKeyStatus } from '../domain/secret-key/status.js';
 import type { Part, Row } from './page-parts.js';
 import { figure, text } from './values.js';
 
-function rowOf({ id, seals, pending_count, may_go_at }: SecretKeyStatus, now: Date): Row {
+function rowOf({ id, seals, has_sealed, pending_count, may_go_at }: SecretKeyStatus, now: Date): Row {
   const label = id === unnamedKey ? 'Keys that values don’t name' : `Key ${id}`;
   if (seals) return { label, value: text('Seals everything that is new') };
   if (may_go_at === null) return { label, value: text(`Still needed: ${figure(pending_count)} values, or a process that seals with it`) };
+  if (!has_sealed) return { label, value: text('Nothing is sealed with it') };
   const until = `${may_go_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const rest =
     may_go_at <= now ? 'it may be taken out' : `it may be taken out after ${until}, when codes and links of its time have run out`;

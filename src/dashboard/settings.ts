@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { environmentKindChoices } from './choices.js';
@@ -11,6 +12,10 @@ import { may, recordOf, resourceOf, versionOf, type Shown } from './records.js';
 import { attempt, type Tools } from './resource-forms.js';
 import { secretKeyPart } from './secret-key-part.js';
 import { code, text } from './values.js';
+import { named } from '../lib/named.js';
+
+const guarded =
+  ' What guards everybody’s sign-in (lifetimes, passwords, codes, lockout, the kind) takes every permission, which you do not hold.';
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
 
@@ -103,7 +108,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
   const resource = resourceOf(call, 'environments');
   const look: Look = { req, now: call.ctx.clock.now() };
   const writable = may(call, 'environments', 'write');
-  const labels: Record<string, string> = {};
+  const labels: Record<string, string> = named();
   const forms = await Promise.all(
     sections.map(async (section): Promise<Part> => {
       const fields = boundFields(resource, section.fields, 'update');
@@ -149,7 +154,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
     res,
     {
       title: 'Settings',
-      lead: 'Of this environment. Each part is saved on its own.',
+      lead: `Of this environment. Each part is saved on its own.${holdsEverything(call.actor) ? '' : guarded}`,
       errors: failed?.errors ?? {},
       labels,
       parts: [...exposureNotice(req.ctx), facts, ...forms, ...(await secretKeyPart(req.ctx))],

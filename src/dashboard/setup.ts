@@ -1,17 +1,18 @@
 import type { Request, Response } from 'express';
-import { passwordProblems } from '../core/passwords.js';
-import { createFirstAdministrator, mayUseSetup } from '../core/setup.js';
+import { passwordProblems } from '../domain/passwords/passwords.js';
+import { createFirstAdministrator, mayUseSetup } from '../domain/users/setup.js';
 import { PageError } from '../errors.js';
-import { csrfToken } from '../http/csrf.js';
-import { errorTexts } from '../http/error-texts.js';
-import { queryOf } from '../http/form.js';
-import type { FormPage } from '../http/page-models.js';
-import { basePage } from '../http/pages.js';
-import { signIn } from '../http/sign-in.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { errorTexts } from '../http/pages/error-texts.js';
+import { queryOf } from '../http/request/form.js';
+import type { FormPage } from '../http/pages/page-models.js';
+import { basePage } from '../http/pages/pages.js';
+import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
+import { named, own } from '../lib/named.js';
 
-declare module '../http/page-models.js' {
+declare module '../http/pages/page-models.js' {
   interface PageModels {
     'dashboard/setup': SetupPage;
   }
@@ -56,7 +57,7 @@ export function setup(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx } = req;
     const field = (name: string) => {
-      const value = (req.body as Record<string, unknown>)[name];
+      const value = own(req.body as Record<string, unknown>, name);
       return typeof value === 'string' ? value : '';
     };
     const token = field('token');
@@ -65,7 +66,7 @@ export function setup(web: Web) {
     const password = field('password');
     const address = normalizeEmail(values.email);
     const [problem] = passwordProblems(password, { ...values, min_length: ctx.environment.password_min_length });
-    const errors: Record<string, string> = {};
+    const errors: Record<string, string> = named();
     if (!address) errors['email'] = errorTexts.invalid_email;
     for (const name of ['first_name', 'last_name'] as const) if (values[name] === '') errors[name] = errorTexts.required;
     if (password === '') errors['password'] = errorTexts.required;

@@ -1,8 +1,9 @@
 import type { ApiErrorObject } from '../errors.js';
-import { errorTexts } from '../http/error-texts.js';
+import { errorTexts } from '../http/pages/error-texts.js';
+import { named } from '../lib/named.js';
 
 /** What a page says after something was done, by the `done` of its address. */
-export const doneTexts: Readonly<Record<string, string>> = {
+export const doneTexts: Readonly<Record<string, string>> = named({
   created: 'Created.',
   updated: 'Saved.',
   deleted: 'Deleted.',
@@ -20,7 +21,7 @@ export const doneTexts: Readonly<Record<string, string>> = {
   deactivated: 'The key no longer verifies anything.',
   checked: 'Checked again.',
   already_sent: 'This form was sent before; nothing was done a second time.',
-};
+});
 
 const limitOf = (detail: string): string | null => /[<>]=?\s*(-?\d+)/.exec(detail)?.[1] ?? null;
 
@@ -29,10 +30,20 @@ const sentence = (text: string): string => {
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 };
 
+/** Some names of many, in words: `a, b, c and 4 more`. */
+export function listed(names: readonly string[], most = 3): string {
+  if (names.length <= most + 1) return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
+  return `${names.slice(0, most).join(', ')} and ${names.length - most} more`;
+}
+
 /** What a form says beside a field for a refusal of the Management operations. */
 export function sentenceOf(error: ApiErrorObject, submitted: string | undefined): string {
   const { code, detail } = error;
   const limit = limitOf(detail);
+  if (code === 'scope_escalation') {
+    const required = (error.meta?.['required'] as readonly string[] | undefined) ?? [];
+    return `This would reach further than you do. Somebody has to do it who holds ${listed(required)}.`;
+  }
   if (code === 'required' || ((code === 'too_short' || code === 'invalid_format' || code === 'invalid_type') && submitted === ''))
     return errorTexts.required;
   if (code === 'invalid_type') return 'Enter a whole number.';

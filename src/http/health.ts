@@ -1,8 +1,9 @@
 import type { Request, Response } from 'express';
 import { pendingMigrations } from '../db/migrate.js';
-import type { Deps } from '../core/context.js';
-import { opensPrimaryKey } from '../core/secret-key-check.js';
+import type { Deps } from '../domain/context.js';
+import { opensPrimaryKey } from '../domain/secret-key/check.js';
 import { digest, equalDigests } from '../lib/digest.js';
+import { isDirectLoopback } from './request/direct-caller.js';
 
 /** Set when the process was told to stop: no longer ready, still alive. */
 export type Lifecycle = { stopping: boolean };
@@ -34,23 +35,12 @@ async function databaseProblem(deps: Deps): Promise<string | null> {
   }
 }
 
-const loopback = /^(127\.|::1$|::ffff:127\.)/;
-
-/**
- * Whether the caller is on this machine: by the connection's address, and without a proxy in between, which would be on this machine too.
- * A header that anybody can send proves nothing.
- */
-function isLocal(req: Request): boolean {
-  const relayed = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'].some((name) => name in req.headers);
-  return !relayed && loopback.test(req.socket.remoteAddress ?? '');
-}
-
-/** GET /metrics (Prometheus): for loopback callers, and for others with METRICS_TOKEN. */
+/** GET /metrics (Prometheus): with METRICS_TOKEN; without it only for direct callers on the machine of a service whose BASE_URL is loopback. */
 export function metrics(deps: Deps) {
   return async (req: Request, res: Response): Promise<void> => {
-    const token = deps.config.metricsToken;
+    const { metricsToken: token, loopback } = deps.config;
     const authorized = token !== null && equalDigests(digest(req.headers.authorization ?? ''), digest(`Bearer ${token}`));
-    if (!authorized && !isLocal(req)) {
+    if (!authorized && !(loopback && isDirectLoopback(req))) {
       res.status(401).set('WWW-Authenticate', 'Bearer realm="metrics"').json({ error: 'invalid_token' });
       return;
     }

@@ -10,7 +10,7 @@ export const oauthErrorCodes = {
   unsupported_grant_type: ['RFC 6749', 'Use a grant type that discovery lists.'],
   unsupported_response_type: ['RFC 6749', 'Use `response_type=code`.'],
   invalid_scope: ['RFC 6749', 'A scope is malformed, unknown, or not granted. Ask for less, or have it granted.'],
-  access_denied: ['RFC 6749', 'The person said no.'],
+  access_denied: ['RFC 6749', 'The person said no; at registration: the client was given more than it may change by itself, so an administrator has to.'],
   server_error: ['RFC 6749', 'Something went wrong; the log of the service has the cause.'],
   temporarily_unavailable: ['RFC 6749', 'Repeat after `Retry-After` seconds.'],
   invalid_target: ['RFC 8707', 'The `resource` is unknown, or the client has no grant for it.'],

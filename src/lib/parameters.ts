@@ -1,3 +1,5 @@
+import { named } from './named.js';
+
 /** The parameters of a query or form body: flat names, and what was sent more than once. */
 export type Parameters = {
   /** The value, or undefined when it is absent or empty (RFC 6749 3.1: a parameter without a value counts as omitted). */
@@ -18,18 +20,18 @@ export const isPasswordField = (name: string): boolean => name === 'password' ||
  * there are too many, or when a value holds a NUL or isn't valid UTF-8.
  */
 export function parseParameters(text: string): Parameters | null {
-  const all: Record<string, string> = Object.create(null) as Record<string, string>;
+  const all: Record<string, string> = named();
   const repeated = new Set<string>();
   let count = 0;
   for (const [name, value] of new URLSearchParams(text)) {
     count += 1;
     if (count > maxNames || name.includes('\0') || (value.includes('\0') && !isPasswordField(name)) || value.includes('\ufffd'))
       return null;
-    if (name in all) repeated.add(name);
+    if (all[name] !== undefined) repeated.add(name);
     else all[name] = value;
   }
   return { all, repeated, get: (name) => all[name] || undefined };
 }
 
 /** No parameters at all. */
-export const noParameters: Parameters = { all: {}, repeated: new Set(), get: () => undefined };
+export const noParameters: Parameters = { all: named(), repeated: new Set(), get: () => undefined };

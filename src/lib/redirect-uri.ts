@@ -1,17 +1,4 @@
-/** Schemes that a browser would run or show instead of handing the answer to an application. */
-const forbiddenSchemes = new Set([
-  'javascript:',
-  'data:',
-  'blob:',
-  'vbscript:',
-  'file:',
-  'about:',
-  'ws:',
-  'wss:',
-  'ftp:',
-  'mailto:',
-  'filesystem:',
-]);
+import { opensElsewhere } from './redirect-schemes.js';
 
 /** Parameters that the authorization response adds itself; registered in the URI they would be answered twice. */
 const responseParameters = ['code', 'state', 'error', 'iss', 'id_token', 'access_token'];
@@ -28,7 +15,8 @@ export function redirectUriProblem(text: string): string | null {
   if (text.includes('\\')) return 'must not hold a backslash';
   if (!URL.canParse(text)) return 'must be an absolute URI';
   const url = new URL(text);
-  if (forbiddenSchemes.has(url.protocol)) return `must not use the scheme ${url.protocol.slice(0, -1)}`;
+  const scheme = url.protocol.slice(0, -1);
+  if (opensElsewhere(scheme)) return `must not use the scheme ${scheme}`;
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?]*@/.test(text)) return 'must not hold a user name or password';
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) return 'must use https (http is for loopback addresses only)';
   if (/^https?:$/.test(url.protocol) ? !/^https?:\/\//i.test(text) : !/^[a-z][a-z0-9+.-]*:/i.test(text)) return 'must be an absolute URI';

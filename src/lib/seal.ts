@@ -18,6 +18,7 @@ export const sealPurposes = [
   'sso-answer',
   'sso-link',
   'sso-test',
+  'password-review',
   'device',
 ] as const;
 

@@ -1,11 +1,22 @@
 import Bowser from 'bowser';
 
-const product = /^([A-Za-z][\w.-]{0,31})(?:\/|$)/;
+/** Where bowser knows nothing it repeats the header's own words: only names from its lists are taken. */
+const browsers = new Set<string>(Object.values(Bowser.BROWSER_MAP));
+const systems = new Set<string>(Object.values(Bowser.OS_MAP));
 
-/** A User-Agent header in words, "Chrome on macOS"; a program's own name ("curl") when it is no browser; null when it says nothing. */
+/** The name of a program, without anything that a mail program could make a link of. */
+const product = /^([A-Za-z][A-Za-z-]{0,19})(?:\/|$)/;
+
+const known = (names: ReadonlySet<string>, name: string | undefined) => (name !== undefined && names.has(name) ? name : null);
+
+/**
+ * A User-Agent header in words, "Chrome on macOS"; a program's own name ("curl") when it is no browser; null when it says nothing. The
+ * words go into mails: whoever sends the header must not be able to write there.
+ */
 export function deviceWords(user_agent: string | null): string | null {
   if (!user_agent) return null;
-  const { browser, os } = Bowser.parse(user_agent.slice(0, 512));
-  if (browser.name && os.name) return `${browser.name} on ${os.name}`;
-  return browser.name || (product.exec(user_agent)?.[1] ?? null) || os.name || null;
+  const parsed = Bowser.parse(user_agent.slice(0, 512));
+  const [browser, system] = [known(browsers, parsed.browser.name), known(systems, parsed.os.name)];
+  if (browser && system) return `${browser} on ${system}`;
+  return browser ?? product.exec(user_agent)?.[1] ?? system;
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Refusal } from '../core/refusal.js';
-import { afterCommit } from '../core/context.js';
-import { isSecurityEvent } from '../core/security-events.js';
-import { idOfMinute, tellSecurityEvent } from '../core/security-trail.js';
+import { Refusal } from '../domain/refusal.js';
+import { afterCommit } from '../domain/context.js';
+import { isSecurityEvent } from '../domain/audit/security-events.js';
+import { idOfMinute, tellSecurityEvent } from '../domain/audit/security-trail.js';
 import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
@@ -46,7 +46,7 @@ export function changesBetween(
     const [old, now] = [before[name] ?? null, after[name] ?? null];
     if (!quiet.has(name) && !isDeepStrictEqual(old, now)) changes[name] = [old, now];
   }
-  for (const name of sent) if (!(name in after)) changes[name] = [redacted, redacted];
+  for (const name of sent) if (!Object.hasOwn(after, name)) changes[name] = [redacted, redacted];
   return changes;
 }
 
@@ -98,7 +98,13 @@ async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Pro
 }
 
 /** Refusals for want of permission, as against a request that is wrong in itself. */
-const deniedCodes = new Set(['insufficient_scope', 'scope_escalation', 'operators_only', 'system_record']);
+const deniedCodes = new Set([
+  'insufficient_scope',
+  'insufficient_user_authentication',
+  'scope_escalation',
+  'operators_only',
+  'system_record',
+]);
 
 function deniedCode(error: unknown): string | null {
   const codes =

@@ -20,11 +20,11 @@ const wire = (value: unknown): unknown => {
 };
 
 /** The attributes of a record as answers show them; nothing that isn't listed leaves the process. */
-export function attributesOf(call: Pick<Call, 'ctx'>, resource: Resource, row: Row): Json {
+export function attributesOf(call: Pick<Call, 'ctx' | 'actor'>, resource: Resource, row: Row): Json {
   const attributes: Json = {};
   for (const name of Object.keys(resource.attributes.shape)) {
     const compute = resource.computed?.[name];
-    attributes[name] = wire(compute ? compute(row, call.ctx) : row[name]);
+    attributes[name] = wire(compute ? compute(row, call.ctx, call.actor) : row[name]);
   }
   return attributes;
 }

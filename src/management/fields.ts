@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { beginsWith, compares, holdsOneOf, isOneOf, linkedTo } from '../db/conditions.js';
 import type { LinkTable, SortKey } from '../db/list.js';
+import { holdsInvisible } from '../lib/plain-words.js';
 import type { Filter } from './resource.js';
 
 /** A time as the API writes it: ISO 8601 UTC with milliseconds. */
@@ -18,6 +19,12 @@ export const text = (max: number, min = 1) =>
     .max(max)
     // oxlint-disable-next-line no-control-regex -- control characters are what is refused
     .regex(/^[^\u0000-\u001f\u007f]*$/, 'must not hold control characters');
+
+/** A name that people are shown: nothing in it that nobody sees, or that turns the words around it. */
+export const shownName = (max: number) =>
+  text(max)
+    .refine((name) => name.trim() !== '', { message: 'must hold more than spaces', params: { code: 'too_short' } })
+    .refine((name) => !holdsInvisible(name), 'must not hold invisible characters or directions of writing');
 
 /** An absolute http(s) URL without user name and password. */
 export const webUrl = z

@@ -1,9 +1,10 @@
 import type { Request } from 'express';
 import { equalDigests, digest } from '../lib/digest.js';
 import { findIdempotencyKey, insertIdempotencyKey, lockIdempotencyKey } from '../db/tables/idempotency_keys.js';
+import type { Actor } from '../domain/actor.js';
 import type { Place } from '../lib/seal.js';
 import type { Call } from './call.js';
-import { refuse } from './problems.js';
+import { insufficientScope, refuse } from './problems.js';
 import type { Reply } from './reply.js';
 
 const lifetimeMs = 86_400_000;
@@ -12,22 +13,31 @@ const lifetimeMs = 86_400_000;
 export type Repeatable = { readonly digest: Buffer; readonly fingerprint: Buffer };
 
 /**
- * The Idempotency-Key of the request (draft-ietf-httpapi-idempotency-key-header-07), bound to caller, method and path.
+ * The Idempotency-Key of the request (draft-ietf-httpapi-idempotency-key-header-07), bound to who acts, method and path.
  * @throws {ApiError} 400 for a key that isn't 1 to 255 printable characters
  */
-export function repeatableOf(req: Request, subject: string, path: string, body: Buffer): Repeatable | null {
+export function repeatableOf(req: Request, { actor_kind, actor_id }: Actor, path: string, body: Buffer): Repeatable | null {
   const key = req.headers['idempotency-key'];
   if (key === undefined) return null;
   if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key) || key.trim() === '') {
     throw refuse(400, 'invalid_idempotency_key', 'The key must be 1 to 255 printable ASCII characters.', { header: 'Idempotency-Key' });
   }
   const query = req.url.includes('?') ? req.url.slice(req.url.indexOf('?')) : '';
-  return { digest: digest([subject, req.method, path, key].join('\n')), fingerprint: digest(`${query}\n${body.toString('latin1')}`) };
+  return {
+    digest: digest([actor_kind, actor_id, req.method, path, key].join('\n')),
+    fingerprint: digest(`${query}\n${body.toString('latin1')}`),
+  };
 }
 
 const place = (repeatable: Repeatable): Place => `idempotency_keys/${repeatable.digest.toString('hex')}`;
 
-/** What the same request was answered within the last 24 hours, or null. @throws {ApiError} 422 for another request with that key */
+/** What is kept of an answer: without what it showed once, and with the permissions that the request took. */
+type Kept = { readonly reply: Reply; readonly required: readonly string[] };
+
+/**
+ * What the same request was answered within the last 24 hours, or null.
+ * @throws {ApiError} 403 when the caller may no longer do it, 422 for another request with that key
+ */
 export async function storedReply(call: Call, repeatable: Repeatable): Promise<Reply | null> {
   const since = new Date(call.ctx.clock.now().getTime() - lifetimeMs);
   const row = await findIdempotencyKey(call.ctx.scope, repeatable.digest, since);
@@ -35,7 +45,8 @@ export async function storedReply(call: Call, repeatable: Repeatable): Promise<R
   if (!equalDigests(row.fingerprint, repeatable.fingerprint)) {
     throw refuse(422, 'idempotency_key_reused', 'This key was used for another request.', { header: 'Idempotency-Key' });
   }
-  const reply = JSON.parse(call.ctx.sealer.open(row.reply_sealed, place(repeatable))) as Reply;
+  const { reply, required } = JSON.parse(call.ctx.sealer.open(row.reply_sealed, place(repeatable))) as Kept;
+  if (required.some((one) => !call.actor.permissions.has(one))) throw insufficientScope(required);
   return { ...reply, headers: { ...reply.headers, 'Idempotent-Replayed': 'true' } };
 }
 
@@ -59,8 +70,9 @@ export async function claimKey(call: Call, repeatable: Repeatable): Promise<void
   if (earlier) throw new AlreadyDone(earlier);
 }
 
-/** Stores the reply in the transaction of the write, sealed: it may hold a secret. */
-export async function storeReply(call: Call, repeatable: Repeatable, reply: Reply): Promise<void> {
-  const reply_sealed = call.ctx.sealer.seal(JSON.stringify(reply), place(repeatable));
+/** Stores the reply in the transaction of the write, sealed: it tells of people. What it shows once must not be in it. */
+export async function storeReply(call: Call, repeatable: Repeatable, reply: Reply, required: Iterable<string>): Promise<void> {
+  const kept: Kept = { reply, required: [...required].sort() };
+  const reply_sealed = call.ctx.sealer.seal(JSON.stringify(kept), place(repeatable));
   await insertIdempotencyKey(call.ctx.scope, { ...repeatable, reply_sealed, created_at: call.ctx.clock.now() });
 }

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import type { Problem } from '../core/refusal.js';
+import type { Problem } from '../domain/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
 import { fromProblems, invalidAttributes, invalidMeta, maxErrors, pointerTo, problem, refuse } from './problems.js';
 import { findRecords } from './records.js';
 import { idOf, targetOf, type RelatedRows, type Relationship, type Resource, type Row } from './resource.js';
+import { named } from '../lib/named.js';
 
 type Json = Record<string, unknown>;
 
@@ -133,7 +134,7 @@ export function checkArity(
 
 /** The related records of a document. @throws {ApiError} 400, 403, 404, 409, 422 */
 export async function resolveRelationships(call: Call, resource: Resource, input: Input, row: Row | null): Promise<RelatedRows> {
-  const related: Record<string, Row | null | readonly Row[]> = {};
+  const related: Record<string, Row | null | readonly Row[]> = named();
   for (const [name, linkage] of Object.entries(input.relationships)) {
     const path = ['data', 'relationships', name] as const;
     const relationship = Object.hasOwn(resource.relationships, name) ? resource.relationships[name] : undefined;
@@ -167,7 +168,7 @@ function missingRelationships(resource: Resource, related: RelatedRows, document
     .map(([name]) => {
       const pointer = !isObject(data['relationships'])
         ? ['data']
-        : name in data['relationships']
+        : Object.hasOwn(data['relationships'], name)
           ? ['data', 'relationships', name]
           : ['data', 'relationships'];
       return problem(422, 'required', `The relationship "${name}" is required.`, pointerTo(...pointer), { field: name });
@@ -218,9 +219,9 @@ export function updateAttributes(call: Call, resource: Resource, row: Row, input
   const sent = { ...input.attributes };
   const current = attributesOf(call, resource, row);
   for (const name of Object.keys(sent)) {
-    if (schema && name in schema.shape) continue;
-    if (!(name in resource.attributes.shape) && !(name in (resource.create?.schema.shape ?? {}))) continue;
-    if (!(name in current) || !isDeepStrictEqual(current[name], sent[name])) {
+    if (schema && Object.hasOwn(schema.shape, name)) continue;
+    if (!Object.hasOwn(resource.attributes.shape, name) && !Object.hasOwn(resource.create?.schema.shape ?? {}, name)) continue;
+    if (!Object.hasOwn(current, name) || !isDeepStrictEqual(current[name], sent[name])) {
       throw refuse(403, 'attribute_read_only', `"${name}" can not be changed.`, pointerTo('data', 'attributes', name));
     }
     delete sent[name];

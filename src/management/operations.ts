@@ -1,22 +1,13 @@
-import { transaction, type Context } from '../core/context.js';
-import { ApiError } from '../errors.js';
+import { transaction, type Context } from '../domain/context.js';
 import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
-import {
-  checkArity,
-  readCreation,
-  readMeta,
-  resolveRelationships,
-  resolveTargets,
-  updateAttributes,
-  type Identifier,
-  type Input,
-} from './input.js';
-import { insufficientScope, notFound, problem, refuse, translated } from './problems.js';
+import { readCreation, readMeta, resolveRelationships, updateAttributes, type Input } from './input.js';
+import { insufficientScope, notFound, refuse, translated } from './problems.js';
 import { findRecord } from './records.js';
-import { linkedIds, writtenLinks } from './written-links.js';
-import { idOf, permissionFor, targetOf, versionOf, type Resource, type Row, type Written } from './resource.js';
+import { writtenLinks } from './written-links.js';
+import { touchedBetween, touchedByCreation, weigh } from './weigh.js';
+import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resource, type Row, type Written } from './resource.js';
 
 /** A write that was done: the record of the answer and its resource. */
 export type Outcome = Written<Row> & { readonly resource: Resource };
@@ -26,6 +17,8 @@ export type WriteOptions = {
   readonly expected?: readonly number[] | null | undefined;
   /** First thing inside the transaction. */
   readonly begin?: ((call: Call) => Promise<void>) | undefined;
+  /** Gathers the permissions that the write took; without it nobody who holds everything is weighed. */
+  readonly needed?: Set<string> | undefined;
   /** Last thing inside the transaction. */
   readonly finish?: ((call: Call, outcome: Outcome | null) => Promise<void>) | undefined;
 };
@@ -34,6 +27,20 @@ export type WriteOptions = {
 export function requirePermissions(call: Call, ...permissions: readonly string[]): void {
   if (permissions.some((one) => !call.actor.permissions.has(one))) throw insufficientScope(permissions);
 }
+
+/** The same, and tells whoever wants to know what the write took. */
+export function requireForWrite(call: Call, resource: Resource, options: WriteOptions, ...others: readonly string[]): void {
+  const permissions = [permissionFor(resource, 'write'), ...others];
+  for (const one of permissions) options.needed?.add(one);
+  requirePermissions(call, ...permissions);
+}
+
+/** What the relationships of a document need: the same as through their own URLs. */
+const neededByLinks = (resource: Resource, input: Input): string[] =>
+  Object.keys(input.relationships).flatMap((name) => {
+    const relationship = Object.hasOwn(resource.relationships, name) ? resource.relationships[name] : undefined;
+    return relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : [];
+  });
 
 function checkVersion(row: Row, expected: WriteOptions['expected']): void {
   if (!expected || expected.includes(versionOf(row))) return;
@@ -54,7 +61,8 @@ export async function requireRecord(ctx: Context, resource: Resource, id: string
   return row;
 }
 
-const displayOf = (resource: Resource, row: Row) => resource.display?.(row) ?? null;
+/** What the audit log calls the record. */
+export const displayOf = (resource: Resource, row: Row) => resource.display?.(row) ?? null;
 
 type Write = {
   readonly entry: Omit<AuditEntry, 'changes'>;
@@ -65,7 +73,7 @@ type Write = {
 };
 
 /** One transaction: the change, its events, its audit entry and what `finish` adds. */
-async function write(call: Call, { entry, document, run, options }: Write): Promise<Outcome | null> {
+export async function write(call: Call, { entry, document, run, options }: Write): Promise<Outcome | null> {
   return translated(document, () =>
     transaction(call.ctx, async (tx) => {
       const inner = { ...call, ctx: tx };
@@ -95,7 +103,7 @@ export async function createRecord(call: Call, resource: Resource, input: Input,
   if (!create) throw new Error(`${resource.path} can not be created`);
   const entry = { action: operationNames.create(), resource, target_id: null };
   return recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'));
+    requireForWrite(call, resource, options, ...neededByLinks(resource, input));
     return translated(input.document, async () => {
       const { attributes, related } = await readCreation(call, resource, input);
       const prepared = await create.prepare?.(call.ctx, call.actor, attributes, related);
@@ -104,7 +112,12 @@ export async function createRecord(call: Call, resource: Resource, input: Input,
         document: input.document,
         options,
         async run(inner) {
+          const { create: touch = 'reach' } = resource.reach;
+          const weighing = await weigh(inner, resource, null, options.needed);
+          const touched = touch === 'everything' ? [{ touch, at: {} }] : touchedByCreation(resource, attributes, related);
+          if (touch === 'everything') weighing.begin(touched);
           const written = await create.run(inner.ctx, inner.actor, attributes, related, prepared);
+          if (touch !== 'plain') await weighing.end(written.row, touched);
           const after = { ...attributesOf(inner, resource, written.row), ...(await writtenLinks(inner, resource, related, written.row)) };
           const target = { target_id: idOf(resource, written.row), target_display: displayOf(resource, written.row) };
           return { outcome: { ...written, resource }, changes: changesBetween({}, after, Object.keys(attributes)), ...target };
@@ -115,13 +128,23 @@ export async function createRecord(call: Call, resource: Resource, input: Input,
   });
 }
 
+/** Ids that a document names, by relationship, as `writtenLinks` tells those that are there. */
+const linksOf = (call: Call, resource: Resource, related: RelatedRows): Row =>
+  Object.fromEntries(
+    Object.entries(related).flatMap(([name, rows]) => {
+      const relationship = resource.relationships[name];
+      if (relationship?.kind !== 'many' || !Array.isArray(rows)) return [];
+      return [[name, (rows as readonly Row[]).map((row) => idOf(targetOf(call.registry, relationship), row))]];
+    }),
+  );
+
 /** Changes a record. @throws {ApiError} 403, 404, 409, 412, 422 */
 export async function updateRecord(call: Call, resource: Resource, id: string, input: Input, options: WriteOptions = {}): Promise<Outcome> {
   const { update } = resource;
   if (!update) throw new Error(`${resource.path} can not be updated`);
   const entry = { action: operationNames.update(), resource, target_id: id };
   return recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'));
+    requireForWrite(call, resource, options, ...neededByLinks(resource, input));
     const seen = await requireRecord(call.ctx, resource, id, options);
     return translated(input.document, async () => {
       const related = await resolveRelationships(call, resource, input, seen);
@@ -133,9 +156,13 @@ export async function updateRecord(call: Call, resource: Resource, id: string, i
         options,
         async run(inner) {
           const row = await requireRecord(inner.ctx, resource, id, options, true);
+          const sent = Object.keys(attributes);
+          const weighing = await weigh(inner, resource, row, options.needed);
           const before = { ...attributesOf(inner, resource, row), ...(await writtenLinks(inner, resource, related, row)) };
+          weighing.begin(touchedBetween(resource, before, { ...before, ...attributes, ...linksOf(call, resource, related) }, []));
           const written = await update.run(inner.ctx, inner.actor, row, attributes, related, prepared);
           const after = { ...attributesOf(inner, resource, written.row), ...(await writtenLinks(inner, resource, related, written.row)) };
+          await weighing.end(written.row, touchedBetween(resource, before, after, sent));
           return { outcome: { ...written, resource }, changes: changesBetween(before, after, Object.keys(attributes)) };
         },
       });
@@ -150,13 +177,16 @@ export async function deleteRecord(call: Call, resource: Resource, id: string, o
   if (!remove) throw new Error(`${resource.path} can not be deleted`);
   const entry = { action: operationNames.remove(resource), resource, target_id: id };
   await recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'));
+    requireForWrite(call, resource, options);
     await write(call, {
       entry,
       options,
       async run(inner) {
         const row = await requireRecord(inner.ctx, resource, id, options, true);
         const before = attributesOf(inner, resource, row);
+        const weighing = await weigh(inner, resource, row, options.needed);
+        const { remove: touch = 'control' } = resource.reach;
+        weighing.begin([{ touch, at: {} }]);
         await remove.run(inner.ctx, inner.actor, row);
         return { outcome: null, changes: changesBetween(before, {}), target_display: displayOf(resource, row) };
       },
@@ -176,7 +206,7 @@ export async function actOnRecord(
   if (!action) throw new Error(`${resource.path} have no action ${verb}`);
   const entry = { action: operationNames.act(resource, verb), resource, target_id: id };
   return recordDenial(call, entry, async () => {
-    requirePermissions(call, permissionFor(resource, 'write'), ...(action.needs ?? []));
+    requireForWrite(call, resource, options, ...(action.needs ?? []));
     const seen = await requireRecord(call.ctx, resource, id, options);
     const answers = action.answers === undefined ? resource : (call.registry.byType.get(action.answers) ?? resource);
     return translated(undefined, async () => {
@@ -188,7 +218,11 @@ export async function actOnRecord(
         async run(inner) {
           const row = await requireRecord(inner.ctx, resource, id, options, true);
           const before = attributesOf(inner, resource, row);
+          const weighing = await weigh(inner, resource, row, options.needed);
+          const touched = [{ touch: action.touch, at: {} }];
+          weighing.begin(touched);
           const written = await action.run(inner.ctx, inner.actor, row, input, prepared);
+          await weighing.end(answers === resource ? written.row : row, touched);
           const after = answers === resource ? attributesOf(inner, resource, written.row) : before;
           const changes = {
             ...changesBetween(before, after, Object.keys(written.once ?? {})),
@@ -198,45 +232,6 @@ export async function actOnRecord(
         },
       });
       return outcome as Outcome;
-    });
-  });
-}
-
-/** Adds to, removes from or replaces a to-many relationship. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
-export async function changeRelationship(
-  call: Call,
-  resource: Resource,
-  id: string,
-  name: string,
-  how: 'add' | 'remove' | 'replace',
-  linkage: Identifier | null | readonly Identifier[],
-  options: WriteOptions & { document?: Row } = {},
-): Promise<void> {
-  const relationship = resource.relationships[name];
-  const entry = { action: operationNames.update(), resource, target_id: id };
-  await recordDenial(call, entry, async () => {
-    requirePermissions(
-      call,
-      permissionFor(resource, 'write'),
-      ...(relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : []),
-    );
-    await requireRecord(call.ctx, resource, id, options);
-    const operation = relationship?.kind === 'many' ? relationship.change?.[how] : undefined;
-    if (relationship?.kind !== 'many' || !operation) {
-      throw new ApiError(problem(403, 'relationship_read_only', 'This relationship does not support that.'));
-    }
-    checkArity(relationship, linkage, 'data');
-    const targets = await resolveTargets(call, targetOf(call.registry, relationship), linkage as readonly Identifier[], 'data');
-    await write(call, {
-      entry,
-      options,
-      async run(inner) {
-        const row = await requireRecord(inner.ctx, resource, id, options, true);
-        const before = await linkedIds(inner, resource, relationship, row);
-        await operation(inner.ctx, inner.actor, row, targets);
-        const after = await linkedIds(inner, resource, relationship, row);
-        return { outcome: null, changes: changesBetween({ [name]: before }, { [name]: after }), target_display: displayOf(resource, row) };
-      },
     });
   });
 }

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
-import { Refusal, type Problem } from '../core/refusal.js';
+import { Refusal, type Problem } from '../domain/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
+import { named, own } from '../lib/named.js';
 
 type Source = { readonly pointer: string } | { readonly parameter: string } | { readonly header: string };
 
@@ -70,12 +71,12 @@ function resolvable(value: unknown, path: readonly (string | number)[]): { path:
   for (const part of path) {
     if (!has(current, part)) return { path: found, missing: part };
     found.push(part);
-    current = (current as Record<string | number, unknown>)[part];
+    current = Array.isArray(current) ? (current as unknown[])[Number(part)] : own(current as object, String(part));
   }
   return { path: found, missing: null };
 }
 
-const zodCodes: Record<string, ApiErrorCode> = {
+const zodCodes: Record<string, ApiErrorCode> = named({
   invalid_type: 'invalid_type',
   too_big: 'too_long',
   too_small: 'too_short',
@@ -83,7 +84,7 @@ const zodCodes: Record<string, ApiErrorCode> = {
   invalid_value: 'invalid_value',
   invalid_union: 'invalid_value',
   not_multiple_of: 'invalid_value',
-};
+});
 
 /** Where values are in a document, and what an unknown one is called there. */
 type Place = { readonly path: readonly string[]; readonly unknownCode: ApiErrorCode; readonly unknownText: string };
@@ -146,6 +147,14 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
   const required = problems.flatMap(({ code, meta }) =>
     code === 'scope_escalation' ? ((meta?.['required'] as string[] | undefined) ?? []) : [],
   );
+  const stale = problems.find(({ code }) => code === 'insufficient_user_authentication');
+  if (stale) {
+    const max_age = Number(stale.meta?.['max_age'] ?? 0);
+    // RFC 9470 3.
+    return new ApiError(errors, {
+      'WWW-Authenticate': `Bearer realm="api", error="insufficient_user_authentication", max_age="${max_age}"`,
+    });
+  }
   const challenge =
     required.length > 0 ? { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${required.join(' ')}"` } : {};
   return new ApiError(errors, challenge);

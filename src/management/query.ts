@@ -6,6 +6,7 @@ import { decodeCursor } from './cursor.js';
 import { cursorProfile } from './negotiation.js';
 import { badParameter, insufficientScope, problem, refuse } from './problems.js';
 import { permissionFor, targetOf, type Filter, type Resource } from './resource.js';
+import { named } from '../lib/named.js';
 
 /** What a request may ask of an endpoint beside its path. */
 export type QueryRules = {
@@ -59,7 +60,7 @@ function readNames(rawQuery: string): Names {
 function readInclude(call: Call, resource: Resource, text: string): IncludeTree {
   const paths = text.split(',').filter((path) => path !== '');
   if (paths.length > maxIncludePaths) throw badParameter('include', 'invalid_include', `At most ${maxIncludePaths} paths can be included.`);
-  const tree: Record<string, IncludeTree> = {};
+  const tree: Record<string, IncludeTree> = named();
   for (const path of paths) {
     const names = path.split('.');
     if (names.length > maxIncludeDepth)
@@ -85,7 +86,7 @@ function readFields(call: Call, parameter: string, type: string, text: string): 
   if (!target) throw badParameter(parameter, 'unknown_type', `There is no type "${type.slice(0, 100)}".`);
   const names = text.split(',').filter((name) => name !== '');
   for (const name of names) {
-    if (!(name in target.attributes.shape) && !Object.hasOwn(target.relationships, name)) {
+    if (!Object.hasOwn(target.attributes.shape, name) && !Object.hasOwn(target.relationships, name)) {
       throw badParameter(parameter, 'unknown_field', `A ${type} has no field "${name.slice(0, 100)}".`);
     }
   }

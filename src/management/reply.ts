@@ -1,11 +1,12 @@
 import type { Request, Response } from 'express';
 import { jsonApi } from './media-type.js';
+import { named } from '../lib/named.js';
 
 /** An answer before it is sent, so that it can be stored and sent again. `body` is empty for 204 and 304. */
 export type Reply = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
 /** An answer with a document. */
-export function documentReply(status: number, document: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
+export function documentReply(status: number, document: unknown, headers: Readonly<Record<string, string>> = named()): Reply {
   return { status, headers: { 'Content-Type': jsonApi, Vary: 'Accept', ...headers }, body: JSON.stringify(document) };
 }
 

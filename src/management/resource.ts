@@ -1,8 +1,10 @@
 import type { z } from 'zod';
-import type { Actor } from '../core/actor.js';
-import type { Context } from '../core/context.js';
-import type { Problem } from '../core/refusal.js';
+import type { Actor } from '../domain/actor.js';
+import type { Context } from '../domain/context.js';
+import type { Reach, Touch } from '../domain/reach/reach.js';
+import type { Problem } from '../domain/refusal.js';
 import type { Condition, LinkTable, Source, SortKey } from '../db/list.js';
+import { named } from '../lib/named.js';
 
 /** A record of any resource: a row as the database has it, or an entry of a list that the code holds. */
 export type Row = Record<string, unknown>;
@@ -17,6 +19,8 @@ export type Written<R> = {
   readonly once?: Readonly<Record<string, unknown>>;
   /** Top-level `meta` of this answer. */
   readonly meta?: Readonly<Record<string, unknown>>;
+  /** What stands in place of `meta` where it must not be told twice, because it holds a secret. */
+  readonly metaAgain?: Readonly<Record<string, unknown>>;
   /** What the audit log tells beside the attributes that changed. */
   readonly noted?: Readonly<Record<string, unknown>>;
 };
@@ -41,11 +45,14 @@ export type ToMany = {
   readonly by: { readonly foreign: string } | LinkTable;
   readonly description: string;
   readonly include?: boolean;
-  /** Set at creation and by PATCH, which replaces all. */
+  /** Set at creation and by PATCH, which replaces all; what `change` needs, both need too. */
   readonly write?: boolean;
   /** Changes through the relationship URL. `needs` are further permissions. */
   readonly change?: {
     readonly needs?: readonly string[];
+    /** What a change of it means for whoever could act with the record, and with each of the targets. */
+    readonly touch: Touch;
+    readonly targets?: Touch;
     add(tx: Context, actor: Actor, row: Row, targets: readonly Row[]): Promise<void>;
     remove(tx: Context, actor: Actor, row: Row, targets: readonly Row[]): Promise<void>;
     /** Left out: full replacement is refused with 403 (JSON:API 1.1, "Updating To-Many Relationships"). */
@@ -74,6 +81,8 @@ export type Action<R> = {
   readonly audit: string;
   /** Permissions that it takes beside that of writing the resource. */
   readonly needs?: readonly string[];
+  /** What it means for whoever could act with the record. */
+  readonly touch: Touch;
   /** What the request says in the top-level `meta` of its document: a strict object. Left out: the action takes no body and ignores one. */
   readonly input?: z.ZodObject;
   /** Work that must not happen inside the transaction (hashing, key generation, DNS). */
@@ -108,6 +117,18 @@ export type Update<R, I> = {
   run(tx: Context, actor: Actor, row: R, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
 };
 
+/** How far the records reach, and what each part that can be written means for that (`domain/reach/reach.ts`). What isn't classified doesn't compile. */
+export type ReachOf<R, C, U> = {
+  /** Every Management permission that whoever controls the record could come to hold or act with. */
+  of(tx: Context, row: R): Promise<Reach> | Reach;
+  /** Of every attribute that can be set. */
+  readonly attributes: { readonly [Name in keyof C | keyof U]-?: Touch };
+  /** A new record: `plain` when its maker doesn't control it. Left out: what the record reaches must be held. */
+  readonly create?: 'plain' | 'everything';
+  /** Left out: what the record reached must be held, for removing it takes that from somebody. */
+  readonly remove?: 'plain' | 'everything';
+};
+
 /** A resource of the Management API as data: routes, checks, documents, OpenAPI and the reference page follow from it. */
 export type Definition<R, C, U> = {
   /** JSON:API type: singular snake_case. */
@@ -125,12 +146,13 @@ export type Definition<R, C, U> = {
   readonly entries?: readonly Row[];
   /** The attributes of an answer, in their order. Columns of the same name fill them unless `computed` has the name. */
   readonly attributes: z.ZodObject;
-  readonly computed?: Readonly<Record<string, (row: R, ctx: Context) => unknown>>;
+  readonly computed?: Readonly<Record<string, (row: R, ctx: Context, actor: Actor) => unknown>>;
   readonly relationships: Readonly<Record<string, Relationship>>;
   readonly filters: Readonly<Record<string, Filter>>;
   /** Orders by name; `created_at` and `updated_at` unless told otherwise. */
   readonly sorts: Readonly<Record<string, Omit<SortKey, 'descending'>>>;
   readonly defaultSort?: string;
+  readonly reach: ReachOf<R, C, U>;
   readonly create?: Create<R, C>;
   readonly update?: Update<R, U>;
   readonly remove?: { run(tx: Context, actor: Actor, row: R): Promise<void>; readonly audit?: string };
@@ -142,19 +164,40 @@ export type Definition<R, C, U> = {
 /** A resource whose record type no longer matters: what the mechanism works with. */
 export type Resource = Definition<Row, Row, Row>;
 
-/** Declares a resource; inside, its record and inputs are typed. */
-export function resource<R extends object, C = Row, U = Row>(definition: Definition<R, C, U>): Resource {
-  return definition as unknown as Resource;
+/** Declares a resource; inside, its record and inputs are typed. What requests name in it is found under its own names alone. */
+export function resource<
+  R extends object,
+  C extends object = Readonly<Record<never, unknown>>,
+  U extends object = Readonly<Record<never, unknown>>,
+>(definition: Definition<R, C, U>): Resource {
+  const { computed, relationships, filters, sorts, actions } = definition;
+  return {
+    ...definition,
+    relationships: named(relationships),
+    filters: named(filters),
+    sorts: named(sorts),
+    ...(computed && { computed: named(computed) }),
+    ...(actions && { actions: named(actions) }),
+  } as unknown as Resource;
 }
+
+/** The names of all attributes that a creation or a change can set. */
+export const settableAttributes = (one: Resource): string[] => [
+  ...new Set([...Object.keys(one.create?.schema.shape ?? {}), ...Object.keys(one.update?.schema.shape ?? {})]),
+];
 
 /** All resources by type and by path. */
 export type Registry = { readonly byType: ReadonlyMap<string, Resource>; readonly byPath: ReadonlyMap<string, Resource> };
 
-/** @throws when two resources share a name */
+/** @throws when two resources share a name, or one has an attribute that isn't classified by reach */
 export function registryOf(resources: readonly Resource[]): Registry {
   const byType = new Map(resources.map((one) => [one.type, one]));
   const byPath = new Map(resources.filter((one) => one.routed !== false).map((one) => [one.path, one]));
   if (byType.size !== resources.length) throw new Error('two resources have the same type');
+  for (const one of resources) {
+    const [settable, classified] = [settableAttributes(one).sort(), Object.keys(one.reach.attributes).sort()];
+    if (settable.join() !== classified.join()) throw new Error(`reach.attributes of ${one.type} must be exactly what can be set on it`);
+  }
   return { byType, byPath };
 }
 

@@ -1,6 +1,7 @@
 import { operationNames } from './audit.js';
 import { couldBeId } from './records.js';
 import { targetOf, type Registry, type Relationship, type Resource } from './resource.js';
+import { own } from '../lib/named.js';
 
 type Verb = 'read' | 'write';
 
@@ -31,9 +32,6 @@ const decode = (segment: string): string | null => {
     return null;
   }
 };
-
-const own = <T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
-  record && Object.hasOwn(record, name) ? record[name] : undefined;
 
 /**
  * The route of a path such as `/users/{id}/relationships/roles`, or null. Collections, verbs and relationship names are compared as they

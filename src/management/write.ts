@@ -1,18 +1,11 @@
 import type { Request, Response } from 'express';
+import { recordDenial, type AuditEntry } from './audit.js';
 import { parseDocument, readBody } from './body.js';
 import type { Call } from './call.js';
+import { changeRelationship } from './change-relationship.js';
 import { AlreadyDone, claimKey, repeatableOf, storedReply, storeReply, type Repeatable } from './idempotency.js';
 import { readInput, readLinkage } from './input.js';
-import {
-  actOnRecord,
-  changeRelationship,
-  createRecord,
-  deleteRecord,
-  requireRecord,
-  updateRecord,
-  type Outcome,
-  type WriteOptions,
-} from './operations.js';
+import { actOnRecord, createRecord, deleteRecord, requireRecord, updateRecord, type Outcome, type WriteOptions } from './operations.js';
 import { refuse } from './problems.js';
 import { readQuery, type Query } from './query.js';
 import { locationOf, recordReply } from './read.js';
@@ -45,6 +38,13 @@ async function replyTo(
   return recordReply(call, outcome.resource, outcome.row, query, { status, self, once: outcome.once, meta: outcome.meta, headers });
 }
 
+/** The outcome as a repetition of the request tells it: without what is shown once, and saying so. */
+function toldAgain(outcome: Outcome): Outcome {
+  if (!outcome.once && !outcome.metaAgain) return outcome;
+  const { once: _once, metaAgain: _metaAgain, ...rest } = outcome;
+  return { ...rest, meta: { ...(outcome.metaAgain ?? outcome.meta), secret_shown_before: true } };
+}
+
 type Task = {
   readonly call: Call;
   readonly route: Route;
@@ -73,8 +73,8 @@ async function perform({ call, route, req, document, options }: Task): Promise<v
   }
 }
 
-/** Answers POST, PATCH and DELETE; a repeated Idempotency-Key gets the reply of the first time. */
-export async function answerWrite(call: Call, route: Route, req: Request, res: Response, subject: string): Promise<Reply> {
+/** Answers POST, PATCH and DELETE; a repeated Idempotency-Key gets the reply of the first time, but for what that showed once. */
+export async function answerWrite(call: Call, route: Route, req: Request, res: Response, entry: AuditEntry): Promise<Reply> {
   const shown = answerOf(call.registry, route);
   const showsRecord = route.kind !== 'linkage' && req.method !== 'DELETE';
   const { raw, path } = { raw: req.url.includes('?') ? req.url.slice(req.url.indexOf('?') + 1) : '', path: req.url.split('?')[0] ?? '' };
@@ -84,19 +84,24 @@ export async function answerWrite(call: Call, route: Route, req: Request, res: R
   const withDocument = bearsDocument(route, req.method);
   const bytes = withDocument ? await readBody(req, res) : Buffer.alloc(0);
   const document = withDocument ? parseDocument(bytes) : {};
-  const repeatable: Repeatable | null = req.method === 'DELETE' ? null : repeatableOf(req, subject, path, bytes);
-  const earlier = repeatable && (await storedReply(call, repeatable));
+  const repeatable: Repeatable | null = req.method === 'DELETE' ? null : repeatableOf(req, call.actor, path, bytes);
+  const earlier = repeatable && (await recordDenial(call, entry, () => storedReply(call, repeatable)));
   if (earlier) return earlier;
 
   let reply: Reply = noContent;
+  const needed = repeatable ? new Set<string>() : undefined;
   const options: WriteOptions = {
+    needed,
     expected: expectedVersions(req),
     begin: async (inner) => {
       if (repeatable) await claimKey(inner, repeatable);
     },
     finish: async (inner, outcome) => {
       reply = outcome ? await replyTo(inner, route, outcome, query, req.method) : noContent;
-      if (repeatable) await storeReply(inner, repeatable, reply);
+      if (!repeatable) return;
+      const again = outcome ? toldAgain(outcome) : null;
+      const kept = again && again !== outcome ? await replyTo(inner, route, again, query, req.method) : reply;
+      await storeReply(inner, repeatable, kept, needed ?? []);
     },
   };
   const known = repeatable ? { ...call, idempotency_key_digest: repeatable.digest } : call;

@@ -1,4 +1,5 @@
 import type { UserWithRoles } from '../db/tables/access_tokens.js';
+import { named } from '../lib/named.js';
 
 type Claim = (user: UserWithRoles) => unknown;
 
@@ -10,7 +11,7 @@ const address = (user: UserWithRoles) => {
 };
 
 /** Every claim that userinfo knows, by scope (OIDC Core 5.4). Discovery's `claims_supported` and `scopes_supported` follow. */
-export const claimsByScope: Readonly<Record<string, Readonly<Record<string, Claim>>>> = {
+export const claimsByScope: Readonly<Record<string, Readonly<Record<string, Claim>>>> = named({
   profile: {
     name: fullName,
     given_name: (user) => text(user.first_name),
@@ -34,7 +35,7 @@ export const claimsByScope: Readonly<Record<string, Readonly<Record<string, Clai
     phone_number_verified: (user) => (user.phone_number === null ? undefined : user.phone_number_verified),
   },
   roles: { roles: (user) => user.role_names },
-};
+});
 
 const everyClaim: Readonly<Record<string, Claim>> = Object.assign({}, ...Object.values(claimsByScope)) as Record<string, Claim>;
 
@@ -64,7 +65,7 @@ export function claimsOf(
   const names = new Set<string>();
   for (const scope of scopes) for (const name of Object.keys(claimsByScope[scope] ?? {})) names.add(name);
   for (const name of Object.keys(requested ?? {})) if (Object.hasOwn(everyClaim, name)) names.add(name);
-  const claims: Record<string, unknown> = {};
+  const claims: Record<string, unknown> = named();
   for (const name of names) {
     const value = everyClaim[name]?.(user);
     if (value !== undefined) claims[name] = value;

@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { holdsRefreshTokens } from '../core/sessions.js';
-import { findActiveToken, type ActiveToken } from '../core/tokens/access-token.js';
-import { lookUpScope, type Context } from '../core/context.js';
-import type { Client } from '../core/clients.js';
+import { holdsRefreshTokens } from '../domain/sessions/sessions.js';
+import { findActiveToken, type ActiveToken } from '../domain/tokens/access-token.js';
+import { lookUpScope, type Context } from '../domain/context.js';
+import type { Client } from '../domain/clients/clients.js';
 import { findRefreshToken } from '../db/tables/refresh_tokens.js';
 import { OAuthError } from '../errors.js';
 import { digest } from '../lib/digest.js';
@@ -49,7 +49,8 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
 
 /**
  * POST /oauth/introspect (RFC 7662): one statement, of a read replica if there is one. Whatever is wrong with a token, the answer is exactly `{"active":false}`; the
- * token's own form tells its kind, so a wrong hint changes nothing.
+ * token's own form tells its kind, so a wrong hint changes nothing. A client without `introspection_allowed` is told of its own tokens only:
+ * what somebody stole and can register a client for says nothing about whose it is (RFC 7662 4).
  */
 export async function introspect(req: Request, res: Response): Promise<void> {
   const value = req.form.get('token');
@@ -59,7 +60,8 @@ export async function introspect(req: Request, res: Response): Promise<void> {
   if (value.startsWith('rt_')) answer = await describeRefreshToken(ctx, client, value);
   else {
     const token = await findActiveToken(ctx, value, lookUpScope(ctx));
-    answer = token && describe(token);
+    const told = token !== null && (client.introspection_allowed || token.client.id === client.id);
+    answer = told ? describe(token) : null;
   }
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Content-Type', 'application/json');

@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
-import { connectionOf, type Connection } from '../core/connections.js';
-import { noteSecurityEvent, userParty } from '../core/security-trail.js';
+import { connectionOf, type Connection } from '../domain/connections/connections.js';
+import { noteSecurityEvent, userParty } from '../domain/audit/security-trail.js';
+import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import { PageError } from '../errors.js';
-import { queryOf } from '../http/form.js';
-import { originOf } from '../http/mail-origin.js';
+import { queryOf } from '../http/request/form.js';
+import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
 import type { Place } from '../lib/seal.js';
@@ -11,7 +12,7 @@ import { finishConnect } from './connect.js';
 import { finishTest } from './connection-test.js';
 import { redeemFlow, type Flow } from './flow.js';
 import { finishLogin } from './login.js';
-import { readProfile, type Profile } from './profile.js';
+import { authenticationOf, readProfile, type Profile } from './profile.js';
 import { isAnswerOf, openProvider } from './provider.js';
 import { inTime, ProviderFailure, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
@@ -19,7 +20,14 @@ import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
 
 /** What a provider has said of a person in this flow, checked. */
-export type Answer = { readonly flow: Flow; readonly connection: Connection; readonly claims: Claims; readonly profile: Profile };
+export type Answer = {
+  readonly flow: Flow;
+  readonly connection: Connection;
+  readonly claims: Claims;
+  readonly profile: Profile;
+  /** How and when the person signed in there. */
+  readonly authentication: ProviderSignIn;
+};
 
 const place = (req: Request): Place => `sso-answer ${req.ctx.environment.id}`;
 const answerLifetimeMs = 60_000;
@@ -88,7 +96,7 @@ async function exchange(
       return strategy.redeem(provider, { code, state, nonce: flow.nonce, verifier: flow.verifier, parameters: answer });
     };
     const claims = await inTime(work());
-    return { flow, connection, claims, profile: readProfile(connection, claims, isOidc) };
+    return { flow, connection, claims, profile: readProfile(connection, claims, isOidc), authentication: authenticationOf(claims, isOidc) };
   } catch (error) {
     // What was remembered of the provider may be out of date: the next login looks again.
     if (!(error instanceof PageError)) memory.forget(connection);

@@ -1,10 +1,11 @@
 import type { Request, Response } from 'express';
-import { transaction } from '../core/context.js';
-import { linkToAccount } from '../core/identities.js';
+import { transaction } from '../domain/context.js';
+import { linkToAccount, proveIdentity } from '../domain/connections/identities.js';
 import { findIdentity } from '../db/tables/identities.js';
-import { originOf } from '../http/mail-origin.js';
+import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { Answer } from './callback.js';
+import { belongsElsewhere } from './linking.js';
 import { ssoRefusal } from './refusal.js';
 import { accountOf, isTaken } from './settle.js';
 
@@ -15,10 +16,15 @@ export async function finishConnect(_web: Web, req: Request, res: Response, { co
   const foreign = () =>
     ssoRefusal('sso_account_exists', { text: `This ${connection.display_name} account is already connected to another account here.` });
   if (existing && existing.user_id !== user.id) throw foreign();
+  if (await belongsElsewhere(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+  const how = { provider: connection.display_name, origin: originOf(req) };
+  const account = accountOf(connection, profile);
+  if (existing && !(existing.proven && existing.generation === connection.generation)) {
+    await transaction(req.ctx, (tx) => proveIdentity(tx, existing, user, account, how));
+  }
   if (!existing) {
     try {
-      const how = { provider: connection.display_name, origin: originOf(req) };
-      await transaction(req.ctx, (tx) => linkToAccount(tx, user, accountOf(connection, profile), how));
+      await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, how));
     } catch (error) {
       if (!isTaken(error)) throw error;
       if ((await findIdentity(req.ctx.scope, connection.id, profile.subject))?.user_id !== user.id) throw foreign();

@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { attributeAliases } from '../core/connection-strategies.js';
-import type { Connection } from '../core/connections.js';
+import { attributeAliases } from '../domain/connections/strategies.js';
+import type { Connection } from '../domain/connections/connections.js';
 import type { PageError } from '../errors.js';
-import { basePage, type BasePage } from '../http/pages.js';
+import { basePage, type BasePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import type { Answer } from './callback.js';
 import { decide, type Decision } from './linking.js';
@@ -23,6 +23,13 @@ function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, '
       return { tone: 'good', verdict: `This login would connect itself to ${of(decision.user)} and sign that user in.`, ...plain };
     case 'ask':
       return { tone: 'warning', verdict: `This login would first ask for the password of ${of(decision.user)}.`, ...plain };
+    case 'prove_again':
+      return {
+        tone: 'warning',
+        verdict:
+          'This login would first ask for the password of the local account: the connection has changed since the two were connected.',
+        ...plain,
+      };
     case 'register':
       return { tone: 'good', verdict: `This login would create a user with the address ${profile.email?.email ?? ''}.`, ...plain };
     case 'refuse':

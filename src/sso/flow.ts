@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
 import { insertSsoFlow, redeemSsoFlow } from '../db/tables/sso_flows.js';
-import { cookieName, readCookie, setCookie } from '../http/cookies.js';
+import { cookieName, readCookie, setCookie } from '../http/request/cookies.js';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
 import type { Place } from '../lib/seal.js';
+import type { Demand } from './demand.js';
 
 /** A login through a provider that is under way. */
 export type Flow = {
@@ -17,8 +18,8 @@ export type Flow = {
   readonly return_to: string | null;
   /** Whose session began it; set for `connect`. */
   readonly session_id: string | null;
-  /** When a fresh sign-in was asked for, in milliseconds; null where the provider may go by an older one. */
-  readonly fresh_from: number | null;
+  /** How fresh the sign-in at the provider must be; null where it may go by an older one. */
+  readonly demand: Demand | null;
 };
 
 const lifetimeSeconds = 600;
@@ -49,7 +50,7 @@ export function isBrowserMark(req: Request, mark: string): boolean {
 export async function beginFlow(
   req: Request,
   res: Response,
-  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id' | 'fresh_from'>,
+  begin: Pick<Flow, 'connection_id' | 'purpose' | 'return_to' | 'session_id' | 'demand'>,
 ): Promise<Flow & { state: string }> {
   const { ctx } = req;
   const secret = browserSecret(req) ?? randomToken('');

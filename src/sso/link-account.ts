@@ -1,23 +1,24 @@
 import type { Request, Response } from 'express';
-import { transaction } from '../core/context.js';
-import { connectionOf, type Connection } from '../core/connections.js';
-import { linkToAccount, type ProviderAccount } from '../core/identities.js';
-import { provePassword } from '../core/login.js';
+import { transaction } from '../domain/context.js';
+import { connectionOf, type Connection } from '../domain/connections/connections.js';
+import { linkToAccount, proveIdentity, type ProviderAccount } from '../domain/connections/identities.js';
+import { proveLocalAccount, type PasswordVerdict } from '../domain/passwords/prove-password.js';
 import { findIdentity } from '../db/tables/identities.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
-import { csrfToken } from '../http/csrf.js';
-import { errorTexts } from '../http/error-texts.js';
-import { deviceOf } from '../http/device-cookie.js';
-import { originOf } from '../http/mail-origin.js';
-import { basePage, formActionSource } from '../http/pages.js';
-import { pendingOf } from '../http/return-to.js';
-import { signIn } from '../http/sign-in.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { errorTexts } from '../http/pages/error-texts.js';
+import { deviceOf } from '../http/auth/device-cookie.js';
+import { originOf } from '../http/pages/mail-origin.js';
+import { basePage, formActionSource } from '../http/pages/pages.js';
+import { pendingOf } from '../http/request/return-to.js';
+import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
+import { normalizeEmail } from '../lib/email-address.js';
 import type { Place } from '../lib/seal.js';
 import type { Answer } from './callback.js';
 import { browserMark, isBrowserMark } from './flow.js';
+import { belongsElsewhere } from './linking.js';
 import { strategyOfPage } from './page-models.js';
-import { authenticationOf } from './profile.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
 import { accountOf, isTaken } from './settle.js';
 
@@ -25,8 +26,11 @@ import { accountOf, isTaken } from './settle.js';
 type Waiting = {
   readonly user_id: string;
   readonly account: ProviderAccount;
+  /** What the provider says of the sign-in there. */
   readonly amr: string[];
   readonly acr: string | null;
+  /** The two were connected before; the person names the local account as well, so that the page tells a stranger nothing of it. */
+  readonly again: boolean;
   readonly return_to: string | null;
   readonly browser: string | null;
   /** Milliseconds. */
@@ -43,59 +47,67 @@ function openWaiting(req: Request): Waiting | null {
   return waiting.browser !== null && isBrowserMark(req, waiting.browser) ? waiting : null;
 }
 
-function render(
-  web: Web,
-  req: Request,
-  res: Response,
-  page: { link: string; user: UserRow; connection: Connection; return_to: string | null; failed?: boolean },
-): void {
-  const { connection, user } = page;
+type LinkPage = { link: string; waiting: Waiting; email: string; connection: Connection; failed?: boolean };
+
+function render(web: Web, req: Request, res: Response, { link, waiting, email, connection, failed = false }: LinkPage): void {
   // Chromium applies `form-action` to redirects that follow a form post.
-  const redirect_uri = pendingOf(req, page.return_to)?.parameters['redirect_uri'];
+  const redirect_uri = pendingOf(req, waiting.return_to)?.parameters['redirect_uri'];
+  const { display_name } = connection;
   web.renderPage(
     res,
     'account/link-account',
     {
       ...basePage(req.ctx.environment, {
-        title: `Connect ${connection.display_name} to your account`,
+        title: waiting.again ? `Connect ${display_name} to your account again` : `Connect ${display_name} to your account`,
         request_id: req.request_id,
         csrf_token: csrfToken(req, res),
       }),
       action: '/auth/sso/link',
-      hidden: { link: page.link },
-      email: user.email,
-      connection: { display_name: connection.display_name, strategy: strategyOfPage(connection) },
-      errors: page.failed ? { password: errorTexts.invalid_password } : undefined,
+      hidden: { link },
+      email,
+      again: waiting.again,
+      connection: { display_name, strategy: strategyOfPage(connection) },
+      errors: failed ? { password: waiting.again ? errorTexts.invalid_credentials : errorTexts.invalid_password } : undefined,
     },
     {
-      status: page.failed ? 401 : 200,
+      status: failed ? 401 : 200,
       formAction: redirect_uri !== undefined && URL.canParse(redirect_uri) ? [formActionSource(redirect_uri)] : [],
     },
   );
 }
 
-/** The page with the local account's password form (specification 8.3.2). */
+/** The page with the local account's password form (specification 8.3.2: `account_linking` `ask`, and links that a change of the connection has voided). */
 export function askForProof(
   web: Web,
   req: Request,
   res: Response,
-  { flow, connection, profile, claims, user }: Answer & { user: UserRow },
+  { flow, connection, profile, authentication, user, again }: Answer & { user: UserRow; again: boolean },
 ): void {
   const waiting: Waiting = {
     user_id: user.id,
     account: accountOf(connection, profile),
-    ...authenticationOf(claims),
+    amr: authentication.amr,
+    acr: authentication.acr,
+    again,
     return_to: flow.return_to,
     browser: browserMark(req),
     until: req.ctx.clock.now().getTime() + lifetimeMs,
   };
   const link = req.ctx.sealer.sealText(JSON.stringify(waiting), place(req));
-  render(web, req, res, { link, user, connection, return_to: flow.return_to });
+  render(web, req, res, { link, waiting, connection, email: again ? (profile.email?.email ?? '') : user.email });
 }
 
 /** The local account that a link form is for, when it may be proven here; fills the identifier that attempts are counted by. */
 export function linkIdentifier(req: Request): string | null {
   return openWaiting(req)?.user_id ?? null;
+}
+
+/** The password of the account that waits, and of no other: an address that isn't its own takes as long, and is nobody's. */
+async function proveWaiting(req: Request, waiting: Waiting, user: UserRow): Promise<PasswordVerdict> {
+  const password = req.form.get('password') ?? '';
+  if (password.length > 4096) return { outcome: 'invalid' };
+  const typed = waiting.again ? normalizeEmail(req.form.get('email') ?? '')?.email_key : user.email_key;
+  return proveLocalAccount(req.ctx, typed === user.email_key ? user.email : '', password, { origin: originOf(req), device: deviceOf(req) });
 }
 
 /** POST /auth/sso/link: with the local account's password the two accounts are one, from now on. */
@@ -106,28 +118,39 @@ export function linkAccount(web: Web) {
     const user = waiting && (await findUser(req.ctx.scope, waiting.user_id));
     if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
     if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
-    const password = req.form.get('password') ?? '';
-    const verdict =
-      password.length > 4096 ? null : await provePassword(req.ctx, user.email, password, { origin: originOf(req), device: deviceOf(req) });
-    if (verdict?.outcome === 'blocked') throw ssoRefusal('account_blocked');
-    if (verdict?.outcome !== 'ok') {
+    // What another provider said of the person is worth nothing for the present one.
+    if (connection.generation !== waiting.account.generation)
+      throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(waiting.return_to) });
+    if (await belongsElsewhere(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+    const verdict = await proveWaiting(req, waiting, user);
+    if (verdict.outcome === 'blocked') throw ssoRefusal('account_blocked');
+    if (verdict.outcome !== 'ok') {
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'invalid' });
-      return render(web, req, res, { link: req.form.get('link') ?? '', user, connection, return_to: waiting.return_to, failed: true });
+      const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
+      return render(web, req, res, { link: req.form.get('link') ?? '', waiting, connection, email, failed: true });
     }
     await link(req, user, waiting.account, connection.display_name);
-    await signIn(req, res, user.id, [...new Set([...waiting.amr, 'pwd'])], waiting.acr, verdict.user.password_hash);
+    const provider = { amr: waiting.amr, acr: waiting.acr, auth_time: null };
+    await signIn(req, res, user.id, ['pwd'], null, verdict.user.password_hash, provider);
     req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
     res.redirect(303, waiting.return_to ?? '/account');
   };
 }
 
-/** Ties the two; a form sent twice finds it done, and an account that has become somebody else's stays theirs. */
+/** Ties the two, or makes a void link count again; a form sent twice finds it done, and an account that has become somebody else's stays theirs. */
 async function link(req: Request, user: UserRow, account: ProviderAccount, provider: string): Promise<void> {
+  const how = { provider, origin: originOf(req) };
+  const existing = () => findIdentity(req.ctx.scope, account.connection_id, account.subject);
+  const known = await existing();
+  if (known) {
+    if (known.user_id !== user.id) throw ssoRefusal('sso_account_exists');
+    if (!known.proven) await transaction(req.ctx, (tx) => proveIdentity(tx, known, user, account, how));
+    return;
+  }
   try {
-    await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, { provider, origin: originOf(req) }));
+    await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, how));
   } catch (error) {
     if (!isTaken(error)) throw error;
-    const existing = await findIdentity(req.ctx.scope, account.connection_id, account.subject);
-    if (existing?.user_id !== user.id) throw ssoRefusal('sso_account_exists');
+    if ((await existing())?.user_id !== user.id) throw ssoRefusal('sso_account_exists');
   }
 }

@@ -1,5 +1,11 @@
-import type { Context } from '../core/context.js';
-import { enabledConnections, domainOfEmail, namesDomain, type Connection } from '../core/connections.js';
+import type { Context } from '../domain/context.js';
+import {
+  domainOfEmail,
+  enabledConnections,
+  namesDomain,
+  requiredConnectionFor,
+  type Connection,
+} from '../domain/connections/connections.js';
 import { findIdentity, type IdentityRow } from '../db/tables/identities.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { findUser, findUserByEmailKey, type UserRow } from '../db/tables/users.js';
@@ -11,6 +17,8 @@ import { ssoRefusal } from './refusal.js';
 export type Decision =
   | { readonly kind: 'known'; readonly user: UserRow; readonly identity: IdentityRow }
   | { readonly kind: 'link'; readonly user: UserRow }
+  /** The link is void, since the connection has changed: the user proves the local account first. */
+  | { readonly kind: 'prove_again'; readonly user: UserRow; readonly identity: IdentityRow }
   /** The user proves the local account first. */
   | { readonly kind: 'ask'; readonly user: UserRow }
   | { readonly kind: 'register' }
@@ -54,16 +62,26 @@ async function decideNew(ctx: Context, connection: Connection, domain: string): 
   return { kind: 'register' };
 }
 
+/** Whether the address signs in through another connection alone (`required`). */
+export async function belongsElsewhere(ctx: Context, connection: Connection, email: string): Promise<boolean> {
+  const required = await requiredConnectionFor(ctx, email);
+  return required !== null && required.id !== connection.id;
+}
+
 /** Decides by (connection, subject) first; an address matters only for accounts seen for the first time. */
 export async function decide(ctx: Context, connection: Connection, profile: Profile): Promise<Decision> {
   const identity = await findIdentity(ctx.scope, connection.id, profile.subject);
   if (identity) {
     const user = await findUser(ctx.scope, identity.user_id);
     if (!user) return refuse('sso_provider_error');
+    if (await belongsElsewhere(ctx, connection, user.email)) return refuse('sso_domain_not_allowed');
+    // The generation that the provider was asked in, too: a process may learn a moment later that the connection has changed.
+    if (!identity.proven || identity.generation !== connection.generation) return { kind: 'prove_again', user, identity };
     return user.status === 'active' ? { kind: 'known', user, identity } : refuse('account_blocked');
   }
   const domain = profile.email && domainOfEmail(profile.email.email);
   if (!profile.email || domain === null || !profile.email_verified) return refuse('sso_email_unverified');
+  if (await belongsElsewhere(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
   const user = await findUserByEmailKey(ctx.scope, profile.email.email_key);
   return user ? decideExisting(ctx, connection, user, domain) : decideNew(ctx, connection, domain);
 }

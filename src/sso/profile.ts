@@ -1,10 +1,12 @@
-import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../core/connection-strategies.js';
-import { domainOfEmail, namesDomain, type Connection } from '../core/connections.js';
+import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../domain/connections/strategies.js';
+import { domainOfEmail, namesDomain, type Connection } from '../domain/connections/connections.js';
+import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import type { UserRow } from '../db/tables/users.js';
 import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
 import { ProviderFailure } from './provider-failure.js';
 import { ssoRefusal } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
+import { named, own } from '../lib/named.js';
 
 /** The columns of a user that a claim mapping may fill. */
 export type ProfileAttributes = Partial<
@@ -30,11 +32,11 @@ const maxSubjectLength = 255;
 
 /** A member by its name, or by a path of names where there is no member of the whole name. */
 function claimAt(claims: Claims, name: string): unknown {
-  if (Object.hasOwn(claims, name)) return claims[name];
+  if (Object.hasOwn(claims, name)) return own(claims, name);
   let value: unknown = claims;
   for (const part of name.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
-    value = (value as Record<string, unknown>)[part];
+    if (typeof value !== 'object') return undefined;
+    value = own(value, part);
   }
   return value;
 }
@@ -106,21 +108,30 @@ export function readProfile(connection: Connection, claims: Claims, isOidc: bool
   const domain = email && domainOfEmail(email.email);
   const trusted = connection.options['trust_email'] === true && said == null && domain !== null && namesDomain(connection.domains, domain);
 
-  const attributes: Record<string, string> = {};
+  const attributes: Record<string, string> = named();
   for (const { attribute, value } of mapped.values()) {
     if (attribute === 'sub' || attribute === 'email' || attribute === 'email_verified' || attribute === 'name') continue;
     const text = plainText(attribute, value);
     if (text !== null) attributes[attribute] = text;
   }
   const name = plainText('name', mapped.get('name')?.value);
-  const named = name !== null && !attributes['first_name'] && !attributes['last_name'] ? splitName(name) : {};
-  return { subject, email, email_verified: said === true || trusted, attributes: { ...attributes, ...named } };
+  const split = name !== null && !attributes['first_name'] && !attributes['last_name'] ? splitName(name) : {};
+  return { subject, email, email_verified: said === true || trusted, attributes: { ...attributes, ...split } };
 }
 
-/** How the person authenticated there, as the session records it (RFC 8176, OIDC Core 2): short texts only. */
-export function authenticationOf(claims: Claims): { amr: string[]; acr: string | null } {
+/**
+ * What a signed ID token says of the sign-in at the provider (RFC 8176, OIDC Core 2): short texts only, and `auth_time` when it is a time.
+ * Userinfo isn't about a sign-in: of providers without ID tokens nothing is known.
+ */
+export function authenticationOf(claims: Claims, isOidc: boolean): ProviderSignIn {
+  if (!isOidc) return { amr: [], acr: null, auth_time: null };
   const short = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,64}$/.test(value);
   const amr = Array.isArray(claims['amr']) ? claims['amr'].filter(short).slice(0, 10) : [];
-  const acr = claims['acr'];
-  return { amr, acr: typeof acr === 'string' && /^[\x21-\x7e]{1,255}$/.test(acr) ? acr : null };
+  const { acr, auth_time } = claims;
+  const known = typeof auth_time === 'number' && auth_time >= 0 && auth_time <= 8.64e12;
+  return {
+    amr,
+    acr: typeof acr === 'string' && /^[\x21-\x7e]{1,255}$/.test(acr) ? acr : null,
+    auth_time: known ? new Date(auth_time * 1000) : null,
+  };
 }

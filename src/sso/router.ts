@@ -1,9 +1,10 @@
 import { Router, type RequestHandler } from 'express';
-import { browserSession } from '../http/browser-session.js';
-import { csrf } from '../http/csrf.js';
-import { form } from '../http/form.js';
-import { route } from '../http/method-not-allowed.js';
-import { addressKey, limitBy } from '../http/rate-limits.js';
+import { browserSession } from '../http/auth/browser-session.js';
+import { csrf } from '../http/auth/csrf.js';
+import { form } from '../http/request/form.js';
+import { freshSignIn } from '../http/auth/fresh-sign-in.js';
+import { route } from '../http/routes.js';
+import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { callback, reenter } from './callback.js';
 import { linkAccount, linkIdentifier } from './link-account.js';
@@ -30,7 +31,7 @@ export function ssoRouter(web: Web): Router {
   route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, reenter] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
   route(router, '/auth/sso/:connection_id/connect', {
-    post: [form, starts, browserSession, csrf, connect(web, memory) as unknown as RequestHandler],
+    post: [form, starts, browserSession, csrf, freshSignIn(web), connect(web, memory) as unknown as RequestHandler],
   });
   route(router, '/auth/sso/:connection_id', { get: [starts, start(web, memory) as unknown as RequestHandler] });
   return router;

@@ -1,13 +1,14 @@
-import { transaction, type Context } from '../core/context.js';
-import type { Connection } from '../core/connections.js';
-import { giveDefaultRoles } from '../core/default-roles.js';
-import { userData } from '../core/events/data.js';
-import { emit } from '../core/events/emit.js';
-import { linkIdentity, linkToAccount, type ProviderAccount } from '../core/identities.js';
-import type { Origin } from '../core/origin.js';
+import { transaction, type Context } from '../domain/context.js';
+import type { Connection } from '../domain/connections/connections.js';
+import { giveDefaultRoles } from '../domain/roles/default-roles.js';
+import { userData } from '../domain/events/data.js';
+import { emit } from '../domain/events/emit.js';
+import { linkIdentity, linkToAccount, type ProviderAccount } from '../domain/connections/identities.js';
+import type { Origin } from '../domain/origin.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
 import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
+import { own } from '../lib/named.js';
 import { uuidv7 } from '../lib/random.js';
 import type { Decision } from './linking.js';
 import type { Profile, ProfileAttributes } from './profile.js';
@@ -16,15 +17,17 @@ import type { Profile, ProfileAttributes } from './profile.js';
 export function accountOf(connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount {
   return {
     connection_id: connection.id,
+    generation: connection.generation,
     subject,
     email: email?.email ?? null,
     claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
   };
 }
 
-/** What of the profile differs from the user. */
+/** What of the profile differs from the user. Another phone number is one that nobody has proven. */
 function changesOf(user: UserRow, attributes: ProfileAttributes): Partial<UserRow> {
-  return Object.fromEntries(Object.entries(attributes).filter(([name, value]) => user[name as keyof UserRow] !== value));
+  const changes: Partial<UserRow> = Object.fromEntries(Object.entries(attributes).filter(([name, value]) => own(user, name) !== value));
+  return changes.phone_number !== undefined && user.phone_number_verified ? { ...changes, phone_number_verified: false } : changes;
 }
 
 /** `profile_sync` `on_login`: the provider's word for names and the like, never for the address that signs in. Emits `user.updated`. */
@@ -34,11 +37,14 @@ async function syncProfile(tx: Context, connection: Connection, user: UserRow, a
   if (Object.keys(changes).length === 0) return;
   const updated = await updateUser(tx.scope, user.id, { ...changes, updated_at: tx.clock.now() });
   if (!updated) return;
-  const previous_attributes = Object.fromEntries(Object.keys(changes).map((name) => [name, user[name as keyof UserRow]]));
+  const previous_attributes = Object.fromEntries(Object.keys(changes).map((name) => [name, own(user, name)]));
   await emit(tx, 'user.updated', { ...userData(updated, await listRoleNamesOfUser(tx.scope, user.id)), previous_attributes });
 }
 
-/** Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. */
+/**
+ * Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. A connection that isn't trusted
+ * makes neither a verified address nor an administrator, whatever its provider says.
+ */
 async function register(tx: Context, connection: Connection, profile: Profile, client_id: string | null): Promise<UserRow> {
   if (!profile.email) throw new Error('a user needs an address');
   const now = tx.clock.now();
@@ -46,11 +52,11 @@ async function register(tx: Context, connection: Connection, profile: Profile, c
     ...(connection.profile_sync === 'never' ? {} : profile.attributes),
     id: uuidv7(now.getTime()),
     ...profile.email,
-    email_verified: true,
+    email_verified: connection.trusted,
     created_at: now,
     updated_at: now,
   });
-  const roles = await giveDefaultRoles(tx, user.id);
+  const roles = await giveDefaultRoles(tx, user.id, connection.trusted);
   await linkIdentity(tx, user.id, accountOf(connection, profile));
   await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'sso', connection_id: connection.id, client_id });
   return user;

@@ -1,13 +1,14 @@
 import type { Request, Response } from 'express';
-import { offeredConnections } from '../core/client-connections.js';
-import { connectionOf, enabledConnections, isTestTicket, type Connection } from '../core/connections.js';
+import { offeredConnections } from '../domain/clients/connections.js';
+import { connectionOf, enabledConnections, isTestTicket, type Connection } from '../domain/connections/connections.js';
 import { PageError } from '../errors.js';
-import { queryOf } from '../http/form.js';
-import { basePage } from '../http/pages.js';
-import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
+import { queryOf } from '../http/request/form.js';
+import { basePage } from '../http/pages/pages.js';
+import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { challengeOf } from '../lib/pkce.js';
 import { finishTest } from './connection-test.js';
+import { askedOf, demandOf, refuseTimeless } from './demand.js';
 import { beginFlow, type Flow } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { openProvider, refuseMixUp } from './provider.js';
@@ -35,8 +36,9 @@ async function destination(
   res: Response,
   memory: ProviderMemory,
   connection: Connection,
-  begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id' | 'fresh_from'>,
+  begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id' | 'demand'>,
 ): Promise<string> {
+  refuseTimeless(connection, begin.demand);
   const others = (await enabledConnections(req.ctx)).filter(({ id }) => id !== connection.id);
   const opened = await asked(async () => {
     const provider = openProvider(req.ctx, connection, memory);
@@ -49,8 +51,7 @@ async function destination(
     state: flow.state,
     nonce: flow.nonce,
     code_challenge: challengeOf(flow.verifier),
-    // OIDC Core 3.1.2.1: the provider asks the person again, and says when it did.
-    wishes: { ...wishesOf(req, begin.return_to), ...(begin.fresh_from !== null && { prompt: 'login', max_age: '0' }) },
+    wishes: askedOf(begin.demand, wishesOf(req, begin.return_to)),
   };
   return asked(async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
 }
@@ -113,8 +114,8 @@ export function start(web: Web, memory: ProviderMemory) {
     const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
     if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
-    const fresh_from = query.get('prompt') === 'login' ? req.ctx.clock.now().getTime() : null;
-    const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null, fresh_from }).catch(
+    const demand = isTest ? null : demandOf(req, return_to, query.get('prompt') === 'login');
+    const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null, demand }).catch(
       (error: unknown) => {
         if (!(error instanceof PageError)) throw error;
         if (!isTest) throw withNext(error, backToSignIn(return_to));
@@ -138,7 +139,7 @@ export function connect(web: Web, memory: ProviderMemory) {
       purpose: 'connect',
       return_to: '/account?done=connected',
       session_id: req.session.id,
-      fresh_from: null,
+      demand: null,
     });
     leave(web, req, res, connection, href);
   };

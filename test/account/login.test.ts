@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createPasswordHasher } from '../../src/core/passwords.js';
-import { findUser, type UserRow } from '../../src/db/tables/users.js';
+import { createPasswordHasher, passwordHashKind } from '../../src/domain/passwords/passwords.js';
+import { findUser, listImportedPasswordKinds, type UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { jsonFrom } from '../support/from-address.js';
@@ -10,7 +10,7 @@ import { startTestService, type TestService } from '../support/service.js';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
 });
 afterAll(() => service?.stop());
 
@@ -141,9 +141,28 @@ test('a hash of other parameters is replaced at the next sign-in, and only by a 
   const password_hash = await bcrypt.hash(password, 4);
   const user = await newUser({ password_hash });
   const stored = async () => (await findUser(ctx.scope, user.id))?.password_hash;
+  expect(await listImportedPasswordKinds(ctx.scope)).toEqual([passwordHashKind(password_hash)]);
   expect((await login(user.email, 'not it')).status).toBe(401);
   expect(await stored()).toBe(password_hash);
   expect((await login(user.email, password)).status).toBe(200);
   expect(await stored()).toMatch(/^\$argon2id\$/);
+  expect(await listImportedPasswordKinds(ctx.scope)).toEqual([]);
   expect((await login(user.email, password)).status).toBe(200);
+});
+
+test('the kinds of imported hashes are told apart as their checks are, at most eight of them', async () => {
+  const ctx = await service.context();
+  const hashes = [
+    `$2a$10$${'a'.repeat(53)}`,
+    `$2y$10$${'b'.repeat(53)}`,
+    `$2b$12$${'a'.repeat(53)}`,
+    '$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$argon2i$m=4096,t=3,p=1$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+  ];
+  for (const password_hash of hashes) await newUser({ password_hash });
+  const kinds = new Set(hashes.map(passwordHashKind));
+  expect(kinds.size).toBe(4);
+  expect(new Set(await listImportedPasswordKinds(ctx.scope))).toEqual(kinds);
+  for (let cost = 13; cost > 3; cost--) await newUser({ password_hash: `$2b$${String(cost).padStart(2, '0')}$${'c'.repeat(53)}` });
+  expect(await listImportedPasswordKinds(ctx.scope)).toHaveLength(8);
 });

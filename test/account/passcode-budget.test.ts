@@ -1,6 +1,6 @@
 // Six-digit codes can't be guessed by going from address to address: an environment has a budget of wrong ones.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { codeIn, lastMailTo, otherCode } from '../support/mailbox.js';
@@ -40,7 +40,7 @@ const logged = (event: string) =>
   service.log.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => line['msg'] === event);
 
 describe('the budget', () => {
-  test('counts wrong codes of registrations and recoveries together, right ones never', async () => {
+  test('counts wrong codes of registrations and recoveries together, right ones never (attack 11.257)', async () => {
     const { registration_id, code } = await started();
     expect((await verify(registration_id, otherCode(code))).status).toBe(422);
     expect(await guesses()).toBe(1);
@@ -56,7 +56,7 @@ describe('the budget', () => {
     expect(await guesses()).toBe(2);
   });
 
-  test('used up: 429 with Retry-After for every code, the right one too, until the hour is over', async () => {
+  test('used up: 429 with Retry-After for every code, the right one too, until the hour is over (attack 11.257)', async () => {
     const { registration_id, code } = await started();
     await used(budget);
     const refused = await verify(registration_id, code);
@@ -72,7 +72,7 @@ describe('the budget', () => {
     expect((await verify(later.registration_id, later.code)).status).toBe(200);
   });
 
-  test('parallel guesses get no more than is left', async () => {
+  test('parallel guesses get no more than is left (attack 11.257)', async () => {
     const open = await Promise.all(Array.from({ length: 8 }, () => started()));
     await used(budget - 3);
     const answers = await Promise.all(open.map(({ registration_id, code }) => verify(registration_id, otherCode(code))));

@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startPasswordReset } from '../../src/core/password-reset.js';
+import { startPasswordReset } from '../../src/domain/passwords/reset.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { eventsOf, subscribe } from '../support/events.js';
 import { codeIn, lastMailTo, mailTo, otherCode } from '../support/mailbox.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { manage, startManagedService } from '../support/management.js';
+import type { TestService } from '../support/service.js';
 
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startManagedService({}, { overrides: { passwords: createPasswordHasher() } });
   await subscribe(service, ['*']);
 });
 afterAll(() => service?.stop());
@@ -54,7 +56,9 @@ describe('recovery', () => {
     const mail = await lastMailTo(service.url, user.email);
     expect(mail.subject).not.toMatch(/\d{6}/);
     const answer = await post('/password/reset', { reset_id: started.body['reset_id'], code: codeIn(mail), password: fresh });
-    expect([answer.status, answer.body]).toEqual([200, { redirect_to: '/login?notice=password_reset' }]);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ redirect_to: '/login?notice=password_reset', identities: [] });
+    expect(answer.body['sessions']).toHaveLength(2);
     expect([await isSignedIn(one), await isSignedIn(other)]).toEqual([false, false]);
     const refreshed = await tokenRequest(service.url, client, {
       grant_type: 'refresh_token',
@@ -241,6 +245,42 @@ describe('change', () => {
     expect(events[0]?.data).toMatchObject({ id: user.id, sessions_revoked: true });
     expect((await lastMailTo(service.url, user.email)).subject).toContain('was changed');
     expect((await post('/password/reset', { ...open, password: `${fresh}?` })).status).toBe(410);
+  });
+
+  test('a changed password ends every refresh token, offline_access too, and leaves this browser signed in (attack 12.276)', async () => {
+    const ctx = await service.context();
+    const [user, client] = [await newUser(), await addClient(ctx)];
+    const [here, elsewhere] = [await signedIn(user), await signedIn(user)];
+    const held: string[] = [];
+    for (const [browser, scope] of [
+      [here, 'openid offline_access'],
+      [elsewhere, 'openid offline_access'],
+      [here, 'openid'],
+    ] as const) {
+      held.push((await redeem(service.url, client, await authorizeCode(browser, client, { scope }))).body.refresh_token ?? '');
+    }
+    expect((await post('/account/password', { current_password: password, password: fresh }, here)).status).toBe(200);
+    for (const refresh_token of held) {
+      const refreshed = await tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token });
+      expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
+    }
+    expect([await isSignedIn(here), await isSignedIn(elsewhere)]).toEqual([true, false]);
+    const again = await redeem(service.url, client, await authorizeCode(here, client, { scope: 'openid offline_access' }));
+    expect(again.body.refresh_token).toEqual(expect.any(String));
+  });
+
+  test('a password that an administrator sets ends refresh tokens, offline_access too', async () => {
+    const ctx = await service.context();
+    const [user, client] = [await newUser(), await addClient(ctx)];
+    const tokens = await redeem(service.url, client, await authorizeCode(await signedIn(user), client, { scope: 'openid offline_access' }));
+    const api = await manage(service.url);
+    const answer = await api.patch(`/users/${user.id}`, { data: { type: 'user', id: user.id, attributes: { password: fresh } } });
+    expect(answer.status).toBe(200);
+    const refreshed = await tokenRequest(service.url, client, {
+      grant_type: 'refresh_token',
+      refresh_token: tokens.body.refresh_token ?? '',
+    });
+    expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
   });
 
   test('as a page, with the errors at their fields', async () => {

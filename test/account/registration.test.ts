@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
 import { Browser } from '../support/browser.js';
@@ -10,7 +11,7 @@ let service: TestService;
 let sequence = 0;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
 });
 afterAll(() => service?.stop());
 

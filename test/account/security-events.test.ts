@@ -1,7 +1,7 @@
 // What signing in, being refused, changing a password and recovering an account leave behind: by name, success and refusal.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { drainMails } from '../../src/outbox/send-mail.js';
+import type { Context } from '../../src/domain/context.js';
+import { drainMails } from '../../src/outbox/mail/send.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
@@ -29,7 +29,7 @@ const signIn = (secret = password, email = user.email) => browser.postJson('/log
 const rowsOf = async (action: string, who = user) => (await auditRows(service, action)).filter(({ target_id }) => target_id === who.id);
 
 describe('sign-in', () => {
-  test('login.succeeded: a row with actor, address, request id, and a line', async () => {
+  test('login.succeeded: a row with actor, address, request id, and a line (attack 21.277)', async () => {
     expect((await signIn()).status).toBe(200);
     const row = await lastRow(service, 'login.succeeded');
     expect(row).toMatchObject({
@@ -76,7 +76,7 @@ describe('sign-in', () => {
     expect(await rowsOf('login.failed')).toMatchObject([{ reason: 'account_blocked', outcome: 'failure' }]);
   });
 
-  test('account.locked: told once, when it happens; later tries say that it is', async () => {
+  test('account.locked: told once, when it happens; later tries say that it is (attack 21.277)', async () => {
     for (let i = 0; i < 10; i++) await signIn(`guess ${i}`);
     expect(await rowsOf('account.locked')).toMatchObject([{ outcome: 'failure', actor_kind: 'anonymous', count: 1, ...origin }]);
     expect(eventLines(service, 'account.locked').filter((line) => line['target_id'] === user.id)).toHaveLength(1);
@@ -127,7 +127,7 @@ describe('recovery', () => {
     return codeIn(await lastMailTo(service.url, user.email));
   };
 
-  test('recovery.requested and recovery.completed', async () => {
+  test('recovery.requested and recovery.completed (attack 21.277)', async () => {
     const { reset_id } = await ask();
     expect(await rowsOf('recovery.requested')).toMatchObject([{ outcome: 'success', actor_kind: 'anonymous', ...origin }]);
     const code = await mailedCode();

@@ -1,11 +1,14 @@
 import * as openid from 'openid-client';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { setupUrl } from '../../src/core/setup.js';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { setupUrl } from '../../src/domain/users/setup.js';
 import { axeViolations } from '../support/axe.js';
 import { launchChromium } from '../support/chromium.js';
+import { needs } from '../support/programs.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
 import { close, listen } from '../support/late-receiver.js';
+
+const test = needs('chromium');
 
 let browser: Browser;
 beforeAll(async () => {

@@ -1,9 +1,12 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { axeViolations } from '../support/axe.js';
 import { launchChromium } from '../support/chromium.js';
+import { needs } from '../support/programs.js';
 import { Keyboard } from '../support/keyboard.js';
 import { startTestService, type TestService } from '../support/service.js';
+
+const test = needs('chromium');
 
 let browser: Browser;
 let service: TestService;

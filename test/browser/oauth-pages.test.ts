@@ -1,13 +1,16 @@
 // The pages of the protocol in a real browser under their policies: form_post, consent, logout; with scripts and without.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeQuery } from '../support/authorize.js';
 import { launchChromium } from '../support/chromium.js';
+import { needs } from '../support/programs.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { redeem } from '../support/oauth.js';
 import { startRelyingParty, type RelyingParty } from '../support/relying-party.js';
 import { startTestService, type TestService } from '../support/service.js';
+
+const test = needs('chromium');
 
 let service: TestService;
 let party: RelyingParty;

@@ -3,18 +3,21 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { connectionTestUrl } from '../../src/core/connections.js';
-import type { Context } from '../../src/core/context.js';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { connectionTestUrl } from '../../src/domain/connections/connections.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import { ensureDemoData } from '../../src/demo-data.js';
+import { ensureDemoData } from '../../src/programs/demo-data.js';
 import { launchChromium } from '../support/chromium.js';
+import { needs } from '../support/programs.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
+
+const test = needs('chromium');
 
 let service: TestService;
 let ctx: Context;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import type { Context } from '../../src/domain/context.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -42,7 +42,7 @@ const formsOf = (html: string) => html.slice(html.indexOf('<main'));
 beforeEach(async () => {
   const user = await addUser(ctx, { password_hash: null });
   upstream.claims = { ...upstream.claims, sub: user.id, email: user.email, email_verified: true, auth_time: seconds() };
-  await linkIdentity(ctx, user.id, { connection_id: connection.id, subject: user.id, email: user.email, claims: {} });
+  await linkIdentity(ctx, user.id, { connection_id: connection.id, subject: user.id, email: user.email, claims: {}, generation: 1 });
   await permit(ctx, user.id, 'clients:read', 'clients:write', 'webhooks:read', 'webhooks:write');
   browser = new Browser(service.url);
   await loginThrough(browser, connection);

@@ -1,15 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Browser as Chromium, Page } from 'playwright-core';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { insertConnection } from '../../src/db/tables/connections.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
 import { insertSession } from '../../src/db/tables/sessions.js';
 import { randomBytes } from 'node:crypto';
 import { uuidv7 } from '../../src/lib/random.js';
 import { launchChromium } from '../support/chromium.js';
+import { needs } from '../support/programs.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addResource, addUser } from '../support/data.js';
 import { startTestService, type TestService } from '../support/service.js';
+
+const test = needs('chromium');
 
 const admin = { email: 'root@example.com', password: 'nanoseconds of wire' };
 /** Every context that text can break out of: element, attribute, script, URL, template. */

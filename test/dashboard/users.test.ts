@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import type { Context } from '../../src/domain/context.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { addConsent } from '../../src/db/tables/consents.js';
 import { findUser, findUserByEmailKey } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -47,6 +47,7 @@ describe('connected accounts', () => {
       subject: 'sub-1',
       email: 'ada@provider.example',
       claims: {},
+      generation: 1,
     });
     const tab = await html(admin, `/dashboard/users/${user.id}/identities`);
     expect(tab).toContain('ada@provider.example');
@@ -63,7 +64,13 @@ describe('connected accounts', () => {
   test('the only way in is kept, and readers are not offered the question', async () => {
     const user = await addUser(ctx, { password_hash: null });
     const connection = await addConnection(ctx);
-    const identity = await linkIdentity(ctx, user.id, { connection_id: connection.id, subject: 'sub-2', email: null, claims: {} });
+    const identity = await linkIdentity(ctx, user.id, {
+      connection_id: connection.id,
+      subject: 'sub-2',
+      email: null,
+      claims: {},
+      generation: 1,
+    });
     const place = `/dashboard/identities/${identity.id}/delete`;
     const refused = await admin.submit(place, {});
     expect([refused.status, (await refused.text()).includes('only way to sign in')]).toEqual([409, true]);

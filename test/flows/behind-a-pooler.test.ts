@@ -1,19 +1,21 @@
 // The service through a real pgbouncer in transaction mode: what needs a session (LISTEN, migrations) goes past it.
 import { randomBytes } from 'node:crypto';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { runBeside, type Beside } from '../support/beside.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
 import { manage, managementClient, type Api } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
+import { needs } from '../support/programs.js';
 import { startReceiver } from '../support/receiver.js';
 import { killReplicas, startReplica, type Replica } from '../support/replica.js';
 import { freePort } from '../support/service.js';
 import { openContext } from '../support/standalone.js';
 import { addWebhook, emitRoles, eventually } from '../support/webhooks.js';
 
+const test = needs('pgbouncer');
 const serverConnections = 4;
 const secretKey = randomBytes(32).toString('base64');
 let database: TestDatabase;

@@ -9,6 +9,7 @@ import { selfSigned } from '../support/certificates.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { authorizeCode, claimsOf, oauthPost, redeem } from '../support/oauth.js';
+import { needs } from '../support/programs.js';
 import { killReplicas, startReplica, type Replica } from '../support/replica.js';
 import { freePort } from '../support/service.js';
 import { openContext } from '../support/standalone.js';
@@ -26,8 +27,8 @@ function example(file: string, changes: readonly (readonly [from: string, to: st
   return text;
 }
 
-const proxies: Record<string, (port: number, one: string, two: string) => Promise<Beside>> = {
-  haproxy: (port, one, two) =>
+const proxies = {
+  haproxy: (port: number, one: string, two: string) =>
     runBeside(
       'haproxy',
       (directory) => ['-db', '-f', `${directory}/haproxy.cfg`],
@@ -42,7 +43,7 @@ const proxies: Record<string, (port: number, one: string, two: string) => Promis
       }),
       port,
     ),
-  nginx: (port, one, two) =>
+  nginx: (port: number, one: string, two: string) =>
     runBeside(
       'nginx',
       (directory) => ['-c', `${directory}/nginx.conf`, '-g', `daemon off; error_log stderr; pid ${directory}/pid;`],
@@ -70,7 +71,8 @@ afterAll(async () => {
   killReplicas();
 });
 
-describe.each(Object.keys(proxies))('behind %s', (name) => {
+describe.each(['haproxy', 'nginx'] as const)('behind %s', (name) => {
+  const test = needs(name);
   const secretKey = randomBytes(32).toString('base64');
   let database: TestDatabase;
   let proxy: Beside;
@@ -89,7 +91,7 @@ describe.each(Object.keys(proxies))('behind %s', (name) => {
     await addUser(opened.ctx, { email: 'ada@example.com' });
     replicas = await Promise.all([1, 2].map(() => startReplica(database.url, secretKey, environment)));
     const [one = '', two = ''] = replicas.map(({ url }) => `127.0.0.1:${new URL(url).port}`);
-    proxy = await (proxies[name] as (typeof proxies)[string])(port, one, two);
+    proxy = await proxies[name](port, one, two);
     await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
   });
   afterAll(async () => {

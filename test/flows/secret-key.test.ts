@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/config.js';
 import { createSealer } from '../../src/lib/seal.js';
-import { loadSecretKey } from '../../src/secret-key.js';
+import { loadSecretKey } from '../../src/process/secret-key.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
@@ -220,6 +220,7 @@ test('operators see in the settings how far a change of the key has come', async
       .where({ id: createSealer(k1).key_id })
       .update(change);
   await expect.poll(text).toContain(`Key ${createSealer(k2).key_id} Seals everything that is new`);
+  expect(await text()).toMatch(new RegExp(`Key ${createSealer(k1).key_id} Nothing is sealed with it (?!;)`));
   const now = ctx.clock.now();
   await status({ sealing_since: new Date(0), sealing_seen_at: now, pending_count: 1234, emptied_at: null });
   expect(await text()).toContain(`To be sealed anew 1,234 values`);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { secretPlace as connectionPlace } from '../../src/core/connections.js';
-import type { Context } from '../../src/core/context.js';
-import { secretPlace as webhookPlace } from '../../src/core/webhook-secrets.js';
+import { secretPlace as connectionPlace } from '../../src/domain/connections/connections.js';
+import type { Context } from '../../src/domain/context.js';
+import { secretPlace as webhookPlace } from '../../src/domain/webhooks/secrets.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { Canaries, dumpOf } from '../support/canaries.js';
 import type { Place } from '../../src/lib/seal.js';
@@ -173,7 +174,7 @@ async function registerClientItself(): Promise<void> {
 
 beforeAll(async () => {
   receiver = await startReceiver(500);
-  service = await startManagedService({ ...quick, LOG_LEVEL: 'trace' });
+  service = await startManagedService({ ...quick, LOG_LEVEL: 'trace' }, { overrides: { passwords: createPasswordHasher() } });
   ctx = await service.context();
   upstream = await startUpstreamOidc({
     callback: `${service.url}/auth/sso/callback`,

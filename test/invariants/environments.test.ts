@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { listPublishedSigningKeys, findSigningKey } from '../../src/db/tables/signing_keys.js';
 import { findAccessToken, findAccessTokenWithUser, deleteAccessToken, findJwtStandingWithUser } from '../../src/db/tables/access_tokens.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
@@ -10,7 +10,14 @@ import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/
 import { findRefreshToken } from '../../src/db/tables/refresh_tokens.js';
 import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
 import { findSession, findSessionByToken, revokeSessions, touchSession } from '../../src/db/tables/sessions.js';
-import { findUser, findUserByEmailKey, recordFailedLogin, recordLogin, updateUser } from '../../src/db/tables/users.js';
+import {
+  findUser,
+  findUserByEmailKey,
+  listImportedPasswordKinds,
+  recordFailedLogin,
+  recordLogin,
+  updateUser,
+} from '../../src/db/tables/users.js';
 import { digest } from '../../src/lib/digest.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
@@ -48,6 +55,8 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await findUser(scope, user.id)).toBeNull();
   expect(await findUserByEmailKey(scope, user.email_key)).toBeNull();
   expect(await updateUser(scope, user.id, { first_name: 'Eve' })).toBeNull();
+  await addUser(own, { password_hash: `$2b$10$${'a'.repeat(53)}` });
+  expect(await listImportedPasswordKinds(scope)).toEqual([]);
   await recordLogin(scope, user.id, now);
   await recordFailedLogin(scope, user.id, 1, now);
   expect(await findClient(scope, client.id)).toBeNull();

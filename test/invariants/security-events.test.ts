@@ -2,16 +2,17 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/core/context.js';
-import { janitorPass } from '../../src/core/janitor.js';
-import { isSecurityEvent, securityEvents } from '../../src/core/security-events.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { janitorPass } from '../../src/jobs/janitor.js';
+import { logEvents } from '../../src/domain/audit/log-events.js';
+import { isSecurityEvent, securityEvents } from '../../src/domain/audit/security-events.js';
 import {
   createSecurityTrail,
   flushSecurityTrail,
   noteSecurityEvent,
   recordSecurityEvent,
   type Happening,
-} from '../../src/core/security-trail.js';
+} from '../../src/domain/audit/security-trail.js';
 import type { CountedAuditLogRow } from '../../src/db/tables/audit_logs.js';
 import { uuidv7, uuidv7Of } from '../../src/lib/random.js';
 import { digest } from '../../src/lib/digest.js';
@@ -19,8 +20,11 @@ import { addEnvironment } from '../support/data.js';
 import { auditRows, eventLines } from '../support/security-events.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-const vocabulary = 'src/core/security-events.ts';
-const recorder = 'src/core/security-trail.ts';
+const vocabulary = 'src/domain/audit/security-events.ts';
+const recorder = 'src/domain/audit/security-trail.ts';
+const others = 'src/domain/audit/log-events.ts';
+/** Hands on a name that the type of `LogEvent` has checked. */
+const passer = 'src/process/startup.ts';
 
 /** The text between the bracket at `open` and the one that closes it; texts and comments of the code may hold none that don't pair. */
 function bracketed(code: string, open: number): string {
@@ -67,11 +71,24 @@ describe('the vocabulary', () => {
     ]);
   });
 
-  test('no log line anywhere has an `event` of its own: there is one place that writes it', () => {
-    const elsewhere = sources.filter(({ path, code }) => path !== recorder && eventsInLogCalls(code).length > 0).map(({ path }) => path);
-    expect(elsewhere, 'Record it with recordSecurityEvent or noteSecurityEvent, under a name of src/core/security-events.ts.').toEqual([]);
+  test('no log line anywhere has an `event` of its own: security events are written in one place, the others name one of the list', () => {
+    const unlisted = sources
+      .filter(({ path }) => path !== recorder)
+      .flatMap(({ path, code }) => eventsInLogCalls(code).map((given) => ({ path, name: /\bevent: '([^']+)'/.exec(given)?.[1] ?? null })))
+      .filter(({ path, name }) => (name === null ? path !== passer : !Object.hasOwn(logEvents, name)));
+    expect(
+      unlisted,
+      'A security event is recorded with recordSecurityEvent or noteSecurityEvent; another name is a line of src/domain/audit/log-events.ts.',
+    ).toEqual([]);
     const [recording] = sources.filter(({ path }) => path === recorder);
     expect(recording?.code).toMatch(/const line = \{\s+event,/);
+  });
+
+  test('what is in the list of other events is written, and is no security event', () => {
+    const code = sources.filter(({ path }) => path !== others).map((source) => source.code);
+    const names = Object.keys(logEvents);
+    expect(names.filter((name) => isSecurityEvent(name))).toEqual([]);
+    expect(names.filter((name) => !code.some((text) => text.includes(`event: '${name}'`)))).toEqual([]);
   });
 
   test('what is recorded is in the registry, and what is in the registry is recorded', () => {
@@ -229,7 +246,7 @@ describe('in the database', () => {
   test('every line that bears an `event` bears one of the registry, and every event counts in the metrics', async () => {
     const told = eventLines(service);
     expect(told.length).toBeGreaterThan(0);
-    expect(told.filter(({ event }) => !isSecurityEvent(event))).toEqual([]);
+    expect(told.filter(({ event }) => !isSecurityEvent(event) && !Object.hasOwn(logEvents, event))).toEqual([]);
     expect(await service.deps.metrics.render()).toMatch(/security_events_total\{event="login\.failed"\} \d+/);
   });
 });

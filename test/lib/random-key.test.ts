@@ -39,7 +39,7 @@ describe('a secret key', () => {
     ['hexadecimal in base64', base64(random.subarray(0, 16).toString('hex'))],
     ['a text that base64 decoders would forgive', `${base64(random.subarray(0, 32))}!`],
     ['one with space inside', base64(random.subarray(0, 32)).replace(/^(.{20})/, '$1 ')],
-  ])('%s is refused, and not shown', (_, text) => {
+  ])('%s is refused, and not shown (attack 24.247)', (_, text) => {
     const problem = randomKeyProblem(text);
     expect(problem).toMatch(/^must be .*make one with: openssl rand -base64 32$/);
     if (text.length > 8) expect(problem).not.toContain(text.slice(0, 8));

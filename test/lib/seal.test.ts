@@ -45,7 +45,7 @@ describe('a sealed value', () => {
     for (const text of ['', '!', 'a', 'AAAA', `${sealer.sealText('x', 'setup 1')}=`]) expect(sealer.openText(text, 'setup 1')).toBeNull();
   });
 
-  test('opens with any listed key, is sealed with the first alone, and says which key it lacks', () => {
+  test('opens with any listed key, is sealed with the first alone, and says which key it lacks (attack 24.248)', () => {
     const [k1, k2, k3] = [createSealer(one), createSealer(two, [one]), createSealer(three, [two, one, three, one])];
     const sealed = k1.seal('secret', place);
     expect([k2.open(sealed, place), k3.open(sealed, place)]).toEqual(['secret', 'secret']);
@@ -66,7 +66,7 @@ describe('a sealed value', () => {
     expect(() => createSealer(one).open(sealUnnamed(two, 'secret', place), place)).toThrow(SealError);
   });
 
-  test('each purpose has a key of its own', () => {
+  test('each purpose has a key of its own (attack 24.249)', () => {
     const sealer = createSealer(one);
     const [purpose, other] = sealPurposes;
     const sealed = sealer.seal('secret', `${purpose}/x`);

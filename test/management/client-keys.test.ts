@@ -37,7 +37,7 @@ test('a client with a key has no secret, and gets a token by its assertion', asy
   expect([answer.status, answer.body['scope']]).toEqual([200, 'keys:read']);
 });
 
-test('refused: no key, a private key, a symmetric one, another exponent, too many, keys twice, an address that leads nowhere', async () => {
+test('refused: no key, a private key, a symmetric one, another exponent, too many, keys twice, an address that leads nowhere (attack 9.259)', async () => {
   const { jwk } = await createClientKey('RS256');
   const wrong = [
     {},

@@ -1,7 +1,7 @@
 // Every operation of the OpenAPI document with malformed values: no 5xx, documented statuses only, nothing changed by what was refused.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { giveConsent } from '../../src/core/consents.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { link, manage, startManagedService, type Api, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
 import type { TestService } from '../support/service.js';
@@ -48,7 +48,7 @@ beforeAll(async () => {
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   const ctx = await service.context();
   const [user_id, connection_id] = [ids.get('users') as string, ids.get('connections') as string];
-  ids.set('identities', (await linkIdentity(ctx, user_id, { connection_id, subject: 'one', email: null, claims: {} })).id);
+  ids.set('identities', (await linkIdentity(ctx, user_id, { connection_id, subject: 'one', email: null, claims: {}, generation: 1 })).id);
   await giveConsent(ctx, { user_id, client_id: ids.get('clients') as string, scopes: ['openid'], resource: null });
   ids.set('consents', (await api.get('/consents')).body['data'][0].id);
   ids.set('event_types', 'user.created');

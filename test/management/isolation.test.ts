@@ -1,7 +1,7 @@
 // A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (attack 15.169).
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { giveConsent } from '../../src/core/consents.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { link, links, manage, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
 import { addUser, password } from '../support/data.js';
 import { Browser } from '../support/browser.js';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const connection = { name: 'one', display_name: 'One', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.example' };
   await keep('connections', api.create('connections', 'connection', connection));
   const user_id = records.get('users')?.['id'] as string;
-  const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {} };
+  const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {}, generation: 1 };
   await linkIdentity(ctx, user_id, account);
   await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
   for (const path of ['identities', 'consents']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
@@ -170,10 +170,10 @@ test('a token of one environment is none at the other (attack 20.225)', async ()
   expect((await new Caller(service.url, api.token, other.host).get('/users')).status).toBe(401);
 });
 
-test('a domain is unique over all environments, names are not', async () => {
-  expect((await other.post('/custom_domains', { data: { type: 'custom_domain', attributes: { domain: 'one.example.com' } } })).status).toBe(
-    409,
-  );
+test('a pending domain and names are unique in their environment only', async () => {
+  const domain = { data: { type: 'custom_domain', attributes: { domain: 'one.example.com' } } };
+  expect((await other.post('/custom_domains', domain)).status).toBe(201);
+  expect((await other.post('/custom_domains', domain)).status).toBe(409);
   expect((await other.post('/roles', { data: { type: 'role', attributes: { name: 'One' } } })).status).toBe(201);
   expect((await other.post('/users', { data: { type: 'user', attributes: { email: 'one@example.com' } } })).status).toBe(201);
 });

@@ -214,7 +214,7 @@ test('include where there is none, or by an unknown path, is 400 (JSON:API rule 
   }
 });
 
-test('include goes three relationships deep, and no deeper', async () => {
+test('include goes three relationships deep, and no deeper (attack 15.260)', async () => {
   expect((await api.get('/users?include=roles.permissions.api_resource')).status).toBe(200);
   for (const path of [
     '/users?include=roles.permissions.roles.permissions',

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventTypes } from '../../src/core/events/catalogue.js';
+import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { createOpenApi, createPublishedOpenApi } from '../../src/management/openapi/document.js';
 import { registry, resources } from '../../src/management/resources/index.js';
 import { manage, startManagedService, type Api, type Document } from '../support/management.js';
@@ -31,7 +31,7 @@ test('the document needs no token, may be cached, and is found from every answer
   expect((await api.get('/roles')).body['links'].describedby).toBe(`${service.url}/api/openapi.json`);
 });
 
-test('it is built once for an environment, not for each request; only so many are kept', () => {
+test('it is built once for an environment, not for each request; only so many are kept (attack 15.261)', () => {
   const published = createPublishedOpenApi(registry);
   const at = (number: number) => ({ base_url: `https://${number}.example`, issuer: `https://${number}.example` });
   const first = published(at(0));

@@ -1,8 +1,9 @@
 // Keys and their rotation, custom domains, connections, clients' rules, imported passwords, environments, and the events of all that.
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rotationPass } from '../../src/core/signing-key-rotation.js';
+import { rotationPass } from '../../src/jobs/key-rotation.js';
 import { Browser } from '../support/browser.js';
+import { addClient } from '../support/data.js';
 import { link, links, manage, managementToken, startManagedService, type Api, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import type { TestService } from '../support/service.js';
@@ -252,6 +253,23 @@ test('clients: what does not fit together is 422 at its place', async () => {
     name: 'Renamed',
     previous_attributes: { name: 'Native', status: 'enabled' },
   });
+});
+
+test('introspection_allowed: confidential clients have it unless told otherwise, public and self-registered ones do not', async () => {
+  const create = async (attributes: Document) =>
+    (await api.create('clients', 'client', { name: 'Asks', ...attributes }))['attributes']['introspection_allowed'] as boolean;
+  const patch = (id: string, introspection_allowed: boolean) =>
+    api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes: { introspection_allowed } } });
+  expect(await create({ application_type: 'machine' })).toBe(true);
+  expect(await create({ application_type: 'machine', introspection_allowed: false })).toBe(false);
+  expect(await create({ application_type: 'native', redirect_uris: ['com.example.app:/cb'] })).toBe(false);
+  const client = await api.create('clients', 'client', { name: 'Asks', application_type: 'machine' });
+  expect((await patch(client['id'] as string, false)).body['data'].attributes.introspection_allowed).toBe(false);
+  const ctx = await service.context();
+  const registered = await addClient(ctx, { registration_token_digest: Buffer.alloc(32) });
+  const refused = await patch(registered.id, true);
+  expect([refused.status, firstError(refused)['source'].pointer]).toEqual([422, '/data/attributes/introspection_allowed']);
+  expect((await patch(registered.id, false)).status).toBe(200);
 });
 
 test('environments: settings are flat, a change tells what was, and works at once', async () => {

@@ -1,6 +1,6 @@
 // People's permissions of the Management API reach only clients that were let in; other API resources choose.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { update } from '../../src/db/scope.js';
 import { findApiResourceByIdentifier, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
@@ -64,14 +64,14 @@ const introspect = async (client: TestClient, token: string) =>
   (await oauthPost(service.url, '/oauth/introspect', client, { token })).body as Document;
 
 describe('reach: a client that nobody let in', () => {
-  test('a first_party client gets no Management token of an administrator, not by one click and not by asking', async () => {
+  test('a first_party client gets no Management token of an administrator, not by one click and not by asking (attack 22.232)', async () => {
     const client = await addClient(ctx, { first_party: true });
     expect(await errorOf(authorize(client, { scope: 'openid users:write' }))).toBe('invalid_target');
     expect(await errorOf(authorize(client, { scope: 'openid users:write', prompt: 'consent' }))).toBe('invalid_target');
     expect(await errorOf(authorize(client, { scope: 'openid' }))).toBe('invalid_target');
   });
 
-  test('its grant for itself lets it ask people for nothing, and a grant for people gives it nothing for itself', async () => {
+  test('its grant for itself lets it ask people for nothing, and a grant for people gives it nothing for itself (attack 22.233)', async () => {
     const client = await addClient(ctx, { first_party: true, grant_types: ['authorization_code', 'client_credentials'] });
     await addGrant(ctx, client, management, ['users:read']);
     expect(await errorOf(authorize(client, { scope: 'users:read' }))).toBe('invalid_target');
@@ -101,7 +101,7 @@ describe('a client that was let in', () => {
     expect([(await caller.get('/users')).status, (await caller.get('/roles')).status]).toEqual([200, 403]);
   });
 
-  test('asks every time, its own or not, and prompt=none is consent_required; a refresh goes on without a page', async () => {
+  test('asks every time, its own or not, and prompt=none is consent_required; a refresh goes on without a page (attack 22.233)', async () => {
     for (const first_party of [true, false]) {
       const { client } = await letIn(['users:read'], { first_party });
       const body = await personToken(client, 'openid users:read');

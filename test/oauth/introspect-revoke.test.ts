@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
@@ -126,6 +126,20 @@ describe('introspection', () => {
       expect((await introspect(access_token, client, { token_type_hint })).body['active']).toBe(true);
       expect((await introspect(refresh_token as string, client, { token_type_hint })).body['active']).toBe(true);
     }
+  });
+
+  test('a client without introspection_allowed is told of its own tokens only (attack 6.256)', async () => {
+    const stranger = await addClient(ctx, { introspection_allowed: false });
+    const { access_token } = await tokens();
+    const jwt = await machineToken();
+    for (const token of [access_token, jwt, 'garbage']) {
+      const answer = await introspect(token, stranger);
+      expect([answer.status, JSON.stringify(answer.body)]).toEqual([200, '{"active":false}']);
+    }
+    const own = (await redeem(service.url, stranger, await authorizeCode(browser, stranger))).body;
+    expect((await introspect(own.access_token, stranger)).body).toMatchObject({ active: true, client_id: stranger.id });
+    expect((await introspect(own.refresh_token as string, stranger)).body['active']).toBe(true);
+    expect((await introspect(own.access_token, other)).body['active']).toBe(true);
   });
 
   test('random tokens are answered alike (attack 6.84)', async () => {

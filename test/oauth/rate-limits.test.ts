@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, type TestClient } from '../support/data.js';
@@ -46,7 +46,7 @@ test('a raised limit counts only what authenticates: guesses at the secret run i
 });
 
 test.each(['/oauth/introspect', '/oauth/revoke'])(
-  'wrong secrets at %s count as at the token endpoint; right ones never do',
+  'wrong secrets at %s count as at the token endpoint; right ones never do (attack 6.255)',
   async (path) => {
     const client = await machine();
     const ours = () => oauthPost(service.url, path, client, { token: 'at_unknown' });

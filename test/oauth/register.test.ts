@@ -1,10 +1,11 @@
 // Dynamic client registration (RFC 7591) and its management (RFC 7592).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findClient, updateClient } from '../../src/db/tables/clients.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
 import { Browser } from '../support/browser.js';
-import { addUser, password } from '../support/data.js';
+import { addClient, addGrant, addResource, addUser, password } from '../support/data.js';
 import { authorizeGet } from '../support/authorize.js';
-import { oauthPost } from '../support/oauth.js';
+import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { startRelyingParty } from '../support/relying-party.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { createClientKey } from '../support/signed-jwt.js';
@@ -209,6 +210,27 @@ describe('managing', () => {
     expect((await send('GET', address, undefined, token)).status).toBe(401);
     const asClient = { id: String(body['client_id']), client_secret: String(body['client_secret']) };
     expect((await oauthPost(service.url, '/oauth/introspect', asClient, { token: 'x' })).status).toBe(401);
+  });
+
+  test('introspection of others is never for a client that registered itself, and nothing it sends changes that (attack 6.256)', async () => {
+    const ctx = await service.context();
+    const stored = async (id: string) => (await findClient(ctx.scope, id))?.introspection_allowed;
+    const { body } = await register({ redirect_uris: ['https://app.example/cb'], introspection_allowed: true });
+    const id = body['client_id'] as string;
+    expect([await stored(id), 'introspection_allowed' in body]).toEqual([false, false]);
+    const replacement = { client_id: id, redirect_uris: ['https://app.example/cb'], introspection_allowed: true };
+    const replaced = await send('PUT', body['registration_client_uri'] as string, replacement, body['registration_access_token']);
+    expect([replaced.status, await stored(id)]).toEqual([200, false]);
+    const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
+    const resource = await addResource(ctx);
+    await addGrant(ctx, machine, resource);
+    const fields = { grant_type: 'client_credentials', resource: resource.identifier };
+    const token = (await tokenRequest(service.url, machine, fields)).body.access_token;
+    const self = { id, client_secret: body['client_secret'] as string };
+    expect((await oauthPost(service.url, '/oauth/introspect', self, { token })).body).toEqual({ active: false });
+    expect((await oauthPost(service.url, '/oauth/introspect', machine, { token })).body['active']).toBe(true);
+    // The database holds it too, whatever writes there.
+    await expect(updateClient(ctx.scope, id, { introspection_allowed: true })).rejects.toThrow('clients_introspection');
   });
 
   test("no token, another client's token, an unknown client: 401", async () => {

@@ -1,6 +1,6 @@
 // What consent and tokens that are used twice leave behind: by name, success and refusal.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -67,7 +67,7 @@ test('authorization_code.reused: a code that nobody ever got is no reuse', async
   expect(await rowsOf('authorization_code.reused')).toEqual([]);
 });
 
-test('refresh_token.reused: told when the tolerance is over; using the successor tells nothing', async () => {
+test('refresh_token.reused: told when the tolerance is over; using the successor tells nothing (attack 21.277)', async () => {
   client = await addClient(ctx, { token_endpoint_auth_method: 'none', application_type: 'spa', require_pkce: true });
   const { body } = await redeem(service.url, client, await authorizeCode(browser, client));
   const refresh = (refresh_token: string) => tokenRequest(service.url, client, { grant_type: 'refresh_token', refresh_token });
@@ -89,7 +89,7 @@ async function answerConsent(decision: 'allow' | 'deny'): Promise<void> {
   expect(answer.status).toBe(303);
 }
 
-test('consent.given, with what was allowed', async () => {
+test('consent.given, with what was allowed (attack 21.277)', async () => {
   await answerConsent('allow');
   expect(await rowsOf('consent.given')).toMatchObject([
     {

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exposureWarnings } from '../../src/core/exposure.js';
+import { exposureWarnings } from '../../src/domain/environments/exposure.js';
 import { signedInWith } from '../support/administrators.js';
 import { runBeside } from '../support/beside.js';
 import { Browser } from '../support/browser.js';
@@ -53,7 +53,7 @@ describe('DEV_MAILBOX=local', () => {
     ['forwarded', 'for=127.0.0.1'],
     ['via', '1.1 relay'],
     ['x-real-ip', '127.0.0.1'],
-  ])('a request with %s: %s came through a relay: 404', async (name, value) => {
+  ])('a request with %s: %s came through a relay: 404 (attack 23.245)', async (name, value) => {
     expect(await statusOf(service, { [name]: value })).toBe(404);
   });
 
@@ -64,7 +64,7 @@ describe('DEV_MAILBOX=local', () => {
     ['no port', () => 'localhost'],
     ['an environment that there is not', () => `nowhere.${service.config.baseHost}`],
     ['a name below an environment', () => `x.second.${service.config.baseHost}`],
-  ])('the Host is %s: 404', async (_, host) => {
+  ])('the Host is %s: 404 (attack 23.244)', async (_, host) => {
     expect(await statusOf(service, { host: host() })).toBe(404);
   });
 
@@ -82,7 +82,7 @@ describe('DEV_MAILBOX=local', () => {
     expect([await ask('1.1'), await ask('1.0')]).toEqual([expect.stringContaining(' 200 '), expect.stringContaining(' 404 ')]);
   });
 
-  test('a caller who comes from another address than loopback: 404', async () => {
+  test('a caller who comes from another address than loopback: 404 (attack 23.244)', async () => {
     const own = Object.values(networkInterfaces())
       .flat()
       .find((one) => one && !one.internal && one.family === 'IPv4')?.address;
@@ -93,7 +93,7 @@ describe('DEV_MAILBOX=local', () => {
     expect(answer.status).toBe(404);
   });
 
-  test('TRUST_PROXY doesn’t turn a relayed caller into a local one', async () => {
+  test('TRUST_PROXY doesn’t turn a relayed caller into a local one (attack 23.245)', async () => {
     const trusting = await beside({ TRUST_PROXY: 'on' });
     expect(await statusOf(trusting)).toBe(200);
     for (const header of ['x-forwarded-for', 'x-forwarded-host']) expect(await statusOf(trusting, { [header]: '127.0.0.1' })).toBe(404);
@@ -108,7 +108,7 @@ describe('DEV_MAILBOX=local', () => {
     expect(await (await fetch(service.url)).text()).toContain('/dev/mailbox');
   });
 
-  test('an old data directory under a public BASE_URL shows nothing, whatever Host is sent', async () => {
+  test('an old data directory under a public BASE_URL shows nothing, whatever Host is sent (attack 23.246)', async () => {
     const moved = await beside({ BASE_URL: 'https://id.example.com' });
     for (const host of ['id.example.com', 'localhost', `localhost:${moved.config.port}`, service.config.baseHost])
       expect([host, await statusOf(moved, { host })]).toEqual([host, 404]);
@@ -130,7 +130,7 @@ describe('DEV_MAILBOX=local', () => {
   });
 });
 
-describe('behind a real proxy on this machine', () => {
+describe('behind a real proxy on this machine (attack 23.245)', () => {
   const nginx = (port: number, lines: string) =>
     runBeside(
       'nginx',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listIdentities, linkIdentity, unlinkIdentity } from '../../src/core/identities.js';
-import type { Context } from '../../src/core/context.js';
+import { listIdentities, linkIdentity, unlinkIdentity } from '../../src/domain/connections/identities.js';
+import type { Context } from '../../src/domain/context.js';
 import { findConnection, listEnabledConnections } from '../../src/db/tables/connections.js';
 import { findIdentity, insertIdentity, listIdentitiesOfUser, removeIdentity, updateIdentity } from '../../src/db/tables/identities.js';
 import { insertSsoFlow, redeemSsoFlow } from '../../src/db/tables/sso_flows.js';
@@ -19,7 +19,13 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-const account = (connection_id: string, subject: string) => ({ connection_id, subject, email: 'ada@corp.example', claims: {} });
+const account = (connection_id: string, subject: string) => ({
+  connection_id,
+  subject,
+  email: 'ada@corp.example',
+  claims: {},
+  generation: 1,
+});
 
 test('an identity is unlinked, but never the last way in', async () => {
   const [one, other] = [await addConnection(ctx), await addConnection(ctx)];

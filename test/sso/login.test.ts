@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import { listIdentities } from '../../src/core/identities.js';
+import { findUserByEmailKey, updateUser, type UserRow } from '../../src/db/tables/users.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
 import { table } from '../../src/db/scope.js';
 import { findSession } from '../../src/db/tables/sessions.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -185,7 +185,7 @@ test('login_hint, prompt and max_age of the application reach the provider; noth
   expect((await startAt(browser, connection, { login_hint: 'own@corp.example' })).searchParams.get('login_hint')).toBe('own@corp.example');
 });
 
-test('prompt=login is satisfied by a login through the provider, and amr and acr are recorded', async () => {
+test('prompt=login is satisfied by a login through the provider that says when; amr and acr are kept as its own', async () => {
   const oidc = await addConnection(ctx, { issuer: scripted.url });
   scripted.claims = {
     sub: 'amr',
@@ -194,6 +194,7 @@ test('prompt=login is satisfied by a login through the provider, and amr and acr
     given_name: 'A',
     amr: ['pwd', 'otp', 7, 'x'.repeat(100)],
     acr: 'urn:corp:gold',
+    auth_time: Math.floor(Date.now() / 1000),
   };
   await loginThrough(browser, oidc);
   const { return_to, verifier } = await pendingRequest({ prompt: 'login' });
@@ -201,9 +202,10 @@ test('prompt=login is satisfied by a login through the provider, and amr and acr
   const code = locationParameters(await browser.get(return_to)).get('code') as string;
   const answer = await redeem(service.url, client, { code, verifier, redirect_uri: 'https://app.example/cb' });
   const claims = claimsOf(answer.body.id_token as string);
-  expect(claims).toMatchObject({ amr: ['pwd', 'otp'] });
+  expect(claims).not.toHaveProperty('amr');
   // Our own acr is for our own clients; what the provider said stays with the session.
-  expect(await findSession(ctx.scope, claims['sid'] as string)).toMatchObject({ amr: ['pwd', 'otp'], acr: 'urn:corp:gold' });
+  const apart = { amr: [], acr: null, provider_amr: ['pwd', 'otp'], provider_acr: 'urn:corp:gold' };
+  expect(await findSession(ctx.scope, claims['sid'] as string)).toMatchObject(apart);
 });
 
 test('two first logins of one person at the same moment make one user', async () => {
@@ -242,6 +244,24 @@ test('profile_sync: never takes no names, on_login follows them and says so, the
   await loginThrough(new Browser(service.url), always);
   expect(await findUserByEmailKey(ctx.scope, 'always@corp.example')).toMatchObject({ first_name: 'New', email: 'always@corp.example' });
   expect(await eventData('user.updated')).toMatchObject([{ first_name: 'New', previous_attributes: { first_name: 'Old' } }]);
+});
+
+test('profile_sync: another phone number of the provider is unproven, the same one stays proven (attack 11.269)', async () => {
+  const claim_mapping = { phone_number: 'phone_number' };
+  const synced = await addConnection(ctx, { issuer: scripted.url, profile_sync: 'on_login', claim_mapping });
+  const claims = { sub: 'p', email: 'phone@corp.example', email_verified: true, given_name: 'Ph', family_name: 'One' };
+  scripted.claims = { ...claims, phone_number: '+442079460000' };
+  await loginThrough(new Browser(service.url), synced);
+  const stored = async () => (await findUserByEmailKey(ctx.scope, 'phone@corp.example')) as UserRow;
+  await updateUser(ctx.scope, (await stored()).id, { phone_number_verified: true });
+  await loginThrough(new Browser(service.url), synced);
+  expect((await stored()).phone_number_verified).toBe(true);
+  scripted.claims = { ...claims, phone_number: '+442079460001' };
+  await loginThrough(new Browser(service.url), synced);
+  expect(await stored()).toMatchObject({ phone_number: '+442079460001', phone_number_verified: false });
+  expect((await eventData('user.updated')).at(-1)).toMatchObject({
+    previous_attributes: { phone_number: '+442079460000', phone_number_verified: true },
+  });
 });
 
 test('registration is refused where the environment or the connection closes it; who is known gets in', async () => {

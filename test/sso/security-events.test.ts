@@ -1,7 +1,7 @@
 // What signing in through a provider, connecting and disconnecting accounts leave behind: by name, success and refusal.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { listIdentities } from '../../src/core/identities.js';
+import type { Context } from '../../src/domain/context.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -45,7 +45,7 @@ async function connect(from = browser): Promise<Response> {
 const rowsOf = async (action: string, actor: string | null = user.id) =>
   (await auditRows(service, action)).filter(({ actor_id }) => actor_id === actor);
 
-test('identity.linked, and login.succeeded through it; identity.unlinked', async () => {
+test('identity.linked, and login.succeeded through it; identity.unlinked (attack 21.277)', async () => {
   expect((await connect()).status).toBe(303);
   const [identity] = await listIdentities(ctx, user.id);
   const said = { outcome: 'success', actor_id: user.id, target_type: 'identity', target_id: identity?.id, ...origin };

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathOf, type Program } from './programs.js';
 
 /** A program beside the service: a proxy, a pooler. */
 export type Beside = { readonly output: () => string; stop(): Promise<void> };
@@ -20,7 +21,7 @@ const isOpen = (port: number) =>
  * @throws {Error} with its output when it isn't installed, ends, or doesn't listen within 20 s
  */
 export async function runBeside(
-  command: string,
+  program: Program,
   args: (directory: string) => string[],
   files: (directory: string) => Readonly<Record<string, string>>,
   port: number,
@@ -28,13 +29,13 @@ export async function runBeside(
   const directory = await mkdtemp(join(tmpdir(), 'identity-provider-beside-'));
   await chmod(directory, 0o755);
   for (const [name, text] of Object.entries(files(directory))) await writeFile(join(directory, name), text, { mode: 0o644 });
-  const child = spawn(command, args(directory), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(pathOf(program), args(directory), { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let over: string | null = null;
   child.stdout.on('data', (data) => (output += String(data)));
   child.stderr.on('data', (data) => (output += String(data)));
   const ended = new Promise<void>((resolve) => {
-    child.once('error', (error) => resolve(void (over = `${error.message}; .ci/run installs it`)));
+    child.once('error', (error) => resolve(void (over = error.message)));
     child.once('exit', (code, signal) => resolve(void (over ??= `ended with ${code ?? signal}`)));
   });
   const stop = async () => {
@@ -46,7 +47,7 @@ export async function runBeside(
   while (!(await isOpen(port))) {
     if (over !== null || performance.now() > deadline) {
       await stop();
-      throw new Error(`${command}: ${over ?? 'does not listen'}\n${output}`);
+      throw new Error(`${program}: ${over ?? 'does not listen'}\n${output}`);
     }
   }
   return { output: () => output, stop };

@@ -1,9 +1,10 @@
 import { chromium, type Browser } from 'playwright-core';
+import { pathOf } from './programs.js';
 
-/** Debian's Chromium, without a window and without calls home. */
+/** The installed Chromium, without a window and without calls home. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: pathOf('chromium'),
     args: [
       '--no-sandbox',
       '--disable-gpu',

@@ -1,5 +1,5 @@
-import { secretPlace } from '../../src/core/connections.js';
-import type { Context } from '../../src/core/context.js';
+import { secretPlace } from '../../src/domain/connections/connections.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { insert } from '../../src/db/scope.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
@@ -7,7 +7,9 @@ import { randomToken, uuidv7 } from '../../src/lib/random.js';
 /** The secret that every connection of `addConnection` shares with its provider. */
 export const providerSecret = 'provider secret, 32 characters ok';
 
-/** An enabled `oidc` connection unless told otherwise; `secret: null` for a public client. */
+/**
+ * An enabled `oidc` connection that an administrator trusts with verified addresses, unless told otherwise; `secret: null` for a public client.
+ */
 export async function addConnection(
   ctx: Context,
   { secret = providerSecret, ...row }: Partial<ConnectionRow> & { secret?: string | null } = {},
@@ -22,6 +24,8 @@ export async function addConnection(
     provider_client_id: 'the-service',
     provider_client_secret_sealed: secret === null ? null : ctx.sealer.seal(secret, secretPlace(id)),
     issuer: 'https://id.corp.example',
+    account_linking: 'verified_email',
+    trusted: true,
     created_at: now,
     updated_at: now,
     ...row,

@@ -4,8 +4,8 @@ import { insertClient, type ClientRow } from '../../src/db/tables/clients.js';
 import { insertEnvironment } from '../../src/db/tables/environments.js';
 import { insertPermission } from '../../src/db/tables/permissions.js';
 import { insertUser, type UserRow } from '../../src/db/tables/users.js';
-import { prepareEnvironment } from '../../src/core/bootstrap.js';
-import type { Context, Deps } from '../../src/core/context.js';
+import { prepareEnvironment } from '../../src/domain/environments/bootstrap.js';
+import type { Context, Deps } from '../../src/domain/context.js';
 import { digest } from '../../src/lib/digest.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
 
@@ -42,10 +42,12 @@ export async function addClient(ctx: Context, row: Partial<ClientRow> = {}): Pro
     ...stamp(ctx),
     name: 'Acme Notes',
     application_type: 'web',
+    first_party: true,
     redirect_uris: ['https://app.example/cb'],
     grant_types: ['authorization_code', 'refresh_token'],
     token_endpoint_auth_method: 'client_secret_basic',
     secret_digest: isPublic ? null : digest(client_secret),
+    introspection_allowed: !isPublic && !row.registration_token_digest,
     ...row,
   });
   ctx.cache.invalidate(ctx.environment.id, 'clients');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
 import { createKnex } from '../../src/db/knex.js';
 import { migrate } from '../../src/db/migrate.js';
 import { addressOf, administer } from './database.js';
@@ -19,8 +19,26 @@ declare module 'vitest' {
 /** What a crash would lose doesn't matter here. */
 const hasty = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
-/** Runs once per `vitest`: one PostgreSQL for all test files (TEST_DATABASE_URL, or a throw-away one), one migrated template in it. */
+type Server = { readonly url: string; readonly template: string; stop(): Promise<void> };
+
+/** Projects load this file each for itself: what they share is kept where all see it. */
+const shared = globalThis as { testPostgres?: { users: number; server: Promise<Server> } };
+
+/** Runs once for each project that needs a database: one PostgreSQL for all of them (TEST_DATABASE_URL, or a throw-away one), one migrated template in it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const held = (shared.testPostgres ??= { users: 0, server: startServer() });
+  held.users += 1;
+  const { url, template, stop } = await held.server;
+  project.provide('postgres', { url, template });
+  return async () => {
+    held.users -= 1;
+    if (held.users > 0) return;
+    delete shared.testPostgres;
+    await stop();
+  };
+}
+
+async function startServer(): Promise<Server> {
   const given = process.env['TEST_DATABASE_URL'];
   const server = given ? { url: given, stop: async () => undefined } : await startThrowAway();
   const template = `identity_template_${randomBytes(6).toString('hex')}`;
@@ -32,10 +50,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await server.stop();
     throw error;
   }
-  project.provide('postgres', { url: server.url, template });
-  return async () => {
-    await administer(server.url, `drop database if exists ${template} with (force)`);
-    await server.stop();
+  return {
+    url: server.url,
+    template,
+    async stop() {
+      await administer(server.url, `drop database if exists ${template} with (force)`);
+      await server.stop();
+    },
   };
 }
 

@@ -1,9 +1,9 @@
 import '../../src/sso/page-models.js';
-import { errorTexts } from '../../src/http/error-texts.js';
-import { renderMail } from '../../src/core/mail-templates.js';
-import { profileFields, type ProfileField } from '../../src/http/page-models.js';
-import { scopeText } from '../../src/http/scope-texts.js';
-import { basePage, type BasePage, type BrandedEnvironment, type PageModels } from '../../src/http/pages.js';
+import { errorTexts } from '../../src/http/pages/error-texts.js';
+import { renderMail } from '../../src/domain/mail/templates.js';
+import { profileFields, type ProfileField } from '../../src/http/pages/page-models.js';
+import { scopeText } from '../../src/http/pages/scope-texts.js';
+import { basePage, type BasePage, type BrandedEnvironment, type PageModels } from '../../src/http/pages/pages.js';
 
 /** A page with a model that fits it. */
 export type SamplePage = { [View in keyof PageModels]: { view: View; model: PageModels[View] } }[keyof PageModels];
@@ -82,8 +82,24 @@ const account = {
   ],
   connections: connections.slice(2, 4),
   identities: [
-    { id: 'i1', display_name: 'Google', strategy: 'google' as const, email: 'ada@gmail.example', linked_at: '2026-03-02T10:00:00.000Z' },
-    { id: 'i2', display_name: 'Example Corporation', strategy: 'oidc' as const, email: null, linked_at: '2026-05-12T10:00:00.000Z' },
+    {
+      id: 'i1',
+      connection_id: 'c1',
+      proven: true,
+      display_name: 'Google',
+      strategy: 'google' as const,
+      email: 'ada@gmail.example',
+      linked_at: '2026-03-02T10:00:00.000Z',
+    },
+    {
+      id: 'i2',
+      connection_id: 'c2',
+      proven: false,
+      display_name: 'Example Corporation',
+      strategy: 'oidc' as const,
+      email: null,
+      linked_at: '2026-05-12T10:00:00.000Z',
+    },
   ],
   applications: [
     {
@@ -261,7 +277,20 @@ const samples: Record<string, SamplePage> = {
       action: '/auth/sso/link',
       hidden: { link: '019ab3c2' },
       email: 'ada@example.com',
+      again: false,
       connection: { display_name: 'Google', strategy: 'google' },
+    },
+  },
+  'link-account-again': {
+    view: 'account/link-account',
+    model: {
+      ...base('Connect Example Corporation to your account again'),
+      action: '/auth/sso/link',
+      hidden: { link: '019ab3c2' },
+      email: 'ada@example.com',
+      again: true,
+      errors: { password: errorTexts.invalid_credentials },
+      connection: { display_name: 'Example Corporation', strategy: 'oidc' },
     },
   },
   leaving: {
@@ -302,6 +331,39 @@ const samples: Record<string, SamplePage> = {
       detail: 'the provider answered invalid_client (client authentication failed)',
       mapping: [],
       claims: '',
+    },
+  },
+  'fresh-sign-in': {
+    view: 'account/fresh-sign-in',
+    model: {
+      ...base('Show that it is still you'),
+      action: '/account/identities/i1/unlink',
+      email: 'ada@example.com',
+      password: true,
+      by_mail: true,
+      ways: [{ id: 'c1', display_name: 'Google', strategy: 'google', href: '/auth/sso/c1?prompt=login&return_to=%2Faccount' }],
+      errors: { current_password: errorTexts.invalid_password },
+    },
+  },
+  'fresh-sign-in-elsewhere': {
+    view: 'account/fresh-sign-in',
+    model: {
+      ...base('Show that it is still you'),
+      action: '/auth/sso/c2/connect',
+      email: 'ada@example.com',
+      password: false,
+      by_mail: true,
+      ways: [],
+    },
+  },
+  'password-review': {
+    view: 'account/password-review',
+    model: {
+      ...base('Your new password is set'),
+      review_token: '019ab3c2',
+      return_to: '',
+      sessions: account.sessions,
+      identities: account.identities.map((identity) => ({ ...identity, last_login_at: identity.email && '2026-10-02T06:12:00.000Z' })),
     },
   },
   logout: { view: 'account/logout', model: { ...base('Sign out'), user: ada, return_to: '' } },

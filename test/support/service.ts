@@ -3,10 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { readConfig, type Config } from '../../src/config.js';
-import { defaultContext } from '../../src/core/bootstrap.js';
-import { createContext, type Context, type Deps } from '../../src/core/context.js';
-import { findEnvironmentById } from '../../src/core/environments.js';
-import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/composition.js';
+import { defaultContext } from '../../src/domain/environments/bootstrap.js';
+import { createContext, type Context, type Deps } from '../../src/domain/context.js';
+import { findEnvironmentById } from '../../src/domain/environments/environments.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
+import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/process/service.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { createTestDatabase } from './database.js';
 
@@ -48,8 +49,14 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a service with the settings of a fresh installation (rate limits off unless asked for) on a cloned database, or on
- * the given one (a second replica).
+ * Hashes as the service does, for the least that argon2id takes. Tests about passwords themselves (what is stored, what it costs) hand in
+ * `createPasswordHasher()` instead.
+ */
+export const cheapPasswords = () => createPasswordHasher({ cost: { memoryCost: 8, timeCost: 1 } });
+
+/**
+ * Starts a service with the settings of a fresh installation (rate limits off unless asked for, passwords hashed cheaply) on a cloned
+ * database, or on the given one (a second replica).
  */
 export async function startTestService(
   environment: Record<string, string> = {},
@@ -63,7 +70,8 @@ export async function startTestService(
   const clock = options.clock ?? createTestClock();
   const log: string[] = [];
   const logger = pino({ level: config.logLevel, base: null }, { write: (line: string) => void log.push(line) });
-  const deps = createDeps(config, logger, { url: databaseUrl, directUrl: databaseUrl, secretKey }, { clock, ...options.overrides });
+  const storage = { url: databaseUrl, directUrl: databaseUrl, secretKey };
+  const deps = createDeps(config, logger, storage, { clock, passwords: cheapPasswords(), ...options.overrides });
   await prepareDatabase(deps, databaseUrl);
   const running: RunningService = await startService(deps, databaseUrl);
   return {

@@ -1,4 +1,5 @@
 import type { Choice } from '../page-parts.js';
+import { named } from '../../lib/named.js';
 
 /** What clients are, for the wizard: the kind decides nearly everything else. */
 export const kinds: Readonly<
@@ -31,18 +32,18 @@ export const kinds: Readonly<
 };
 
 /** What grant types are called, and what they are for. */
-export const grantLabels: Record<string, [string, string]> = {
+export const grantLabels: Record<string, [string, string]> = named({
   authorization_code: ['Authorization code', 'Users sign in with it.'],
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
-};
+});
 /** What authentication methods are called. */
-export const methodLabels: Record<string, string> = {
+export const methodLabels: Record<string, string> = named({
   client_secret_basic: 'Secret in the Authorization header (Basic)',
   client_secret_post: 'Secret in the form body',
   none: 'None: a public client, with PKCE',
   private_key_jwt: 'A signed assertion (private_key_jwt)',
-};
+});
 /** Grant types as choices of a form. */
 export const grantChoices = (names: readonly string[]): Choice[] =>
   names.map((value) => ({ value, label: grantLabels[value]?.[0] ?? value, hint: grantLabels[value]?.[1] ?? null }));

@@ -68,6 +68,12 @@ const settings: readonly FieldSpec[] = [
   { name: 'scopes', label: 'Scopes that it may ask for', hint: 'One a line; leave it empty for all.', section: tokens },
   { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore
   { name: 'require_pkce', label: 'Require PKCE', hint: 'Always on for public clients.', section: tokens },
+  {
+    name: 'introspection_allowed',
+    label: 'May ask about tokens of other clients',
+    hint: 'For APIs that look tokens up at /oauth/introspect. Clients that registered themselves never may.',
+    section: tokens,
+  },
   { name: 'id_token_lifetime', label: 'ID token lifetime', hint: 'Seconds; empty for the environment’s.', section: tokens },
   { name: 'refresh_token_lifetime', label: 'Refresh token lifetime', hint: 'Seconds; empty for the environment’s.', section: tokens },
   { name: 'token_rate_limit', label: 'Token requests a minute', hint: 'Empty for the default of 10.', section: tokens },
@@ -201,6 +207,7 @@ export const clients: Presentation = {
     { label: 'Scopes', value: a['scopes'] === null ? quiet('All') : tags(a['scopes']) },
     { label: 'PKCE', value: text(a['require_pkce'] === true ? 'Required' : 'Optional') },
     { label: 'Skips consent', value: yesNo(a['first_party']) },
+    { label: 'Asks about others’ tokens', value: yesNo(a['introspection_allowed']) },
     { label: 'ID token lifetime', value: duration(a['id_token_lifetime'], 'The environment’s') },
     { label: 'Refresh token lifetime', value: duration(a['refresh_token_lifetime'], 'The environment’s') },
     { label: 'Token requests a minute', value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']) },

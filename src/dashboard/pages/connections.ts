@@ -1,8 +1,10 @@
 import type { Request } from 'express';
-import { connectionStrategies, strategyOf, type StrategyName } from '../../core/connection-strategies.js';
+import { holdsEverything } from '../../domain/reach/reach.js';
+import { connectionStrategies, strategyOf, type StrategyName } from '../../domain/connections/strategies.js';
 import type { Value } from '../page-parts.js';
 import type { FieldSpec, Presentation } from '../presentation.js';
 import type { Shown } from '../records.js';
+import { connectionTabs } from './connection-tabs.js';
 import { code, json, quiet, stack, state, tags, text, time, yesNo, words } from '../values.js';
 
 const strategyChoices = async () =>
@@ -11,9 +13,14 @@ const label = (record: Shown) => strategyOf(record.attributes['strategy'] as Str
 const connectionState = (record: Shown): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('quiet', 'Disabled');
 
+const everything = 'Only administrators with every permission may choose this.';
 const linkings = [
-  { value: 'verified_email', label: 'By verified email', hint: 'When the provider vouches for the address and it is verified here too.' },
   { value: 'ask', label: 'Ask for the password', hint: 'The person proves the local account first.' },
+  {
+    value: 'verified_email',
+    label: 'By verified email',
+    hint: `When the provider vouches for the address and it is verified here too: the provider alone then opens these accounts. ${everything}`,
+  },
   { value: 'never', label: 'Never', hint: 'An account that exists is not linked.' },
 ];
 const syncs = [
@@ -39,7 +46,7 @@ const options = (name: StrategyName): FieldSpec[] =>
       ]
     : [];
 
-const common = (strategy: StrategyName): FieldSpec[] => [
+const common = (strategy: StrategyName, trusted = false): FieldSpec[] => [
   {
     name: 'display_name',
     label: 'Display name',
@@ -96,7 +103,7 @@ const common = (strategy: StrategyName): FieldSpec[] => [
     name: 'account_linking',
     label: 'Accounts that exist already',
     kind: 'radios',
-    initial: 'verified_email',
+    initial: 'ask',
     choices: async () => linkings,
     section: people,
   },
@@ -104,7 +111,20 @@ const common = (strategy: StrategyName): FieldSpec[] => [
   {
     name: 'domains',
     label: 'Email domains',
-    hint: 'One a line: who signs in with such an address is sent to this provider.',
+    hint: 'One a line: who signs in with such an address is sent to this provider. Only administrators with every permission may add one.',
+    section: people,
+  },
+  {
+    name: 'required',
+    label: 'These addresses sign in here alone',
+    hint: `Neither with a password nor through another connection; registration and recovery tell them to come here. Keep one administrator with an address elsewhere. ${everything}`,
+    section: people,
+  },
+  {
+    name: 'trusted',
+    label: 'Its word about new people counts as ours',
+    hint: `Their addresses are verified, and they get default roles that hold Management permissions. Lost when somebody else changes the provider. ${everything}`,
+    initial: trusted ? 'on' : '',
     section: people,
   },
 ];
@@ -142,6 +162,8 @@ export const connections: Presentation = {
     { label: 'New people', value: yesNo(a['allow_registration']) },
     { label: 'Existing accounts', value: text(linkings.find(({ value }) => value === a['account_linking'])?.label) },
     { label: 'Email domains', value: tags(a['domains']) },
+    { label: 'These addresses sign in here alone', value: yesNo(a['required']) },
+    { label: 'Its word about new people counts', value: yesNo(a['trusted']) },
     { label: 'Claim mapping', value: json(a['claim_mapping']) },
     { label: 'Created', value: time(a['created_at'], now) },
     { label: 'Id', value: code(id, true) },
@@ -160,7 +182,7 @@ export const connections: Presentation = {
         hint: 'For addresses and the API: lower-case letters, digits and hyphens.',
         attributes: { ...plain, maxlength: 63 },
       },
-      ...common(strategy),
+      ...common(strategy, holdsEverything(req.call.actor)),
     ];
   },
   create: {
@@ -169,7 +191,10 @@ export const connections: Presentation = {
     lead: 'Saving it does not need the provider to be reachable. Try it out afterwards.',
     guarded: true,
   },
-  edit: { lead: 'Try it out after a change.' },
+  edit: {
+    lead: 'Try it out after a change. A change of strategy, issuer, endpoints, client id or claim mapping voids the connected accounts: each person proves the account here once more at the next sign-in.',
+  },
+  tabs: connectionTabs,
   remove: {
     label: 'Delete connection',
     text: 'People who sign in only through it can not sign in any more, and their connected accounts are forgotten.',

@@ -1,3 +1,4 @@
+import { named } from '../../lib/named.js';
 import type { Value } from '../page-parts.js';
 import { listLastDurations } from '../../db/tables/delivery_figures.js';
 import type { ColumnSpec, FilterSpec, Look } from '../presentation.js';
@@ -5,6 +6,8 @@ import type { Shown } from '../records.js';
 import { code, figure, nothing, quiet, stack, state, text, time, words } from '../values.js';
 
 const maxAttempts = 6;
+
+const triggers: Record<string, string> = named({ event: 'Event', test: 'Test', redelivery: 'Resent' });
 
 /** The state of a delivery as icon and word. */
 export function deliveryState(record: Shown): Value {
@@ -40,8 +43,7 @@ export const deliveryColumns: readonly ColumnSpec[] = [
   { label: 'Duration', numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
   {
     label: 'Cause',
-    value: ({ attributes: a }) =>
-      quiet(({ event: 'Event', test: 'Test', redelivery: 'Resent' } as Record<string, string>)[words(a['trigger'])] ?? ''),
+    value: ({ attributes: a }) => quiet(triggers[words(a['trigger'])] ?? ''),
   },
   { label: 'Created', value: ({ attributes: a }, { now }) => time(a['created_at'], now) },
   { label: 'Next attempt', value: ({ attributes: a }, { now }) => time(a['next_attempt_at'], now) },

@@ -4,13 +4,14 @@ import type { Part, Tone, Value } from '../page-parts.js';
 import type { Shown } from '../records.js';
 import { subscriptionCounts, subscribers } from './subscriptions.js';
 import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words } from '../values.js';
+import { named } from '../../lib/named.js';
 
-const keyStates: Record<string, [Tone, string]> = {
+const keyStates: Record<string, [Tone, string]> = named({
   next: ['info', 'Next'],
   primary: ['good', 'Primary'],
   previous: ['quiet', 'Previous'],
   deactivated: ['bad', 'Deactivated'],
-};
+});
 const keyState = (record: Shown): Value =>
   state(...(keyStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
@@ -72,13 +73,15 @@ export const signing_keys: Presentation = {
   },
 };
 
-const domainStates: Record<string, [Tone, string]> = {
+const domainStates: Record<string, [Tone, string]> = named({
   pending: ['info', 'Pending'],
   verified: ['good', 'Verified'],
   failed: ['bad', 'Not found'],
-};
+});
 const domainState = (record: Shown): Value =>
-  state(...(domainStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
+  record.attributes['missing_since'] !== null
+    ? state('warning', 'Record missing')
+    : state(...(domainStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 type DnsRecord = { record_kind: string; name: string; value: string };
 
@@ -122,6 +125,7 @@ export const custom_domains: Presentation = {
     { label: 'Verified', value: time(a['verified_at'], now) },
     { label: 'Checked', value: time(a['last_checked_at'], now) },
     { label: 'What was wrong', value: text(a['failure_reason']) },
+    ...(a['missing_since'] === null ? [] : [{ label: 'Record missing since', value: time(a['missing_since'], now) }]),
     { label: 'Added', value: time(a['created_at'], now) },
     { label: 'Id', value: code(id, true) },
   ],
@@ -137,10 +141,11 @@ export const custom_domains: Presentation = {
     {
       name: 'is_primary',
       label: 'Primary: the issuer is made of this domain',
-      hint: 'Clients must then know the new issuer. Only a verified domain can be primary.',
+      hint: 'Clients must then know the new issuer, and the links in all mails lead there. Only a verified domain can be primary; it takes every permission, and all administrators get mail.',
       on: 'update',
     },
   ],
+  edit: { guarded: true },
   create: { label: 'Add domain', title: 'Add a custom domain' },
   remove: {
     label: 'Remove domain',

@@ -3,8 +3,13 @@ import type { Tone, Value } from '../page-parts.js';
 import { placeOf, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, type Shown } from '../records.js';
 import { code, link, nothing, quiet, stack, state, tags, text, time, words } from '../values.js';
+import { named } from '../../lib/named.js';
 
-const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], expired: ['quiet', 'Expired'], revoked: ['bad', 'Revoked'] };
+const tones: Record<string, [Tone, string]> = named({
+  active: ['good', 'Active'],
+  expired: ['quiet', 'Expired'],
+  revoked: ['bad', 'Revoked'],
+});
 
 /** The state of a session as icon and word. */
 export const sessionState = (record: Shown): Value =>
@@ -52,8 +57,13 @@ export const sessions: Presentation = {
       { label: 'User', value: userOf(record, included) },
       { label: 'IP address', value: code(a['ip_address'], true) },
       { label: 'User agent', value: code(a['user_agent']) },
-      { label: 'Signed in', value: time(a['authenticated_at'], now) },
+      { label: 'Signed in', value: time(a['signed_in_at'], now) },
+      {
+        label: 'Proven',
+        value: a['auth_time_known'] === true ? time(a['authenticated_at'], now) : quiet('The provider does not say when'),
+      },
       { label: 'By', value: tags(a['amr']) },
+      ...(a['provider_amr'] === null ? [] : [{ label: 'The provider says', value: tags(a['provider_amr']) }]),
       { label: 'Last active', value: time(a['last_activity_at'], now) },
       { label: 'Expires', value: time(a['expires_at'], now) },
       {

@@ -2,7 +2,7 @@ import { clientChoices, connectionChoices } from '../choices.js';
 import { placeOf, type ColumnSpec, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, type Shown } from '../records.js';
 import type { Value } from '../page-parts.js';
-import { code, json, link, nothing, tags, text, time, words } from '../values.js';
+import { code, json, link, nothing, state, tags, text, time, words } from '../values.js';
 
 /** The tab of the user that the record belongs to. */
 const tabOf = (tab: string) => (record: Shown) => {
@@ -22,6 +22,10 @@ const userColumn: ColumnSpec = {
   value: (record, _look, { included }) => linked(record, 'user', 'users', 'email', included),
 };
 
+/** Whether the account signs its person in, or the connection has changed since. */
+export const linkState = (record: Shown): Value =>
+  record.attributes['proven'] === true ? state('good', 'Signs in') : state('warning', 'Void until proven again');
+
 /** Accounts at providers. */
 export const identities: Presentation = {
   path: 'identities',
@@ -35,11 +39,20 @@ export const identities: Presentation = {
     { label: 'Account', value: ({ attributes: a }) => text(a['email'] ?? a['subject']) },
     { label: 'Connection', value: (record, _look, { included }) => linked(record, 'connection', 'connections', 'display_name', included) },
     userColumn,
+    { label: 'Link', value: linkState },
     { label: 'Last used', value: (record, { now }) => time(record.attributes['last_login_at'], now) },
     { label: 'Connected', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
   filters: [
     { name: 'connection', label: 'Connection', choices: connectionChoices },
+    {
+      name: 'proven',
+      label: 'Link',
+      choices: async () => [
+        { value: 'true', label: 'Signs in' },
+        { value: 'false', label: 'Void' },
+      ],
+    },
     { name: 'subject', label: 'Subject', kind: 'text' },
   ],
   name: ({ attributes: a }) => words(a['email'] ?? a['subject']),
@@ -48,6 +61,7 @@ export const identities: Presentation = {
     { label: 'Connection', value: linked(record, 'connection', 'connections', 'display_name', included) },
     { label: 'Email there', value: text(record.attributes['email']) },
     { label: 'Subject', value: code(record.attributes['subject'], true) },
+    { label: 'Link', value: linkState(record) },
     { label: 'Last used', value: time(record.attributes['last_login_at'], now) },
     { label: 'Connected', value: time(record.attributes['created_at'], now) },
     { label: 'Id', value: code(record.id, true) },

@@ -6,9 +6,10 @@ import { placeOf, type Presentation } from '../presentation.js';
 import { may, resourceOf, type Shown } from '../records.js';
 import { code, json, number, quiet, stack, state, tags, text, time, web, words } from '../values.js';
 import { userTabs } from './user-tabs.js';
+import { named } from '../../lib/named.js';
 
 const fullName = (a: Shown['attributes']) => [a['first_name'], a['last_name']].filter(Boolean).join(' ');
-const tones: Record<string, [Tone, string]> = { active: ['good', 'Active'], blocked: ['bad', 'Blocked'] };
+const tones: Record<string, [Tone, string]> = named({ active: ['good', 'Active'], blocked: ['bad', 'Blocked'] });
 const userState = (record: Shown): Value =>
   state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
@@ -92,7 +93,7 @@ export const users: Presentation = {
     {
       name: 'email_verified',
       label: 'The address is proven',
-      hint: 'Tick it only if you know that the address belongs to this person.',
+      hint: 'Tick it only if you know that the address belongs to this person. Another address is unproven again.',
       section: 'Account',
     },
     { name: 'first_name', label: 'First name', section: 'Account', attributes: { maxlength: 255, autocomplete: 'off' } },
@@ -114,7 +115,7 @@ export const users: Presentation = {
     { name: 'gender', label: 'Gender', section: details },
     { name: 'birthdate', label: 'Date of birth', hint: 'Year, month, day: 1990-12-31', section: details },
     { name: 'phone_number', label: 'Phone number', hint: 'With the country code: +44 20 7946 0000', section: details },
-    { name: 'phone_number_verified', label: 'The phone number is proven', section: details },
+    { name: 'phone_number_verified', label: 'The phone number is proven', hint: 'Another number is unproven again.', section: details },
     { name: 'locale', label: 'Language', hint: 'A language tag: en-GB', section: details },
     { name: 'zoneinfo', label: 'Time zone', hint: 'Continent and city: Europe/London', section: details },
     { name: 'picture', label: 'Picture', kind: 'url', section: details },

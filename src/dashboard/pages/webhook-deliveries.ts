@@ -1,10 +1,12 @@
+import { permissionsToRead } from '../../domain/reach/reach-of.js';
+import { named } from '../../lib/named.js';
 import type { Part, Value } from '../page-parts.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';
 import { linkedId, linkedTo, listOf, type Shown } from '../records.js';
 import { code, figure, link, nothing, state, text, time, words } from '../values.js';
 import { deliveryColumns, deliveryFilters, deliveryState, lastDurations } from './delivery-columns.js';
 
-const failures: Record<string, string> = {
+const failures: Record<string, string> = named({
   non_2xx: 'The receiver did not answer with success',
   timeout: 'No answer within the time limit',
   dns: 'The name could not be resolved',
@@ -14,7 +16,7 @@ const failures: Record<string, string> = {
   blocked_address: 'The address is in a private network',
   webhook_disabled: 'The webhook was disabled',
   internal_error: 'The service could not make the request',
-};
+});
 
 const reason = (value: unknown): Value => (typeof value === 'string' ? text(failures[value] ?? value) : nothing);
 
@@ -82,6 +84,31 @@ async function siblings(look: Look, record: Shown): Promise<readonly Part[]> {
   ];
 }
 
+/** What was sent, for whoever may read what it tells. */
+function payload(record: Shown): Part[] {
+  const event_type = words(record.attributes['event_type']);
+  if (record.attributes['payload'] === null) {
+    const needed = permissionsToRead(event_type).join(' and ');
+    return [
+      { kind: 'text', title: 'Payload', paragraphs: [`To see what was sent, and to send it again, you need the permission ${needed}.`] },
+    ];
+  }
+  return [
+    {
+      kind: 'code',
+      id: 'payload',
+      title: 'Payload',
+      text: 'Laid out for reading; it is sent on one line. The receiver gets the same event_id with every attempt, so that it can tell repetitions.',
+      code: JSON.stringify(record.attributes['payload'], null, 2),
+    },
+    {
+      kind: 'buttons',
+      links: [{ label: 'Download the payload as sent', path: `${placeOf('webhook_deliveries', record.id)}/payload`, variant: 'quiet' }],
+      posts: [],
+    },
+  ];
+}
+
 const verification = (event_type: string) => `// The raw body is the text above, byte for byte; X-Service-Event is ${event_type}.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -134,18 +161,7 @@ export const webhook_deliveries: Presentation = {
   more: async (look, record, included) => [
     attempts(look, record, included),
     ...(await siblings(look, record)),
-    {
-      kind: 'code',
-      id: 'payload',
-      title: 'Payload',
-      text: 'Laid out for reading; it is sent on one line. The receiver gets the same event_id with every attempt, so that it can tell repetitions.',
-      code: JSON.stringify(record.attributes['payload'], null, 2),
-    },
-    {
-      kind: 'buttons',
-      links: [{ label: 'Download the payload as sent', path: `${placeOf('webhook_deliveries', record.id)}/payload`, variant: 'quiet' }],
-      posts: [],
-    },
+    ...payload(record),
     {
       kind: 'code',
       id: 'verification',

@@ -5,11 +5,12 @@ import type { Value } from '../page-parts.js';
 import { may, type Shown } from '../records.js';
 import { code, nothing, percentage, quiet, stack, state, tags, text, time, words } from '../values.js';
 import { deliveriesTab, lastDay } from './deliveries-tab.js';
+import { named } from '../../lib/named.js';
 
-const reasons: Record<string, string> = {
+const reasons: Record<string, string> = named({
   receiver_gone: 'The receiver answered 410 Gone',
   consecutive_failures: '100 events in a row failed',
-};
+});
 
 const webhookState = ({ attributes: a }: Shown): Value =>
   a['status'] === 'enabled'

@@ -21,6 +21,8 @@ export type ClientRow = {
   scopes: string[] | null;
   access_token_format: 'jwt' | 'opaque';
   first_party: boolean;
+  /** May ask about tokens of other clients (RFC 7662); never one that registered itself. */
+  introspection_allowed: boolean;
   require_pkce: boolean;
   id_token_lifetime: number | null;
   refresh_token_lifetime: number | null;

@@ -22,6 +22,12 @@ export type ConnectionRow = {
   account_linking: 'verified_email' | 'ask' | 'never';
   profile_sync: 'never' | 'on_create' | 'on_login';
   domains: string[];
+  /** Addresses of `domains` sign in through it alone. */
+  required: boolean;
+  /** What it says of new people counts as ours: verified addresses, default roles with Management permissions. */
+  trusted: boolean;
+  /** Raised by the database at each change of what decides who somebody is; links count for the one that they were proven in. */
+  generation: number;
   version: number;
   created_at: Date;
   updated_at: Date;

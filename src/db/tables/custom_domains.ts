@@ -12,12 +12,14 @@ export type CustomDomainRow = {
   verified_at: Date | null;
   last_checked_at: Date | null;
   failure_reason: string | null;
+  /** Since when the record of a verified domain has been missing; null while it is there. */
+  missing_since: Date | null;
   version: number;
   created_at: Date;
   updated_at: Date;
 };
 
-/** The verified domains of all environments; domains are unique over all of them. */
+/** The verified domains of all environments; a domain is verified in one of them at most. */
 export async function listAllVerifiedDomains(knex: Knex): Promise<Pick<CustomDomainRow, 'domain' | 'environment_id'>[]> {
   return knex<CustomDomainRow>('custom_domains').where({ status: 'verified' }).select('domain', 'environment_id');
 }
@@ -30,7 +32,21 @@ export async function listVerifiedDomains(knex: Knex, environment_id: string): P
     .select('domain', 'is_primary');
 }
 
-/** Stores a domain. The unique index refuses one that any environment has. */
+/** The verified domains of all environments that were not looked up since, the longest ago first. */
+export async function listDomainsToCheck(knex: Knex, before: Date, limit: number): Promise<CustomDomainRow[]> {
+  return knex<CustomDomainRow>('custom_domains')
+    .where({ status: 'verified' })
+    .where('last_checked_at', '<=', before)
+    .orderBy('last_checked_at')
+    .limit(limit);
+}
+
+/** The domain of the id, held until the transaction ends; null when there is none. */
+export async function lockCustomDomain(scope: Scope, id: string): Promise<CustomDomainRow | null> {
+  return (await table<CustomDomainRow>(scope, 'custom_domains').where({ id }).forUpdate().first()) ?? null;
+}
+
+/** Stores a domain. The unique index refuses one that this environment has. */
 export async function insertCustomDomain(scope: Scope, row: Partial<CustomDomainRow>): Promise<CustomDomainRow> {
   return insert<CustomDomainRow>(scope, 'custom_domains', row);
 }
@@ -38,6 +54,15 @@ export async function insertCustomDomain(scope: Scope, row: Partial<CustomDomain
 /** Changes a domain and returns it, or null when there is no such domain. */
 export async function updateCustomDomain(scope: Scope, id: string, changes: Partial<CustomDomainRow>): Promise<CustomDomainRow | null> {
   return update<CustomDomainRow>(scope, 'custom_domains', { id }, changes);
+}
+
+/** Notes what a look-up of a domain that stays as it is found; this is no change of the record. */
+export async function noteDomainLookup(
+  scope: Scope,
+  id: string,
+  found: Pick<CustomDomainRow, 'last_checked_at' | 'failure_reason' | 'missing_since'>,
+): Promise<CustomDomainRow | null> {
+  return update<CustomDomainRow>(scope, 'custom_domains', { id }, found, false);
 }
 
 /** No domain is the primary one any more. */

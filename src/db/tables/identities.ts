@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `identities`: an account at a provider, known by (connection, subject) and never by its address. */
@@ -9,25 +10,38 @@ export type IdentityRow = {
   user_id: string;
   email: string | null;
   claims: Record<string, unknown>;
+  /** The connection's generation in which the person proved the local account. */
+  generation: number;
   last_login_at: Date | null;
   created_at: Date;
   updated_at: Date;
 };
 
+/** An identity as it stands to its connection: one that isn't proven in the connection's present generation signs nobody in. */
+export type KnownIdentity = IdentityRow & { readonly proven: boolean };
+
 /** An identity with what pages show of its connection. */
-export type IdentityWithConnection = IdentityRow & {
+export type IdentityWithConnection = KnownIdentity & {
   connection_display_name: string;
   connection_strategy: string;
   connection_status: 'enabled' | 'disabled';
 };
 
+/** The function of migration 0113, which alone decides. */
+const proven = 'is_proven(identities) as proven';
+
+/** All identities of the environment, with whether they are proven: the rows of the API's list. */
+export function visibleIdentities(scope: Scope): Knex.QueryBuilder {
+  return table<IdentityRow>(scope, 'identities').select(scope.knex.raw(proven)) as unknown as Knex.QueryBuilder;
+}
+
 /** The identity of the provider's subject, or null. */
-export async function findIdentity(scope: Scope, connection_id: string, subject: string): Promise<IdentityRow | null> {
-  return (
-    (await table<IdentityRow>(scope, 'identities')
-      .where({ connection_id, subject } as never)
-      .first()) ?? null
-  );
+export async function findIdentity(scope: Scope, connection_id: string, subject: string): Promise<KnownIdentity | null> {
+  const row: unknown = await table<IdentityRow>(scope, 'identities')
+    .where({ connection_id, subject } as never)
+    .select('identities.*', scope.knex.raw(proven))
+    .first();
+  return (row as KnownIdentity | undefined) ?? null;
 }
 
 /** The user's identities with their connections, oldest first. */
@@ -38,6 +52,7 @@ export async function listIdentitiesOfUser(scope: Scope, user_id: string): Promi
     .orderBy(['identities.created_at', 'identities.id'])
     .select(
       'identities.*',
+      scope.knex.raw(proven),
       'c.display_name as connection_display_name',
       'c.strategy as connection_strategy',
       'c.status as connection_status',

@@ -75,3 +75,13 @@ export const permissionsHeldSql = (row: 'c' | 't') => `case when ${row}.resource
   where ur.environment_id = $1 and ur.user_id = ${row}.user_id and a.identifier = ${row}.resource
   order by p.name)
 end`;
+
+/** Those of the names that are permissions of an API resource other than the Management API. */
+export async function listNamesBeyondManagement(scope: Scope, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return [];
+  return (await table<PermissionRow>(scope, 'permissions')
+    .where({ is_system: false } as never)
+    .whereIn('name' as never, [...names])
+    .distinct('name')
+    .pluck('name')) as string[];
+}

@@ -26,7 +26,7 @@ export type RefreshTokenState = RefreshTokenRow & {
   user_status: 'active' | 'blocked';
   session_revoked_at: Date | null;
   session_expires_at: Date | null;
-  session_authenticated_at: Date | null;
+  session_signed_in_at: Date | null;
   revoked: boolean;
   /** Names of the resource's permissions that the user holds. */
   permissions: string[];
@@ -41,7 +41,7 @@ export async function findRefreshToken(scope: Scope, digest: Buffer): Promise<Re
       short: 'look_up',
       text: `
         select t.*, u.status as user_status, s.revoked_at as session_revoked_at, s.expires_at as session_expires_at,
-          s.authenticated_at as session_authenticated_at, r.id is not null as revoked,
+          s.signed_in_at as session_signed_in_at, r.id is not null as revoked,
           ${permissionsHeldSql('t')} as permissions
         from refresh_tokens t
         join users u on u.environment_id = $1 and u.id = t.user_id

@@ -52,11 +52,22 @@ export async function addUserRoles(scope: Scope, user_id: string, role_ids: read
     .ignore();
 }
 
-/** The roles that new users get. */
-export async function listDefaultRoles(scope: Scope): Promise<RoleRow[]> {
-  return table<RoleRow>(scope, 'roles')
+/** The roles that new users get. `without`: only those that hold no permission of the API resource of this identifier. */
+export async function listDefaultRoles(scope: Scope, without: string | null = null): Promise<RoleRow[]> {
+  const roles = table<RoleRow>(scope, 'roles')
     .where({ is_default: true } as never)
-    .orderBy('name') as unknown as Promise<RoleRow[]>;
+    .orderBy('name');
+  if (without !== null) {
+    void roles.whereRaw(
+      `not exists (
+        select from role_permissions rp
+        join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
+        join api_resources r on r.environment_id = p.environment_id and r.id = p.api_resource_id
+        where rp.environment_id = roles.environment_id and rp.role_id = roles.id and r.identifier = ?)`,
+      [without],
+    );
+  }
+  return roles as unknown as Promise<RoleRow[]>;
 }
 
 /** Names of the user's roles. */
@@ -134,6 +145,17 @@ export async function countRoleHolders(
   if (options.except !== undefined) void query.whereNot('u.id' as never, options.except);
   const rows = (await query.count('* as count')) as unknown as { count: string }[];
   return Number(rows[0]?.count ?? 0);
+}
+
+/** The proven addresses of active users who hold the role, the oldest accounts first. */
+export async function listRoleHolderAddresses(scope: Scope, role_id: string, limit: number): Promise<string[]> {
+  return (await table(scope, 'user_roles')
+    .where('user_roles.role_id' as never, role_id)
+    .join('users as u', (on) => on.on('u.environment_id', 'user_roles.environment_id').andOn('u.id', 'user_roles.user_id'))
+    .where({ 'u.status': 'active', 'u.email_verified': true } as never)
+    .orderBy('u.id')
+    .limit(limit)
+    .pluck('u.email')) as string[];
 }
 
 /** Counts the version of a role or user up: what it links to has changed. */

@@ -1,6 +1,9 @@
 import { insert, run, table, type Scope } from '../scope.js';
 
-/** A row of `sessions`; the cookie's value is stored only as its digest. `amr` are RFC 8176 values. */
+/**
+ * A row of `sessions`; the cookie's value is stored only as its digest. `amr` are RFC 8176 values, of what was proven here; what a provider
+ * says of the manner is `provider_amr` and `provider_acr`, null for sign-ins without one.
+ */
 export type SessionRow = {
   environment_id: string;
   id: string;
@@ -10,7 +13,14 @@ export type SessionRow = {
   user_agent: string | null;
   amr: string[];
   acr: string | null;
+  provider_amr: string[] | null;
+  provider_acr: string | null;
+  /** When the person proved who they are, here or at the provider: never later than the provider says. */
   authenticated_at: Date;
+  /** False: the provider didn't say when; `authenticated_at` is then when the person came in here, and no proof of a fresh sign-in. */
+  auth_time_known: boolean;
+  /** When the person last signed in to this browser, however old the provider's sign-in was. */
+  signed_in_at: Date;
   last_activity_at: Date;
   expires_at: Date;
   revoked_at: Date | null;
@@ -99,6 +109,15 @@ export async function listOpenSessionsOfUser(scope: Scope, user_id: string, now:
     .where({ user_id } as never)
     .whereNull('revoked_at')
     .where('expires_at', '>', now)
+    .orderBy('last_activity_at', 'desc')
+    .limit(shownSessions) as unknown as Promise<SessionRow[]>;
+}
+
+/** The user's sessions that were ended for this reason since that moment, last active first. */
+export async function listSessionsEnded(scope: Scope, user_id: string, reason: string, since: Date): Promise<SessionRow[]> {
+  return table<SessionRow>(scope, 'sessions')
+    .where({ user_id, revoke_reason: reason } as never)
+    .where('revoked_at', '>=', since)
     .orderBy('last_activity_at', 'desc')
     .limit(shownSessions) as unknown as Promise<SessionRow[]>;
 }

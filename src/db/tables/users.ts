@@ -1,4 +1,5 @@
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { named } from '../../lib/named.js';
 
 /** The `address` claim (OIDC Core 5.1.1). */
 export type UserAddress = {
@@ -78,9 +79,18 @@ export async function insertUserIfNew(scope: Scope, row: Partial<UserRow>): Prom
   return (stored as UserRow | undefined) ?? null;
 }
 
-/** Changes a user and returns it, or null when there is no such user. */
+/**
+ * Changes a user and returns it, or null when there is no such user. Whoever writes another address or phone number without saying that it
+ * is proven makes it unproven: the proof was of the one before.
+ */
 export async function updateUser(scope: Scope, id: string, changes: Partial<UserRow>): Promise<UserRow | null> {
-  return update<UserRow>(scope, 'users', { id }, changes);
+  const { email_key, phone_number, email_verified, phone_number_verified } = changes;
+  const proofs: Record<string, unknown> = named();
+  if (email_key !== undefined && email_verified === undefined)
+    proofs['email_verified'] = scope.knex.raw('email_verified and email_key = ?', [email_key]);
+  if (phone_number !== undefined && phone_number_verified === undefined)
+    proofs['phone_number_verified'] = scope.knex.raw('phone_number_verified and phone_number is not distinct from ?::text', [phone_number]);
+  return update<UserRow>(scope, 'users', { id }, { ...changes, ...proofs });
 }
 
 /**
@@ -147,4 +157,32 @@ export async function recordFailedLogin(scope: Scope, id: string, threshold: num
     [id, threshold, lockedUntil],
   );
   return rows[0]?.locked ?? false;
+}
+
+/** More kinds of imported hashes than this aren't told from each other: each costs a check at every refused sign-in. */
+const maxPasswordKinds = 8;
+
+/** The kinds of imported password hashes that the environment still holds (migration 0121), at most eight; mostly none. */
+export async function listImportedPasswordKinds(scope: Scope): Promise<string[]> {
+  const rows = await run<{ kind: string }>(
+    scope,
+    {
+      name: 'users.list_imported_password_kinds',
+      short: 'look_up',
+      // One descent into the index for each kind, however many rows have it.
+      text: `with recursive kinds (kind, n) as (
+               (select password_hash_kind(password_hash), 1 from users
+                where environment_id = $1 and password_hash_kind(password_hash) is not null
+                order by password_hash_kind(password_hash) limit 1)
+               union all
+               select (select password_hash_kind(u.password_hash) from users u
+                       where u.environment_id = $1 and password_hash_kind(u.password_hash) is not null and password_hash_kind(u.password_hash) > k.kind
+                       order by password_hash_kind(u.password_hash) limit 1), k.n + 1
+               from kinds k where k.kind is not null and k.n < $2
+             )
+             select kind from kinds where kind is not null`,
+    },
+    [maxPasswordKinds],
+  );
+  return rows.map(({ kind }) => kind);
 }

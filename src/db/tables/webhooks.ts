@@ -14,6 +14,8 @@ export type WebhookRow = {
   url: string;
   description: string | null;
   events: string[];
+  /** Event types that it was subscribed to before, or has deliveries of. */
+  past_events: string[];
   status: 'enabled' | 'disabled';
   /** Null when a person disabled it. */
   disabled_reason: DisabledReason | null;

@@ -1,13 +1,15 @@
+import { named } from '../../lib/named.js';
+
 type Schema = Record<string, unknown>;
 
-const formats: Record<string, string> = {
+const formats: Record<string, string> = named({
   uuid: '0192f0c1-7a3b-7c4d-8e5f-0123456789ab',
   'date-time': '2026-01-31T12:00:00.000Z',
   email: 'ada@example.com',
   uri: 'https://app.example.com/webhooks',
-};
+});
 
-const named: Record<string, unknown> = {
+const examples: Record<string, unknown> = named({
   id: formats['uuid'],
   email: 'ada@example.com',
   name: 'Orders',
@@ -18,14 +20,14 @@ const named: Record<string, unknown> = {
   redirect_uris: ['https://app.example.com/callback'],
   scopes: ['orders:read'],
   events: ['user.created'],
-};
+});
 
 /** A document for people to read that fits a JSON Schema: what is required, with real-looking values. `components` resolves references. */
 export function exampleOf(schema: Schema, components: Readonly<Record<string, Schema>>, name = ''): unknown {
   const reference = schema['$ref'];
   if (typeof reference === 'string') return exampleOf(components[reference.split('/').at(-1) ?? ''] ?? {}, components, name);
   if (schema['const'] !== undefined) return schema['const'];
-  if (name in named) return named[name];
+  if (examples[name] !== undefined) return examples[name];
   if (Array.isArray(schema['enum'])) return schema['enum'][0];
   const options = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined;
   if (options) return exampleOf(options.find((one) => one['type'] !== 'null') ?? {}, components, name);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Filter, Resource } from '../resource.js';
+import { named } from '../../lib/named.js';
 
 const includable = (resource: Resource) =>
   Object.entries(resource.relationships)
@@ -36,11 +37,11 @@ function filterParameters(name: string, filter: Filter): [string, z.ZodType][] {
   return filter.comparisons.map((comparison) => [`filter[${name}][${comparison}]`, schema()]);
 }
 
-const pageParameters: Record<string, z.ZodType> = {
+const pageParameters: Record<string, z.ZodType> = named({
   'page[size]': z.int().min(1).max(100).optional().meta({ description: 'Records a page; 25 unless given.' }),
   'page[after]': z.string().optional().meta({ description: 'The page after this cursor; take it from links.next.' }),
   'page[before]': z.string().optional().meta({ description: 'The page before this cursor; take it from links.prev.' }),
-};
+});
 
 /** Everything that a list takes. */
 export function listParameters(resource: Resource): Record<string, z.ZodType> {
@@ -73,18 +74,16 @@ export const headerParameters = {
   },
   create: {
     ...requestId,
-    'Idempotency-Key': z
-      .string()
-      .optional()
-      .meta({ description: 'Makes a repetition within 24 hours safe: it gets the first answer again.' }),
+    'Idempotency-Key': z.string().optional().meta({
+      description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
+    }),
   },
   change: {
     ...requestId,
     'If-Match': z.string().optional().meta({ description: 'The ETag that was seen: 412 if the resource changed since.' }),
-    'Idempotency-Key': z
-      .string()
-      .optional()
-      .meta({ description: 'Makes a repetition within 24 hours safe: it gets the first answer again.' }),
+    'Idempotency-Key': z.string().optional().meta({
+      description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
+    }),
   },
   remove: {
     ...requestId,

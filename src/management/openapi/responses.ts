@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { jsonApi } from '../media-type.js';
 import { errorDocument } from './schemas.js';
+import { named } from '../../lib/named.js';
 
 const texts: Record<number, string> = {
   400: 'The query or the document is malformed.',
   401: 'The access token is missing, expired or revoked, or meant for something else.',
-  403: 'The permission is missing (`meta.required` names it), or this can not be changed by anybody.',
+  403: 'The permission is missing (`insufficient_scope`), or this would reach further than what the caller holds (`scope_escalation`): `meta.required` names what it takes. Or nobody can change this.',
   404: 'There is no such resource in this environment.',
   406: 'None of the media types in Accept can be answered.',
   409: 'The resource is in a state that does not allow it, a name is taken, or type or id are not those of the URL.',
@@ -54,7 +55,7 @@ const etag = { ETag: z.string().optional().meta({ description: 'For If-None-Matc
 export function documentResponse(
   description: string,
   schema: z.ZodObject,
-  headers: Record<string, z.ZodType> = {},
+  headers: Record<string, z.ZodType> = named(),
 ): ZodOpenApiResponseObject {
   return { description, content: { [jsonApi]: { schema } }, headers: z.object({ ...etag, ...headers }) };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { apiErrorCodes, type ApiErrorCode } from '../../lib/error-codes.js';
 import type { Registry, Relationship, Resource } from '../resource.js';
 import { targetOf } from '../resource.js';
+import { named } from '../../lib/named.js';
 
 const address = z.string().meta({ format: 'uri-reference' });
 const jsonapi = z.looseObject({ version: z.literal('1.1') });
@@ -63,7 +64,7 @@ export type ResourceSchemas = {
 
 /** A relationship as a request names it. */
 function writtenRelationships(registry: Registry, resource: Resource, creating: boolean): { shape: z.ZodObject; required: boolean } | null {
-  const shape: Record<string, z.ZodType> = {};
+  const shape: Record<string, z.ZodType> = named();
   let required = false;
   for (const [name, relationship] of Object.entries(resource.relationships)) {
     const settable = relationship.kind === 'many' ? relationship.write === true : creating && relationship.create !== undefined;
@@ -92,6 +93,11 @@ function requestDocument(registry: Registry, resource: Resource, attributes: z.Z
     })
     .meta({ id: `${resource.type}_${creating ? 'create' : 'update'}` });
 }
+
+const secretShownBefore = z
+  .literal(true)
+  .optional()
+  .meta({ description: 'In the place of what is shown once, when the request is repeated with its Idempotency-Key.' });
 
 /** The schemas of a resource, derived from its definition. */
 export function schemasOf(registry: Registry, resource: Resource): ResourceSchemas {
@@ -137,7 +143,9 @@ export function schemasOf(registry: Registry, resource: Resource): ResourceSchem
     update: resource.update ? requestDocument(registry, resource, resource.update.schema, false) : null,
     withOnce(id, extra, meta) {
       const data = extra ? objectWith({ ...shown, ...extra.partial().shape }) : object;
-      return z.looseObject({ ...envelope, data, ...(meta ? { meta } : {}) }).meta({ id });
+      // A repetition with the same Idempotency-Key is told everything but what is shown once.
+      const told = extra ? (meta ?? z.looseObject({})).extend({ secret_shown_before: secretShownBefore }).optional() : meta;
+      return z.looseObject({ ...envelope, data, ...(told ? { meta: told } : {}) }).meta({ id });
     },
   };
 }

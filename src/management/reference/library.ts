@@ -1,19 +1,20 @@
 import type { Token, Tokens } from 'marked';
-import { catalogue, eventTypes } from '../../core/events/catalogue.js';
-import type { Environment } from '../../core/environments.js';
+import { catalogue, eventTypes } from '../../domain/events/catalogue.js';
+import type { Environment } from '../../domain/environments/environments.js';
 import { createOpenApi } from '../openapi/document.js';
 import type { Registry } from '../resource.js';
 import { anchorOf, readGuides, type Guides, type ReadGuide } from './guides.js';
 import { referenceModel } from './model.js';
 import type { ReferencePage } from './page-models.js';
 import { search, type Entry, type Findings } from './search.js';
+import { named, own } from '../../lib/named.js';
 
 type Reference = Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'>;
 
 /** All that the documentation of an environment says, with its own addresses. */
 export type Library = { readonly guides: Guides; readonly reference: Reference; search(query: string): Findings };
 
-const entities: Readonly<Record<string, string>> = { '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' };
+const entities: Readonly<Record<string, string>> = named({ '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' });
 const decoded = (text: string) => text.replaceAll(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity);
 
 /** What the tokens of a line say, without their marks. */
@@ -47,8 +48,6 @@ function plainText(tokens: readonly Token[]): string {
   return said.join(' ').replaceAll(/\s+/g, ' ').trim();
 }
 
-const eventNames: ReadonlySet<string> = new Set(eventTypes);
-
 /** A guide's sections: what stands above the first heading, then heading by heading. */
 function sectionsOf({ guide, blocks }: ReadGuide): Entry[] {
   const starts = blocks.flatMap((block, index) => (block.type === 'heading' ? [index] : []));
@@ -62,14 +61,14 @@ function sectionsOf({ guide, blocks }: ReadGuide): Entry[] {
   const rest = starts.map((start, index): Entry => {
     const heading = blocks[start] as Tokens.Heading;
     const title = inlineText(heading.tokens);
-    const isEvent = eventNames.has(title);
+    const event = own(catalogue, title);
     const text = plainText(blocks.slice(start + 1, starts[index + 1] ?? blocks.length));
     return {
-      kind: isEvent ? 'event type' : 'guide',
+      kind: event ? 'event type' : 'guide',
       title,
       within: guide.title,
       path: `/docs/${guide.name}#${anchorOf(heading.text)}`,
-      text: isEvent ? `${catalogue[title as keyof typeof catalogue].description} ${text}` : text,
+      text: event ? `${event.description} ${text}` : text,
     };
   });
   return [first, ...rest];

@@ -1,3 +1,5 @@
+import { named } from '../../lib/named.js';
+
 /** A piece of the documentation that a search finds: where it is and what it says, as plain text. */
 export type Entry = {
   readonly kind: 'guide' | 'operation' | 'collection' | 'event type';
@@ -24,7 +26,12 @@ export const maxQueryLength = 200;
 const [mostTerms, mostFindings, around] = [8, 30, 90];
 
 /** What else people call it. */
-const synonyms: Readonly<Record<string, string>> = { signup: 'registration', signin: 'sign-in', login: 'sign-in', logout: 'sign-out' };
+const synonyms: Readonly<Record<string, string>> = named({
+  signup: 'registration',
+  signin: 'sign-in',
+  login: 'sign-in',
+  logout: 'sign-out',
+});
 
 /** The words of a query: lower case, each once. */
 export function termsOf(query: string): string[] {

@@ -1,7 +1,13 @@
 import { z } from 'zod';
-import { changeApiResource, createApiResource, removeApiResource, type ApiResourceInput } from '../../core/api-resources.js';
+import {
+  changeApiResource,
+  createApiResource,
+  removeApiResource,
+  type ApiResourceInput,
+} from '../../domain/api-resources/api-resources.js';
+import { reachOfApiResource } from '../../domain/reach/reach-of.js';
 import { userAccesses, type ApiResourceRow } from '../../db/tables/api_resources.js';
-import { equalTo, lifetime, search, stamps, stampSorts, text, textSort } from '../fields.js';
+import { equalTo, lifetime, search, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -42,6 +48,11 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     ...stamps,
   }),
   computed: { signing_algorithm: () => 'RS256' },
+  reach: {
+    of: (_tx, row) => reachOfApiResource(row),
+    // The identifier is set at creation only, when it is nobody's.
+    attributes: { identifier: 'plain', name: 'plain', token_format: 'control', access_token_lifetime: 'control', user_access: 'control' },
+  },
   relationships: {
     permissions: { kind: 'many', to: 'permission', by: { foreign: 'api_resource_id' }, description: 'Its scopes.', include: true },
     client_grants: {
@@ -58,11 +69,11 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   },
   sorts: { ...stampSorts('api_resources'), name: textSort('api_resources.name'), identifier: textSort('api_resources.identifier') },
   create: {
-    schema: z.strictObject({ identifier, name: text(100), ...settable }),
+    schema: z.strictObject({ identifier, name: shownName(100), ...settable }),
     run: async (tx, _actor, input) => ({ row: await createApiResource(tx, input) }),
   },
   update: {
-    schema: z.strictObject({ name: text(100).optional(), ...settable }),
+    schema: z.strictObject({ name: shownName(100).optional(), ...settable }),
     run: async (tx, _actor, row, input) => ({ row: await changeApiResource(tx, row, input) }),
   },
   remove: { run: (tx, _actor, row) => removeApiResource(tx, row) },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { noReach } from '../../domain/reach/reach.js';
 import { equalTo, flag, text, time, timeRange } from '../fields.js';
 import { resource } from '../resource.js';
 import type { AuditLogRow } from '../../db/tables/audit_logs.js';
@@ -47,6 +48,7 @@ export const audit_logs = resource<AuditLogRow>({
     }),
     targets: ({ target_type, target_id, target_display }) => [{ target_type, target_id, display: target_display }],
   },
+  reach: { of: () => noReach, attributes: {} },
   relationships: { environment: environmentLink },
   filters: {
     actor: equalTo('actor_id', text(255), 'Done by one of these (user id or client_id).'),

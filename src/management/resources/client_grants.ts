@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { changeClientGrant, createClientGrant, removeClientGrant } from '../../core/client-grants.js';
+import { changeClientGrant, createClientGrant, removeClientGrant } from '../../domain/grants/client-grants.js';
+import { reachOfClientGrant } from '../../domain/reach/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import { subjectTypes, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';
@@ -19,6 +20,7 @@ export const client_grants = resource<ClientGrantRow, { scopes: string[]; subjec
     'Which scopes of an API resource a client may have for itself (`subject_type` `client`: client credentials), or may ask people for (`user`: needed for this Management API, and where the resource’s `user_access` is `granted`). One of each type.',
   source: { table: 'client_grants', key: 'id', keyType: 'uuid' },
   attributes: z.object({ scopes: z.array(z.string()), subject_type: z.enum(subjectTypes), ...stamps }),
+  reach: { of: reachOfClientGrant, attributes: { scopes: 'reach', subject_type: 'reach' } },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
     api_resource: {

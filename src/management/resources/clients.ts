@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { changeClientConnections, replaceClientConnections } from '../../core/client-connections.js';
-import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
-import type { ClientInput } from '../../core/client-rules.js';
-import { clientAuthMethods } from '../../http/authenticate-client.js';
-import { publicKeySet } from '../../core/client-key-set.js';
+import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
+import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../domain/clients/registration.js';
+import type { ClientInput } from '../../domain/clients/rules.js';
+import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
+import { publicKeySet } from '../../domain/clients/key-set.js';
+import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
@@ -14,6 +15,7 @@ import {
   lifetime,
   linked,
   search,
+  shownName,
   stamps,
   stampSorts,
   text,
@@ -33,6 +35,9 @@ const applicationType = z.enum(['web', 'spa', 'native', 'machine']);
 const authMethod = z.enum(clientAuthMethods);
 const day = 86_400;
 
+const firstParty =
+  'Whether it skips the consent page. Changed, like all that decides who acts with such a client, by holders of every Management permission; true for what people sign in to when one of them makes it without a word.';
+
 const settable = z
   .strictObject({
     description: text(500, 0).nullable(),
@@ -48,7 +53,8 @@ const settable = z
     jwks_uri: uri.nullable(),
     scopes: uniqueTexts(scopeToken, 200).nullable(),
     access_token_format: z.enum(['jwt', 'opaque']),
-    first_party: z.boolean(),
+    first_party: z.boolean().meta({ description: firstParty }),
+    introspection_allowed: z.boolean(),
     require_pkce: z.boolean(),
     id_token_lifetime: lifetime(60, day).nullable(),
     refresh_token_lifetime: lifetime(60, 400 * day).nullable(),
@@ -89,7 +95,11 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     jwks_uri: z.string().nullable().meta({ description: 'Where its public keys are, instead of jwks.' }),
     scopes: z.array(z.string()).nullable().meta({ description: 'Scopes that it may ask for; null = all.' }),
     access_token_format: z.enum(['jwt', 'opaque']),
-    first_party: z.boolean(),
+    first_party: z.boolean().meta({ description: firstParty }),
+    introspection_allowed: z.boolean().meta({
+      description:
+        'Whether it may ask about tokens of other clients (RFC 7662). A new confidential client may unless told otherwise, one that registered itself never.',
+    }),
     require_pkce: z.boolean(),
     id_token_lifetime: z.int().nullable(),
     refresh_token_lifetime: z.int().nullable(),
@@ -109,6 +119,37 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     last_used_at: time.nullable().meta({ description: 'When it last authenticated, to the half minute.' }),
     ...stamps,
   }),
+  reach: {
+    of: reachOfClient,
+    attributes: {
+      name: 'plain',
+      description: 'plain',
+      application_type: 'control',
+      redirect_uris: 'control',
+      post_logout_redirect_uris: 'control',
+      allowed_origins: 'control',
+      grant_types: 'control',
+      token_endpoint_auth_method: 'control',
+      jwks: 'control',
+      jwks_uri: 'control',
+      scopes: 'control',
+      access_token_format: 'control',
+      first_party: 'reach',
+      introspection_allowed: 'control',
+      require_pkce: 'control',
+      id_token_lifetime: 'control',
+      refresh_token_lifetime: 'control',
+      token_rate_limit: 'plain',
+      backchannel_logout_uri: 'control',
+      backchannel_logout_session_required: 'control',
+      client_uri: 'plain',
+      logo_uri: 'plain',
+      policy_uri: 'plain',
+      tos_uri: 'plain',
+      contacts: 'plain',
+      status: 'control',
+    },
+  },
   relationships: {
     client_grants: {
       kind: 'many',
@@ -125,6 +166,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       include: true,
       write: true,
       change: {
+        touch: 'control',
         add: async (tx, _actor, row, found) =>
           void (await changeClientConnections(tx, row as ClientRow, { add: found as ConnectionRow[], remove: [] })),
         remove: async (tx, _actor, row, found) =>
@@ -147,17 +189,17 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   },
   sorts: { ...stampSorts('clients'), name: textSort('clients.name') },
   create: {
-    schema: z.strictObject({ name: text(100), application_type: applicationType.optional(), ...settable }),
+    schema: z.strictObject({ name: shownName(100), application_type: applicationType.optional(), ...settable }),
     once,
     problems: (ctx, input) => clientInputProblems(ctx, input, null),
-    async run(tx, _actor, input, related) {
-      const { client, client_secret } = await registerClient(tx, input);
+    async run(tx, actor, input, related) {
+      const { client, client_secret } = await registerClient(tx, actor, input);
       await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
       return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
     },
   },
   update: {
-    schema: z.strictObject({ name: text(100).optional(), ...settable }),
+    schema: z.strictObject({ name: shownName(100).optional(), ...settable }),
     problems: (ctx, input, row) => clientInputProblems(ctx, input, row),
     async run(tx, _actor, row, input, related) {
       const [client, connections] = [await changeClient(tx, row, input), offered(related)];
@@ -170,9 +212,10 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       method: 'PATCH',
       description: 'Makes a new secret. The one until now works for another 24 hours.',
       audit: 'secret_rotated',
+      touch: 'control',
       once,
-      async run(tx, actor, row) {
-        const { client, client_secret } = await rotateClientSecret(tx, actor, row);
+      async run(tx, _actor, row) {
+        const { client, client_secret } = await rotateClientSecret(tx, row);
         return { row: client, once: { client_secret } };
       },
     },

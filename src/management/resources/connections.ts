@@ -5,11 +5,12 @@ import {
   createConnection,
   removeConnection,
   type ConnectionInput,
-} from '../../core/connection-settings.js';
-import { strategyNames } from '../../core/connection-strategies.js';
-import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../core/connections.js';
+} from '../../domain/connections/settings.js';
+import { strategyNames } from '../../domain/connections/strategies.js';
+import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../domain/connections/connections.js';
+import { reachOfConnection } from '../../domain/reach/reach-of.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
-import { equalTo, search, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
+import { equalTo, search, shownName, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -17,6 +18,14 @@ const strategy = z.enum(strategyNames as [string, ...string[]]);
 const status = z.enum(['enabled', 'disabled']);
 const linking = z.enum(['verified_email', 'ask', 'never']);
 const sync = z.enum(['never', 'on_create', 'on_login']);
+const requiredHere = z.boolean().meta({
+  description:
+    'Addresses of `domains` sign in through this connection alone: neither with a password, nor through another one. Takes every Management permission.',
+});
+const trusted = z.boolean().meta({
+  description:
+    'Whether what it says of new people counts as ours: their addresses are verified, and they get default roles that hold Management permissions. true when a holder of every Management permission makes the connection; taken away when anybody else changes the provider, or opens it to new people.',
+});
 const name = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/, 'must be a slug: lower-case letters, digits, inner hyphens and underscores');
@@ -47,9 +56,16 @@ const settable = z
     claim_mapping: claimMapping,
     options: z.record(z.string().max(100), z.unknown()),
     allow_registration: z.boolean(),
-    account_linking: linking,
+    account_linking: linking.meta({
+      description:
+        'What happens when a user of the address exists already. `ask` unless told otherwise; `verified_email` takes every Management permission.',
+    }),
     profile_sync: sync,
-    domains: uniqueTexts(z.string().min(1).max(253), 200),
+    domains: uniqueTexts(z.string().min(1).max(253), 200).meta({
+      description: 'Its own email domains: such addresses are led to it. Adding one takes every Management permission.',
+    }),
+    required: requiredHere,
+    trusted,
   })
   .partial().shape;
 const providerClientId = text(500);
@@ -80,6 +96,12 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     account_linking: linking,
     profile_sync: sync,
     domains: z.array(z.string()),
+    required: requiredHere,
+    trusted,
+    generation: z.number().int().meta({
+      description:
+        'Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again.',
+    }),
     callback_url: z.string().meta({ description: 'To be registered with the provider.' }),
     login_url: z.string().meta({ description: 'Where a login through it begins.' }),
     ...stamps,
@@ -88,6 +110,31 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     has_client_secret: (row) => row.provider_client_secret_sealed !== null,
     callback_url: (_row, ctx) => callbackUrl(ctx.environment),
     login_url: (row, ctx) => connectionLoginUrl(ctx.environment, row),
+  },
+  reach: {
+    of: reachOfConnection,
+    attributes: {
+      name: 'plain',
+      display_name: 'plain',
+      strategy: 'control',
+      status: 'control',
+      provider_client_id: 'control',
+      provider_client_secret: 'control',
+      issuer: 'control',
+      authorization_endpoint: 'control',
+      token_endpoint: 'control',
+      userinfo_endpoint: 'control',
+      jwks_uri: 'control',
+      scopes: 'control',
+      claim_mapping: 'control',
+      options: 'control',
+      allow_registration: 'reach',
+      account_linking: 'reach',
+      profile_sync: 'control',
+      domains: 'control',
+      required: 'everything',
+      trusted: 'reach',
+    },
   },
   relationships: { environment: environmentLink },
   filters: {
@@ -98,21 +145,22 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   },
   sorts: { ...stampSorts('connections'), name: textSort('connections.name'), display_name: textSort('connections.display_name') },
   create: {
-    schema: z.strictObject({ name, display_name: text(100), strategy, provider_client_id: providerClientId, ...settable }),
+    schema: z.strictObject({ name, display_name: shownName(100), strategy, provider_client_id: providerClientId, ...settable }),
     problems: (ctx, input) => connectionInputProblems(ctx, input, null),
-    run: async (tx, _actor, input) => ({ row: await createConnection(tx, input) }),
+    run: async (tx, actor, input) => ({ row: await createConnection(tx, actor, input) }),
   },
   update: {
-    schema: z.strictObject({ display_name: text(100).optional(), provider_client_id: providerClientId.optional(), ...settable }),
+    schema: z.strictObject({ display_name: shownName(100).optional(), provider_client_id: providerClientId.optional(), ...settable }),
     problems: (ctx, input, row) => connectionInputProblems(ctx, input, row),
-    run: async (tx, _actor, row, input) => ({ row: await changeConnection(tx, row, input) }),
+    run: async (tx, actor, row, input) => ({ row: await changeConnection(tx, actor, row, input) }),
   },
-  remove: { run: (tx, _actor, row) => removeConnection(tx, row) },
+  remove: { run: (tx, actor, row) => removeConnection(tx, actor, row) },
   actions: {
     test: {
       method: 'POST',
       description: 'Answers an address where a login can be tried out; it changes nothing and works for an hour.',
       audit: 'tested',
+      touch: 'plain',
       meta: z.object({ login_url: z.string() }),
       run: async (tx, _actor, row) => ({ row, meta: { login_url: connectionTestUrl(tx, row) } }),
     },

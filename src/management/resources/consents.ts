@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { withdrawConsent } from '../../core/consents.js';
+import { withdrawConsent } from '../../domain/grants/consents.js';
+import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import type { ConsentRow } from '../../db/tables/consents.js';
 import { equalTo, holding, stamps, text, time, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
@@ -23,6 +24,7 @@ export const consents = resource<ConsentRow>({
     ...stamps,
   }),
   computed: { created_at: (row) => row.granted_at },
+  reach: { of: reachOfOwner, attributes: {} },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who allowed it.', include: true },
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Whom it was allowed.', include: true },

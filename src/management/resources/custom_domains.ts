@@ -7,7 +7,8 @@ import {
   setPrimaryDomain,
   verificationRecords,
   type DomainCheck,
-} from '../../core/custom-domains.js';
+} from '../../domain/environments/custom-domains.js';
+import { reachOfCustomDomain } from '../../domain/reach/reach-of.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import { equalTo, stamps, stampSorts, textSort, time } from '../fields.js';
 import { resource } from '../resource.js';
@@ -27,19 +28,26 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
   type: 'custom_domain',
   path: 'custom_domains',
   title: 'Custom domains',
-  description: 'Names under which the environment answers once a TXT record proves them. The primary one makes the issuer.',
+  description:
+    'Names under which the environment answers once a TXT record proves them, which is looked up again every day. The primary one makes the issuer.',
   source: { table: 'custom_domains', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     domain: z.string(),
     status,
-    is_primary: z.boolean(),
+    is_primary: z.boolean().meta({
+      description: 'Changed by holders of every Management permission who signed in within the last ten minutes; all of them get mail.',
+    }),
     verification_records: z.array(z.object({ record_kind: z.string(), name: z.string(), value: z.string() })),
     verified_at: time.nullable(),
     last_checked_at: time.nullable(),
     failure_reason: z.string().nullable(),
+    missing_since: time
+      .nullable()
+      .meta({ description: 'Since when the record of a verified domain has been missing; after seven days it has failed.' }),
     ...stamps,
   }),
   computed: { verification_records: verificationRecords },
+  reach: { of: (_tx, row) => reachOfCustomDomain(row), attributes: { domain: 'plain', is_primary: 'reach' } },
   relationships: { environment: environmentLink },
   filters: {
     domain: equalTo('domain', z.string().max(253), 'The exact name.'),
@@ -49,16 +57,17 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
   create: { schema: z.strictObject({ domain }), run: async (tx, _actor, input) => ({ row: await createCustomDomain(tx, input) }) },
   update: {
     schema: z.strictObject({ is_primary: z.boolean().optional() }),
-    run: async (tx, _actor, row, input) => ({
-      row: input.is_primary === undefined ? row : await setPrimaryDomain(tx, row, input.is_primary),
+    run: async (tx, actor, row, input) => ({
+      row: input.is_primary === undefined ? row : await setPrimaryDomain(tx, actor, row, input.is_primary),
     }),
   },
-  remove: { run: (tx, _actor, row) => removeCustomDomain(tx, row) },
+  remove: { run: (tx, actor, row) => removeCustomDomain(tx, actor, row) },
   actions: {
     verify: {
       method: 'PATCH',
       description: 'Looks for the TXT record now. Not finding it is no error: the status says so.',
       audit: 'verified',
+      touch: 'plain',
       prepare: (ctx, _actor, row) => checkDomain(ctx, row),
       run: async (tx, _actor, row, _input, check) => ({ row: await noteDomainCheck(tx, row, check as DomainCheck) }),
     },

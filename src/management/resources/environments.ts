@@ -1,16 +1,17 @@
 import { z } from 'zod';
-import { baseUrlOf } from '../../core/environments.js';
+import { baseUrlOf } from '../../domain/environments/environments.js';
 import {
   changeEnvironment,
   createEnvironment,
   refuseUnlessOperator,
   removeEnvironment,
   type EnvironmentInput,
-} from '../../core/environment-settings.js';
-import { generateSigningKey } from '../../core/signing-keys.js';
+} from '../../domain/environments/settings.js';
+import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
+import { generateSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import { environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
-import { equalTo, lifetime, stamps, stampSorts, text, textSort, uniqueTexts, webUrl } from '../fields.js';
+import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
 
 const day = 86_400;
@@ -29,7 +30,7 @@ const settings = {
   refresh_token_lifetime: lifetime(60, 400 * day),
   refresh_token_idle_lifetime: lifetime(60, 400 * day),
   branding: z.strictObject({
-    name: text(100).nullable().optional(),
+    name: shownName(100).nullable().optional(),
     logo_url: webUrl.nullable().optional(),
     primary_color: z
       .string()
@@ -73,12 +74,43 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     issuer: (row, ctx) =>
       row.primary_domain === null || row.primary_domain === undefined ? baseUrlOf(ctx.config, row) : `https://${row.primary_domain}`,
   },
+  reach: {
+    of: reachOfEnvironment,
+    // A new one comes with a client that may do everything there; with an old one goes all that is in it.
+    create: 'everything',
+    remove: 'everything',
+    attributes: {
+      name: 'plain',
+      slug: 'everything',
+      kind: 'everything',
+      session_lifetime: 'everything',
+      session_idle_lifetime: 'everything',
+      default_access_token_lifetime: 'plain',
+      id_token_lifetime: 'plain',
+      refresh_token_lifetime: 'everything',
+      refresh_token_idle_lifetime: 'everything',
+      branding: 'plain',
+      support_email: 'plain',
+      registration_enabled: 'reach',
+      password_min_length: 'everything',
+      otp_lifetime: 'everything',
+      otp_max_attempts: 'everything',
+      lockout_threshold: 'everything',
+      lockout_lifetime: 'everything',
+      allowed_email_domains: 'control',
+      // Clients that register themselves hold nothing and may not ask for the Management API.
+      dynamic_registration_enabled: 'plain',
+    },
+  },
   relationships: {},
   filters: { kind: equalTo('kind', kind, 'What it is for.'), slug: equalTo('slug', slug, 'The exact slug.') },
   sorts: { ...stampSorts('environments'), name: textSort('environments.name') },
   create: {
-    schema: z.strictObject({ name: text(100), slug, kind, ...optionalSettings }),
-    meta: z.object({ management_client: z.object({ client_id: z.string(), client_secret: z.string() }) }),
+    schema: z.strictObject({ name: shownName(100), slug, kind, ...optionalSettings }),
+    meta: z.object({
+      management_client: z.object({ client_id: z.string(), client_secret: z.string().optional() }),
+      secret_shown_before: z.literal(true).optional(),
+    }),
     allow: refuseUnlessOperator,
     prepare: (ctx) => generateSigningKey(ctx),
     async run(tx, _actor, input, _related, key) {
@@ -87,11 +119,15 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
         input,
         key as Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>,
       );
-      return { row: { ...row, primary_domain: null }, meta: { management_client } };
+      return {
+        row: { ...row, primary_domain: null },
+        meta: { management_client },
+        metaAgain: { management_client: { client_id: management_client.client_id } },
+      };
     },
   },
   update: {
-    schema: z.strictObject({ name: text(100).optional(), kind: kind.optional(), ...optionalSettings }),
+    schema: z.strictObject({ name: shownName(100).optional(), kind: kind.optional(), ...optionalSettings }),
     run: async (tx, _actor, row, input) => ({ row: { ...(await changeEnvironment(tx, row, input)), primary_domain: row.primary_domain } }),
   },
   remove: { run: (tx, _actor, row) => removeEnvironment(tx, row) },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { eventTypeDocuments } from '../../core/events/documents.js';
+import { noReach } from '../../domain/reach/reach.js';
+import { eventTypeDocuments } from '../../domain/events/documents.js';
 import { resource } from '../resource.js';
 
 const entries = eventTypeDocuments().map((one) => ({ ...one, name: one.id }));
@@ -19,6 +20,7 @@ export const event_types = resource({
     payload_schema: z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema of `data`.' }),
     example: z.record(z.string(), z.unknown()).meta({ description: 'A whole payload.' }),
   }),
+  reach: { of: () => noReach, attributes: {} },
   relationships: {},
   filters: {},
   sorts: { name: { expression: 'event_types.name', type: 'text' } },

@@ -1,26 +1,32 @@
 import { z } from 'zod';
-import { unlinkIdentity } from '../../core/identities.js';
-import { Refusal } from '../../core/refusal.js';
-import type { IdentityRow } from '../../db/tables/identities.js';
+import { unlinkIdentity } from '../../domain/connections/identities.js';
+import { reachOfOwner } from '../../domain/reach/reach-of.js';
+import { Refusal } from '../../domain/refusal.js';
+import { visibleIdentities, type KnownIdentity } from '../../db/tables/identities.js';
+import { matches } from '../../db/conditions.js';
 import { equalTo, stamps, stampSorts, text, time, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
 /** Accounts at providers that sign users in. */
-export const identities = resource<IdentityRow>({
+export const identities = resource<KnownIdentity>({
   type: 'identity',
   path: 'identities',
   permissions: 'users',
   title: 'Identities',
   description:
     'Accounts at providers that sign users in, each known by its connection and subject. They come about when people sign in; deleting one parts it from the user.',
-  source: { table: 'identities', key: 'id', keyType: 'uuid' },
+  source: { table: 'identities', key: 'id', keyType: 'uuid', visible: visibleIdentities },
   attributes: z.object({
     subject: z.string().meta({ description: "The provider's id of the account." }),
     email: z.string().nullable().meta({ description: 'The address that the provider gave last.' }),
+    proven: z.boolean().meta({
+      description: 'false: the connection has changed since; the next sign-in through it asks for the proof of the local account first.',
+    }),
     last_login_at: time.nullable(),
     ...stamps,
   }),
+  reach: { of: reachOfOwner, attributes: {} },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who signs in with it.', include: true },
     connection: { kind: 'one', to: 'connection', column: 'connection_id', description: 'Where the account is.', include: true },
@@ -30,6 +36,11 @@ export const identities = resource<IdentityRow>({
     user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
     connection: equalTo('connection_id', uuid, 'At one of these connections (ids).'),
     subject: equalTo('subject', text(255), "The provider's id of the account."),
+    proven: {
+      description: 'Whether it signs the user in.',
+      schema: z.enum(['true', 'false']),
+      condition: (_ctx, values) => matches('is_proven(identities) = any(?::boolean[])', [values]),
+    },
     created_at: timeRange('created_at', 'When it was connected.'),
   },
   sorts: stampSorts('identities'),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { Context } from '../../core/context.js';
-import { changeRole, createRole, removeRole, type RoleInput } from '../../core/roles.js';
-import { changeUserRoles } from '../../core/users.js';
+import type { Context } from '../../domain/context.js';
+import { changeRole, createRole, removeRole, type RoleInput } from '../../domain/roles/roles.js';
+import { reachOfRole } from '../../domain/reach/reach-of.js';
+import { changeUserRoles } from '../../domain/users/users.js';
 import { findRows } from '../../db/list.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { listPermissionIdsOfRole, type RoleRow } from '../../db/tables/roles.js';
@@ -42,6 +43,7 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
     is_system: z.boolean(),
     ...stamps,
   }),
+  reach: { of: reachOfRole, attributes: { name: 'plain', description: 'plain', is_default: 'control' } },
   relationships: {
     permissions: {
       kind: 'many',
@@ -51,12 +53,13 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
       include: true,
       write: true,
       change: {
-        add: async (tx, actor, row, found) =>
-          void (await changeRole(tx, actor, row as RoleRow, {}, { add: found as PermissionRow[], remove: [] })),
-        remove: async (tx, actor, row, found) =>
-          void (await changeRole(tx, actor, row as RoleRow, {}, { add: [], remove: found as PermissionRow[] })),
-        replace: async (tx, actor, row, found) =>
-          void (await changeRole(tx, actor, row as RoleRow, {}, await replacement(tx, row as RoleRow, { permissions: found }))),
+        touch: 'reach',
+        add: async (tx, _actor, row, found) =>
+          void (await changeRole(tx, row as RoleRow, {}, { add: found as PermissionRow[], remove: [] })),
+        remove: async (tx, _actor, row, found) =>
+          void (await changeRole(tx, row as RoleRow, {}, { add: [], remove: found as PermissionRow[] })),
+        replace: async (tx, _actor, row, found) =>
+          void (await changeRole(tx, row as RoleRow, {}, await replacement(tx, row as RoleRow, { permissions: found }))),
       },
     },
     users: {
@@ -66,11 +69,13 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
       description: 'Who holds the role.',
       change: {
         needs: ['users:write'],
-        async add(tx, actor, row, users) {
-          for (const user of users) await changeUserRoles(tx, actor, user as UserRow, { add: [row as RoleRow], remove: [] });
+        touch: 'plain',
+        targets: 'reach',
+        async add(tx, _actor, row, users) {
+          for (const user of users) await changeUserRoles(tx, user as UserRow, { add: [row as RoleRow], remove: [] });
         },
-        async remove(tx, actor, row, users) {
-          for (const user of users) await changeUserRoles(tx, actor, user as UserRow, { add: [], remove: [row as RoleRow] });
+        async remove(tx, _actor, row, users) {
+          for (const user of users) await changeUserRoles(tx, user as UserRow, { add: [], remove: [row as RoleRow] });
         },
       },
     },
@@ -84,13 +89,13 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
   sorts: { ...stampSorts('roles'), name: textSort('roles.name') },
   create: {
     schema: z.strictObject({ name, ...settable }),
-    run: async (tx, actor, input, related) => ({
-      row: await createRole(tx, actor, input, (related['permissions'] ?? []) as unknown as readonly PermissionRow[]),
+    run: async (tx, _actor, input, related) => ({
+      row: await createRole(tx, input, (related['permissions'] ?? []) as unknown as readonly PermissionRow[]),
     }),
   },
   update: {
     schema: z.strictObject({ name: name.optional(), ...settable }),
-    run: async (tx, actor, row, input, related) => ({ row: await changeRole(tx, actor, row, input, await replacement(tx, row, related)) }),
+    run: async (tx, _actor, row, input, related) => ({ row: await changeRole(tx, row, input, await replacement(tx, row, related)) }),
   },
   remove: { run: (tx, _actor, row) => removeRole(tx, row) },
   display: (role) => role.name,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { endSessions, sessionStatus } from '../../core/sessions.js';
-import { invalidTransition } from '../../core/refusal.js';
-import type { Context } from '../../core/context.js';
+import { endSessions, sessionStatus } from '../../domain/sessions/sessions.js';
+import { reachOfOwner } from '../../domain/reach/reach-of.js';
+import { invalidTransition } from '../../domain/refusal.js';
+import type { Context } from '../../domain/context.js';
 import { matches } from '../../db/conditions.js';
 import { findSession, touchSession, type SessionRow } from '../../db/tables/sessions.js';
 import { equalTo, stamps, stampSorts, time, timeRange, uuid } from '../fields.js';
@@ -17,7 +18,7 @@ function hasStatus(ctx: Context, wanted: readonly string[]) {
   const before = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   const limits: [column: string, at: Date][] = [
     ['expires_at', now],
-    ['authenticated_at', before(session_lifetime)],
+    ['signed_in_at', before(session_lifetime)],
     ...(session_idle_lifetime === null ? [] : [['last_activity_at', before(session_idle_lifetime)] as [string, Date]]),
   ];
   const values = limits.map(([, at]) => at);
@@ -49,16 +50,28 @@ export const sessions = resource<SessionRow>({
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),
     status,
-    authenticated_at: time,
+    authenticated_at: time.meta({
+      description: 'When the user last proved who they are, here or at a provider; never later than the provider says.',
+    }),
+    auth_time_known: z.boolean().meta({
+      description: 'false: the provider did not say when; the sign-in counts as fresh for nothing.',
+    }),
+    signed_in_at: time.meta({ description: 'When the user last signed in to this browser; session_lifetime counts from here.' }),
     last_activity_at: time,
     expires_at: time,
     revoked_at: time.nullable(),
     revoke_reason: z.string().nullable(),
     amr: z.array(z.string()).meta({ description: 'How the user proved who they are (RFC 8176).' }),
     acr: z.string().nullable(),
+    provider_amr: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'What the provider says of how; it is never passed on as `amr`. null without a provider.' }),
+    provider_acr: z.string().nullable(),
     ...stamps,
   }),
   computed: { status: (row, ctx) => sessionStatus(ctx, row) },
+  reach: { of: reachOfOwner, attributes: {} },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who is signed in.', include: true },
     clients: {
@@ -84,6 +97,7 @@ export const sessions = resource<SessionRow>({
       method: 'PATCH',
       description: 'Moves last_activity_at to now; the expiry stays.',
       audit: 'touched',
+      touch: 'control',
       async run(tx, _actor, row) {
         const touched = sessionStatus(tx, row) === 'active' ? await touchSession(tx.scope, row.id, tx.clock.now()) : null;
         if (!touched) throw invalidTransition('Only an active session can be touched.');
@@ -94,6 +108,7 @@ export const sessions = resource<SessionRow>({
       method: 'PATCH',
       description: 'Ends the session and what was issued in it; once more changes nothing.',
       audit: 'revoked',
+      touch: 'control',
       run: async (tx, _actor, row) => ({ row: await revoke(tx, row) }),
     },
   },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { activateKey, deactivateKey, publishNextKey, type NewSigningKey } from '../../core/signing-key-operations.js';
-import { generateSigningKey } from '../../core/signing-keys.js';
+import { fullReach } from '../../domain/reach/reach.js';
+import { activateKey, deactivateKey, publishNextKey, type NewSigningKey } from '../../domain/signing-keys/operations.js';
+import { generateSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { equalTo, stamps, stampSorts, time } from '../fields.js';
 import { resource } from '../resource.js';
@@ -26,6 +27,9 @@ export const signing_keys = resource<SigningKeyRow>({
     ...stamps,
   }),
   computed: { thumbprint: (key) => key.kid },
+  // Everybody trusts what a key signs, but the service alone holds the private half: making one, or letting it sign, gives nothing to anybody.
+  // Taking one away ends what it signed for everybody.
+  reach: { of: () => fullReach, create: 'plain', attributes: {} },
   relationships: { environment: environmentLink },
   filters: { status: equalTo('status', status, 'Next, primary, previous or deactivated.') },
   sorts: stampSorts('signing_keys'),
@@ -39,12 +43,14 @@ export const signing_keys = resource<SigningKeyRow>({
       method: 'PATCH',
       description: 'Lets the next key sign from now on; the primary one becomes previous and stays published.',
       audit: 'activated',
+      touch: 'plain',
       run: async (tx, _actor, row) => ({ row: await activateKey(tx, row) }),
     },
     deactivate: {
       method: 'PATCH',
       description: 'Takes a key that is not primary out of the published set: what it signed is refused.',
       audit: 'deactivated',
+      touch: 'control',
       run: async (tx, _actor, row) => ({ row: await deactivateKey(tx, row, 'manual') }),
     },
   },

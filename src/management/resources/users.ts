@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { startPasswordReset } from '../../core/password-reset.js';
-import { endSessions } from '../../core/sessions.js';
-import { grantRevocationEnd } from '../../core/tokens/revoke.js';
-import { invalidTransition } from '../../core/refusal.js';
+import { startPasswordReset } from '../../domain/passwords/reset.js';
+import { reachOfUser } from '../../domain/reach/reach-of.js';
+import { endSessions } from '../../domain/sessions/sessions.js';
+import { grantRevocationEnd } from '../../domain/tokens/revoke.js';
+import { invalidTransition } from '../../domain/refusal.js';
 import {
   blockUser,
   changeUser,
@@ -13,100 +14,25 @@ import {
   unblockUser,
   userProblems,
   type UserInput,
-} from '../../core/users.js';
+} from '../../domain/users/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
 import { findRows } from '../../db/list.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
-import type { Context } from '../../core/context.js';
-import { equalTo, flag, linked, search, stamps, stampSorts, text, textSort, time, timeRange, webUrl } from '../fields.js';
+import type { Context } from '../../domain/context.js';
+import { equalTo, flag, linked, search, stamps, stampSorts, text, textSort, time, timeRange } from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';
-
-const maxMetadataBytes = 16_384;
-
-const metadata = z
-  .record(z.string().max(255), z.unknown())
-  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, {
-    message: 'must be at most 16 KiB of JSON',
-    params: { code: 'too_long' },
-  })
-  .meta({ description: 'Any JSON object of at most 16 KiB; replaced as a whole.' });
-
-const address = z.strictObject({
-  formatted: z.string().max(1024).optional(),
-  street_address: z.string().max(512).optional(),
-  locality: text(255, 0).optional(),
-  region: text(255, 0).optional(),
-  postal_code: text(64, 0).optional(),
-  country: text(255, 0).optional(),
-});
-
-const knownZone = (zone: string) => {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
-};
-
-const name = text(255).nullable();
-const email = z.string().min(3).max(254);
-
-/** The OIDC standard claims that a person's profile holds (OIDC Core 5.1), under this service's names. */
-const profile = {
-  first_name: name,
-  last_name: name,
-  middle_name: name,
-  nickname: name,
-  preferred_username: name,
-  profile: webUrl.nullable(),
-  picture: webUrl.nullable(),
-  website: webUrl.nullable(),
-  gender: text(64).nullable(),
-  birthdate: z
-    .string()
-    .regex(/^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|\d{4})$/, 'must be YYYY-MM-DD or YYYY')
-    .nullable(),
-  zoneinfo: text(64)
-    .refine(knownZone, { message: 'must be a time zone of the IANA database', params: { code: 'unknown_time_zone' } })
-    .nullable(),
-  locale: z
-    .string()
-    .max(35)
-    .regex(/^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$/, 'must be a BCP 47 language tag')
-    .nullable(),
-  phone_number: z
-    .string()
-    .max(32)
-    .regex(/^\+?[0-9 ().;=a-z-]{3,31}$/i, 'must be a phone number, best in E.164 form')
-    .nullable(),
-  phone_number_verified: z.boolean(),
-  address: address.nullable(),
-};
-
-const writable = {
-  email_verified: z.boolean(),
-  ...profile,
-  external_id: text(255).nullable(),
-  metadata,
-  password: z.string().min(1).max(1024).meta({ writeOnly: true, description: 'Never shown. The rules are those of registration.' }),
-  password_hash: z
-    .string()
-    .max(512)
-    .meta({ writeOnly: true, description: 'An argon2 (PHC form) or bcrypt hash from another system, instead of a password.' }),
-};
-
-const allOptional = z.strictObject(writable).partial().shape;
+import { email, profile, settable } from './user-attributes.js';
 
 /** Replaces the roles when the document names any. */
-async function withRoles(tx: Context, actor: Parameters<typeof changeUserRoles>[1], user: UserRow, related: RelatedRows): Promise<UserRow> {
+async function withRoles(tx: Context, user: UserRow, related: RelatedRows): Promise<UserRow> {
   const wanted = related['roles'] as unknown as readonly RoleRow[] | undefined;
   if (!wanted) return user;
   const keep = new Set(wanted.map((role) => role.id));
   const surplus = (await listRoleIdsOfUser(tx.scope, user.id)).filter((id) => !keep.has(id));
   const remove = (await findRows(tx.scope, { table: 'roles', key: 'id', keyType: 'uuid' }, 'id', surplus)) as unknown as RoleRow[];
-  return changeUserRoles(tx, actor, user, { add: wanted, remove });
+  return changeUserRoles(tx, user, { add: wanted, remove });
 }
 
 /** People who can sign in. */
@@ -118,7 +44,9 @@ export const users = resource<UserRow, UserInput, UserInput>({
   source: { table: 'users', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     email: z.string(),
-    email_verified: z.boolean(),
+    email_verified: z
+      .boolean()
+      .meta({ description: 'Whether the address was proven; another address is unproven unless the same request says so.' }),
     full_name: z.string().nullable().meta({ description: 'First and last name.' }),
     ...z.object(profile).shape,
     external_id: z.string().nullable(),
@@ -134,21 +62,46 @@ export const users = resource<UserRow, UserInput, UserInput>({
     full_name: (user) => [user.first_name, user.last_name].filter(Boolean).join(' ') || null,
     has_password: (user) => user.password_hash !== null,
   },
+  reach: {
+    of: (tx, user) => reachOfUser(tx, user.id),
+    attributes: {
+      email: 'control',
+      email_verified: 'control',
+      first_name: 'plain',
+      last_name: 'plain',
+      middle_name: 'plain',
+      nickname: 'plain',
+      preferred_username: 'plain',
+      profile: 'plain',
+      picture: 'plain',
+      website: 'plain',
+      gender: 'plain',
+      birthdate: 'plain',
+      zoneinfo: 'plain',
+      locale: 'plain',
+      phone_number: 'control',
+      phone_number_verified: 'control',
+      address: 'plain',
+      external_id: 'plain',
+      metadata: 'plain',
+      password: 'control',
+      password_hash: 'control',
+    },
+  },
   relationships: {
     roles: {
       kind: 'many',
       to: 'role',
       by: { table: 'user_roles', near: 'user_id', far: 'role_id' },
-      description: 'The roles that the user holds.',
+      description: 'The roles that the user holds. To name them in a write takes `roles:write` too.',
       include: true,
       write: true,
       change: {
         needs: ['roles:write'],
-        add: async (tx, actor, row, roles) =>
-          void (await changeUserRoles(tx, actor, row as UserRow, { add: roles as RoleRow[], remove: [] })),
-        remove: async (tx, actor, row, roles) =>
-          void (await changeUserRoles(tx, actor, row as UserRow, { add: [], remove: roles as RoleRow[] })),
-        replace: async (tx, actor, row, roles) => void (await withRoles(tx, actor, row as UserRow, { roles })),
+        touch: 'reach',
+        add: async (tx, _actor, row, roles) => void (await changeUserRoles(tx, row as UserRow, { add: roles as RoleRow[], remove: [] })),
+        remove: async (tx, _actor, row, roles) => void (await changeUserRoles(tx, row as UserRow, { add: [], remove: roles as RoleRow[] })),
+        replace: async (tx, _actor, row, roles) => void (await withRoles(tx, row as UserRow, { roles })),
       },
     },
     sessions: { kind: 'many', to: 'session', by: { foreign: 'user_id' }, description: 'Where the user is, or was, signed in.' },
@@ -184,7 +137,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
     last_login_at: { expression: `(coalesce(users.last_login_at, '-infinity'::timestamptz))`, type: 'timestamptz' },
   },
   create: {
-    schema: z.strictObject({ email, ...allOptional }),
+    schema: z.strictObject({ email, ...settable }),
     problems: (ctx, input) => userProblems(ctx, input, null),
     prepare: (ctx, _actor, input) => hashOf(ctx, input, null),
     async run(tx, actor, input, related, hash) {
@@ -193,12 +146,12 @@ export const users = resource<UserRow, UserInput, UserInput>({
     },
   },
   update: {
-    schema: z.strictObject({ email: email.optional(), ...allOptional }),
+    schema: z.strictObject({ email: email.optional(), ...settable }),
     problems: (ctx, input, row) => userProblems(ctx, input, row),
     prepare: (ctx, _actor, row, input) => hashOf(ctx, input, row),
-    async run(tx, actor, row, input, related, hash) {
-      const user = await changeUser(tx, actor, row, input, hash as string | undefined);
-      return { row: await withRoles(tx, actor, user, related) };
+    async run(tx, _actor, row, input, related, hash) {
+      const user = await changeUser(tx, row, input, hash as string | undefined);
+      return { row: await withRoles(tx, user, related) };
     },
   },
   remove: { run: removeUser },
@@ -207,18 +160,21 @@ export const users = resource<UserRow, UserInput, UserInput>({
       method: 'PATCH',
       description: 'Blocks the user, and ends the sessions and everything that clients hold of the user.',
       audit: 'blocked',
+      touch: 'control',
       run: async (tx, actor, row) => ({ row: await blockUser(tx, actor, row) }),
     },
     unblock: {
       method: 'PATCH',
       description: 'Lets a blocked user sign in again.',
       audit: 'unblocked',
+      touch: 'control',
       run: async (tx, _actor, row) => ({ row: await unblockUser(tx, row) }),
     },
     revoke_sessions: {
       method: 'PATCH',
       description: 'Ends all sessions of the user, and what was issued in them unless `offline_access` was granted.',
       audit: 'sessions_revoked',
+      touch: 'control',
       needs: ['sessions:write'],
       async run(tx, _actor, row) {
         const ended = await endSessions(tx, { user_id: row.id }, 'revoked');
@@ -229,6 +185,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
       method: 'PATCH',
       description: 'Ends everything that clients hold of the user, `offline_access` or not; sessions and consents stay.',
       audit: 'tokens_revoked',
+      touch: 'control',
       async run(tx, _actor, row) {
         const grants = await revokeGrants(tx.scope, { user_id: row.id }, grantRevocationEnd(tx));
         return { row, noted: { grants } };
@@ -238,6 +195,8 @@ export const users = resource<UserRow, UserInput, UserInput>({
       method: 'POST',
       description: 'Mails the user a code and a link to choose a new password; neither is shown here.',
       audit: 'password_reset_sent',
+      // It goes to the person's own address.
+      touch: 'plain',
       async run(tx, _actor, row) {
         if (row.status === 'blocked') throw invalidTransition('A blocked user can not choose a new password.');
         await startPasswordReset(tx, row, { initiated_by: 'admin' });

@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { Refusal } from '../../core/refusal.js';
-import { eventTypes } from '../../core/events/catalogue.js';
-import { redeliver } from '../../core/webhooks.js';
+import { Refusal } from '../../domain/refusal.js';
+import { eventTypes } from '../../domain/events/catalogue.js';
+import { mayReadEvent, reachOfDelivery } from '../../domain/reach/reach-of.js';
+import { noReach } from '../../domain/reach/reach.js';
+import { redeliver } from '../../domain/webhooks/webhooks.js';
 import { isOneOf, matches } from '../../db/conditions.js';
 import type { Condition } from '../../db/list.js';
 import {
@@ -11,7 +13,7 @@ import {
   type WebhookDeliveryAttemptRow,
   type WebhookDeliveryRow,
 } from '../../db/tables/webhook_deliveries.js';
-import { maxAttempts } from '../../outbox/deliver-webhook.js';
+import { maxAttempts } from '../../outbox/webhooks/deliver.js';
 import { equalTo, stamps, time, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
@@ -54,6 +56,7 @@ export const webhook_delivery_attempts = resource<WebhookDeliveryAttemptRow>({
     response_truncated: z.boolean(),
     failure_reason: z.enum(failureReasons).nullable(),
   }),
+  reach: { of: () => noReach, attributes: {} },
   relationships: { delivery: { kind: 'one', to: 'webhook_delivery', column: 'delivery_id', description: 'What it tried to deliver.' } },
   filters: {},
   sorts: {
@@ -75,7 +78,10 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
     status: z.enum(deliveryStatuses),
     event_id: uuid,
     event_type: z.string(),
-    payload: z.record(z.string(), z.unknown()).meta({ description: 'The body as sent.' }),
+    payload: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'The body as sent; null for whoever may not read the collection that the event tells of.' }),
     attempt_count: z.int(),
     max_attempts: z.int(),
     next_attempt_at: time.nullable(),
@@ -85,7 +91,11 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
     completed_at: time.nullable(),
     ...stamps,
   }),
-  computed: { payload: (row) => JSON.parse(row.payload) as unknown, max_attempts: () => maxAttempts },
+  computed: {
+    payload: (row, _ctx, actor) => (mayReadEvent(actor, row.event_type) ? (JSON.parse(row.payload) as unknown) : null),
+    max_attempts: () => maxAttempts,
+  },
+  reach: { of: (_tx, row) => reachOfDelivery(row), attributes: {} },
   relationships: {
     webhook: { kind: 'one', to: 'webhook', column: 'webhook_id', description: 'Where it goes.', include: true },
     attempts: {
@@ -120,6 +130,7 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
       method: 'POST',
       description: 'Sends the same bytes and event_id again; answers the new delivery.',
       audit: 'redelivered',
+      touch: 'control',
       answers: 'webhook_delivery',
       async run(tx, _actor, row) {
         const delivery = await redeliver(tx, row.id);

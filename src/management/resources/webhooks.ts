@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { Refusal, type Problem } from '../../core/refusal.js';
-import type { Context } from '../../core/context.js';
-import { maxDescriptionLength, maxNameLength, subscribableEvents, webhookProblems, type WebhookInput } from '../../core/webhook-input.js';
+import { reachOfWebhook } from '../../domain/reach/reach-of.js';
+import { Refusal, type Problem } from '../../domain/refusal.js';
+import type { Context } from '../../domain/context.js';
+import {
+  maxDescriptionLength,
+  maxNameLength,
+  subscribableEvents,
+  webhookProblems,
+  type WebhookInput,
+} from '../../domain/webhooks/input.js';
 import {
   createWebhook,
   deleteWebhook,
@@ -10,7 +17,7 @@ import {
   rotateSecret,
   sendTest,
   updateWebhook,
-} from '../../core/webhooks.js';
+} from '../../domain/webhooks/webhooks.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { equalTo, holding, search, stamps, stampSorts, textSort, time } from '../fields.js';
 import { resource } from '../resource.js';
@@ -75,6 +82,12 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
     last_success_at: time.nullable(),
     ...stamps,
   }),
+  reach: {
+    of: (_tx, row) => reachOfWebhook(row),
+    attributes: { name: 'plain', description: 'plain', url: 'control', events: 'control', status: 'control' },
+    // It is told nothing any more.
+    remove: 'plain',
+  },
   relationships: {
     deliveries: { kind: 'many', to: 'webhook_delivery', by: { foreign: 'webhook_id' }, description: 'What was sent, or will be.' },
     environment: environmentLink,
@@ -109,6 +122,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
       method: 'PATCH',
       description: 'Makes a new signing secret. Deliveries in flight may still be signed with the old one.',
       audit: 'secret_rotated',
+      touch: 'control',
       once,
       async run(tx, _actor, row) {
         const rotated = await rotateSecret(tx, row.id);
@@ -120,6 +134,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
       method: 'POST',
       description: 'Sends `webhook.test`, subscribed or not; answers the delivery.',
       audit: 'tested',
+      touch: 'control',
       answers: 'webhook_delivery',
       run: async (tx, { actor_kind, actor_id }, row) => ({ row: await sendTest(tx, row, { actor_kind, actor_id }) }),
     },
@@ -128,6 +143,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
       description:
         'Sends again, once each, the events that failed for good in a period and have not arrived since: the same bytes and event_id.',
       audit: 'failed_redelivered',
+      touch: 'control',
       input: period,
       meta: redelivered,
       async run(tx, _actor, row, input) {

@@ -1,8 +1,8 @@
-import { acrOf } from '../../core/authentication-context.js';
-import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../core/consents.js';
-import type { Context } from '../../core/context.js';
-import type { BrowserSession } from '../../core/sessions.js';
-import { readIdTokenHint } from '../../core/tokens/id-token.js';
+import { acrOf } from '../../domain/sessions/authentication-context.js';
+import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/grants/consents.js';
+import type { Context } from '../../domain/context.js';
+import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
+import { readIdTokenHint } from '../../domain/tokens/id-token.js';
 import { scopesOfClaims } from '../claims.js';
 import type { AuthorizationRequest } from './request.js';
 
@@ -32,8 +32,10 @@ async function wantedUsers(ctx: Context, request: AuthorizationRequest): Promise
   return wanted;
 }
 
+/** A sign-in of which the provider doesn't say when it was is too old for any `max_age` (OIDC Core 3.1.2.1). */
 const tooOld = (ctx: Context, request: AuthorizationRequest, session: BrowserSession) =>
-  request.max_age !== null && ctx.clock.now().getTime() - session.authenticated_at.getTime() > request.max_age * 1000;
+  request.max_age !== null &&
+  (!session.auth_time_known || ctx.clock.now().getTime() - session.authenticated_at.getTime() > request.max_age * 1000);
 
 /** Whether an essential `acr` with values was asked for that the session's sign-in didn't reach (OIDC Core 5.5.1.1). */
 function missesAcr(request: AuthorizationRequest, session: BrowserSession): boolean {
@@ -58,18 +60,19 @@ async function loginInteraction(
   const silent = request.prompts.includes('none');
   const refuse = (description: string): Interaction => ({ kind: 'refuse', error: 'login_required', description });
   if (session === null) return silent ? refuse('nobody is signed in') : { kind: 'login', fresh: false };
-  const fresh = session.authenticated_at.getTime() >= since;
-  const again = request.prompts.includes('login') || request.prompts.includes('select_account');
+  const fresh = session.signed_in_at.getTime() >= since;
+  const proven = fresh && isProvenSince(session, since);
   const wanted = await wantedUsers(ctx, request);
   const reasons: [boolean, string][] = [
     [silent && wanted.includes(null), 'the id_token_hint is not one of ours'],
     [wanted.some((sub) => sub !== null && sub !== session.user_id), 'somebody else is signed in'],
-    [!fresh && tooOld(ctx, request, session), 'the sign-in is older than max_age'],
-    [!fresh && again, 'a new sign-in was asked for'],
+    [!proven && tooOld(ctx, request, session), 'the sign-in is older than max_age'],
+    [!proven && request.prompts.includes('login'), 'a new sign-in was asked for'],
+    [!fresh && request.prompts.includes('select_account'), 'a choice of account was asked for'],
   ];
   const reason = reasons.find(([applies]) => applies)?.[1];
   if (reason === undefined) return null;
-  // Whoever has just signed in as somebody else is not asked over and over.
+  // Whoever has just signed in as somebody else, or through a provider that goes by an older sign-in, is not asked over and over.
   return silent || fresh ? refuse(reason) : { kind: 'login', fresh: true };
 }
 

@@ -1,10 +1,11 @@
-import { clientClockSkewSeconds, verifyClientJwt } from '../../core/client-keys.js';
-import { enabledClient, type Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
+import { clientClockSkewSeconds, verifyClientJwt } from '../../domain/clients/keys.js';
+import { enabledClient, type Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
 import { findAddressee } from './validate.js';
+import { named } from '../../lib/named.js';
 
 /** Claims of a request object that are about the object itself, not parameters (RFC 9101 4). */
 const envelope = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti', 'sub']);
@@ -67,7 +68,7 @@ export async function unwrapRequestObject(ctx: Context, sent: Parameters): Promi
   const problem = problemOf(ctx, client, sent, verified.payload);
   if (problem !== null) throw await fail('invalid_request_object', problem);
 
-  const all: Record<string, string> = { ...sent.all };
+  const all: Record<string, string> = named({ ...sent.all });
   delete all['request'];
   for (const [name, value] of Object.entries(verified.payload)) {
     if (envelope.has(name)) continue;

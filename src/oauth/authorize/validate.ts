@@ -1,6 +1,14 @@
-import { apiResourceOf, askableScopes, enabledClient, withoutUnaskable, type ApiResource, type Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
-import { isOpenidScope } from '../../core/tokens/scopes.js';
+import { isSelfRegistered } from '../../domain/clients/rules.js';
+import {
+  apiResourceOf,
+  askableScopes,
+  enabledClient,
+  withoutUnaskable,
+  type ApiResource,
+  type Client,
+} from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import { PageError } from '../../errors.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
@@ -121,6 +129,8 @@ export async function validate(ctx: Context, addressee: Addressee, parameters: P
   }
   if (!client.grant_types.includes('authorization_code'))
     throw fail('unauthorized_client', 'the client may not use the authorization code flow');
+  if (isSelfRegistered(client) && get('resource') === ctx.environment.management_audience)
+    throw fail('invalid_target', 'a client that registered itself may not ask for the Management API');
 
   const code_challenge = get('code_challenge') ?? null;
   const method = get('code_challenge_method');

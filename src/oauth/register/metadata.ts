@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { clientSigningAlgorithms, publicKeySet } from '../../core/client-key-set.js';
-import { clientProblems } from '../../core/client-rules.js';
+import { clientSigningAlgorithms, publicKeySet } from '../../domain/clients/key-set.js';
+import { clientProblems } from '../../domain/clients/rules.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
-import { clientAuthMethods } from '../../http/authenticate-client.js';
+import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
+import { holdsInvisible } from '../../lib/plain-words.js';
 import { parseScope } from '../../lib/scope-set.js';
-import { checkUrl } from '../../platform/fetch.js';
+import { checkUrl } from '../../platform/fetch/fetch.js';
 import { grants } from '../grants/index.js';
+import { named } from '../../lib/named.js';
 
 const text = (max: number) => z.string().trim().min(1, 'must not be empty').max(max, `must have at most ${max} characters`);
 const uris = z.array(z.string()).max(50, 'must have at most 50 members');
@@ -20,7 +22,7 @@ const schema = (policy: { allowPrivateNetwork: boolean }) => {
   return z.object({
     redirect_uris: uris.default([]),
     post_logout_redirect_uris: uris.default([]),
-    client_name: text(255).nullish(),
+    client_name: text(255).refine((name) => !holdsInvisible(name), 'must not hold control characters, invisible ones or directions of writing').nullish(),
     application_type: z.enum(['web', 'native']).default('web'),
     grant_types: z.array(z.enum(Object.keys(grants) as [string, ...string[]])).default(['authorization_code']),
     response_types: z.array(z.literal('code')).default(['code']),
@@ -107,7 +109,7 @@ export function readClient(body: unknown, policy: { allowPrivateNetwork: boolean
 
 /** A client as its own registration shows it (RFC 7591 3.2.1); what isn't set is left out. */
 export function metadataOf(client: ClientRow): Record<string, unknown> {
-  const shown: Record<string, unknown> = {
+  const shown: Record<string, unknown> = named({
     client_id: client.id,
     client_id_issued_at: Math.floor(client.created_at.getTime() / 1000),
     client_name: client.name,
@@ -129,7 +131,7 @@ export function metadataOf(client: ClientRow): Record<string, unknown> {
     jwks_uri: client.jwks_uri,
     backchannel_logout_uri: client.backchannel_logout_uri,
     backchannel_logout_session_required: client.backchannel_logout_session_required,
-  };
+  });
   const isSet = (value: unknown) => value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => isSet(value)));
 }

@@ -1,12 +1,16 @@
 import type { NextFunction, Request, Response } from 'express';
 import { isDeepStrictEqual } from 'node:util';
-import { transaction, type Context } from '../../core/context.js';
-import { clientData } from '../../core/events/data.js';
-import { emit } from '../../core/events/emit.js';
+import { transaction, type Context } from '../../domain/context.js';
+import { clientData } from '../../domain/events/data.js';
+import { emit } from '../../domain/events/emit.js';
+import { reachOfClient } from '../../domain/reach/reach-of.js';
+import { fullReach, requireReach, stranger } from '../../domain/reach/reach.js';
+import { Refusal } from '../../domain/refusal.js';
 import { remove } from '../../db/scope.js';
+import { listNamesBeyondManagement } from '../../db/tables/permissions.js';
 import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
-import { bearerTokenOf } from '../../http/authenticate-bearer.js';
+import { bearerTokenOf } from '../../http/auth/authenticate-bearer.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { registrationPath } from '../endpoints.js';
@@ -50,10 +54,31 @@ const secretColumns = (secret: string | null, now: Date): Partial<ClientRow> => 
   previous_secret_expires_at: null,
 });
 
+/** Strangers hold nothing of the Management API, and may not ask people for it either. @throws {OAuthError} `invalid_client_metadata` */
+async function refuseManagementScopes(ctx: Context, scopes: readonly string[] | null): Promise<void> {
+  const named = (scopes ?? []).filter((scope) => fullReach.has(scope));
+  const elsewhere = new Set(await listNamesBeyondManagement(ctx.scope, named));
+  if (named.every((scope) => elsewhere.has(scope))) return;
+  throw new OAuthError(400, 'invalid_client_metadata', 'scope: must not name permissions of the Management API');
+}
+
+/** What an administrator gave the client beside what it says of itself is not for its registration token to move. @throws {OAuthError} 403 */
+async function requireOwnReach(tx: Context, client: ClientRow): Promise<void> {
+  const reach = await reachOfClient(tx, { ...client, first_party: false });
+  try {
+    requireReach(stranger, { before: reach, after: reach, touched: [{ touch: 'control', at: {} }] });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    tx.logger.warn({ environment_id: tx.environment.id, client_id: client.id, permissions: [...reach] }, 'client.update_refused');
+    throw new OAuthError(403, 'access_denied', 'the client was given more than it may change by itself; ask an administrator');
+  }
+}
+
 /** POST /oauth/register (RFC 7591 3): a client registers itself. Emits `client.registered`. */
 export async function register(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
   const columns = readClient(req.body, ctx.config);
+  await refuseManagementScopes(ctx, columns.scopes);
   const now = ctx.clock.now();
   const client_secret = hasSecret(columns.token_endpoint_auth_method) ? randomToken('cs_') : null;
   const registration_access_token = randomToken('');
@@ -95,7 +120,10 @@ async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Pr
   await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
 }
 
-/** PUT /oauth/register/{client_id} (RFC 7592 2.2): replaces the metadata as a whole. Emits `client.updated`. */
+/**
+ * PUT /oauth/register/{client_id} (RFC 7592 2.2): replaces the metadata as a whole; a client that was made first-party no longer is, for it is
+ * no longer what an administrator looked at. Emits `client.updated`.
+ */
 export async function replaceRegistration(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
   const client = await requireRegistration(req);
@@ -103,7 +131,7 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   const invalid = (text: string) => new OAuthError(400, 'invalid_client_metadata', text);
   if (body['client_id'] !== client.id) throw invalid('client_id must be the one of this registration');
   for (const name of ['registration_access_token', 'registration_client_uri', 'client_secret_expires_at', 'client_id_issued_at']) {
-    if (name in body) throw invalid(`${name} must not be sent`);
+    if (Object.hasOwn(body, name)) throw invalid(`${name} must not be sent`);
   }
   const { client_secret: sent } = body;
   if (
@@ -113,12 +141,14 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
     throw invalid('client_secret is not the one of this client');
   }
   const columns = readClient(body, ctx.config);
+  await refuseManagementScopes(ctx, columns.scopes);
   const now = ctx.clock.now();
   const needsSecret = hasSecret(columns.token_endpoint_auth_method);
   const client_secret = needsSecret && client.secret_digest === null ? randomToken('cs_') : null;
   const secret = needsSecret && client_secret === null ? {} : secretColumns(client_secret, now);
   const changed = await transaction(ctx, async (tx) => {
-    const row = await updateClient(tx.scope, client.id, { ...columns, ...secret, first_party: client.first_party, updated_at: now });
+    await requireOwnReach(tx, client);
+    const row = await updateClient(tx.scope, client.id, { ...columns, ...secret, updated_at: now });
     if (row) await emitUpdated(tx, client, row);
     return row;
   });

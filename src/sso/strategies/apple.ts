@@ -2,6 +2,7 @@ import { importPKCS8, SignJWT } from 'jose';
 import { ClientSecretPost, type ClientAuth } from 'openid-client';
 import { createOidcStrategy } from './oidc.js';
 import type { Claims, Provider, ProviderAnswer } from './strategy.js';
+import { named } from '../../lib/named.js';
 
 const secretLifetimeSeconds = 300;
 const optionText = (provider: Provider, name: string) => {
@@ -34,7 +35,7 @@ function nameOf(answer: ProviderAnswer): Claims {
   }
 }
 
-const truth: Readonly<Record<string, boolean>> = { true: true, false: false };
+const truth: Readonly<Record<string, boolean>> = named({ true: true, false: false });
 
 /** Sign in with Apple: the answer is a form post, the secret a JWT, `email_verified` sometimes a text, the name comes once. */
 export const apple = createOidcStrategy({

@@ -108,7 +108,8 @@ async function withUserinfo(config: client.Configuration, access_token: string, 
     if (addressed) return null;
     throw error;
   });
-  const { email, email_verified, ...rest } = userinfo ?? {};
+  // When and how somebody signed in is for the signed token alone to say.
+  const { email, email_verified, auth_time: _when, amr: _how, acr: _level, ...rest } = userinfo ?? {};
   return { ...rest, ...(!addressed && { email, email_verified }), ...claims };
 }
 

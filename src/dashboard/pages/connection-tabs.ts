@@ -1,0 +1,40 @@
+import type { Part } from '../page-parts.js';
+import { placeOf, type Look, type TabSpec } from '../presentation.js';
+import { listOf, type Shown } from '../records.js';
+import { readableIncludes } from '../resource-record.js';
+import { identities } from './user-links.js';
+
+const most = 50;
+
+async function links(look: Look, connection: Shown, proven: boolean): Promise<Part | null> {
+  const { req } = look;
+  const include = readableIncludes(req, { path: identities.path, recordInclude: identities.include });
+  const filters = { connection: connection.id, proven: String(proven) };
+  const listing = await listOf(req.call, identities.path, { filters, size: most, include });
+  if (!proven && listing.records.length === 0) return null;
+  const columns = identities.columns.filter(({ label }) => label !== 'Connection');
+  return {
+    kind: 'table',
+    id: proven ? 'proven' : 'void',
+    caption: proven ? 'Accounts that sign in' : 'Void until their people prove the account here again',
+    heading: true,
+    columns: columns.map(({ label }) => ({ label })),
+    rows: listing.records.map((one) => ({
+      path: placeOf(identities.path, one.id),
+      cells: columns.map((column) => column.value(one, look, listing)),
+    })),
+    empty: { title: 'No accounts that sign in', text: 'One appears when somebody signs in through this connection.', button: null },
+    pager: null,
+  };
+}
+
+/** The accounts that are connected through a connection, those first whose link its last change has voided. */
+async function identitiesTab(look: Look, connection: Shown): Promise<readonly Part[]> {
+  const parts = [await links(look, connection, false), await links(look, connection, true)];
+  return parts.filter((part) => part !== null);
+}
+
+/** The tabs of a connection. */
+export const connectionTabs: readonly TabSpec[] = [
+  { name: 'identities', label: 'Connected accounts', needs: 'identities', parts: identitiesTab },
+];

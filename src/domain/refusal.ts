@@ -1,0 +1,58 @@
+import type { ApiErrorCode } from '../lib/error-codes.js';
+import { own } from '../lib/named.js';
+
+/** One reason why an operation can't be done, without the dialect of a surface. `detail` is public. */
+export type Problem = {
+  readonly status: 401 | 403 | 404 | 409 | 422;
+  readonly code: ApiErrorCode;
+  readonly detail: string;
+  /** The attribute at fault; an array names a place inside it. */
+  readonly attribute?: string | readonly (string | number)[];
+  /** The relationship at fault. */
+  readonly relationship?: string;
+  readonly meta?: Readonly<Record<string, unknown>>;
+};
+
+/** What core throws when an operation on a record is refused; the Management API and the dashboard render it their own way. */
+export class Refusal extends Error {
+  readonly problems: readonly Problem[];
+  constructor(problems: Problem | readonly Problem[]) {
+    const list = Array.isArray(problems) ? (problems as readonly Problem[]) : [problems as Problem];
+    super(list.map((problem) => `${problem.code}: ${problem.detail}`).join('; '));
+    this.name = 'Refusal';
+    this.problems = list;
+  }
+}
+
+/** Throws when there are problems. */
+export function refuseIfAny(problems: readonly Problem[]): void {
+  if (problems.length > 0) throw new Refusal(problems);
+}
+
+/** A state that doesn't allow the move (specification 6.3.4). */
+export function invalidTransition(detail: string): Refusal {
+  return new Refusal({ status: 409, code: 'invalid_transition', detail });
+}
+
+/** What the service made for itself can't be changed or removed by anybody. */
+export function systemRecord(detail: string): Refusal {
+  return new Refusal({ status: 403, code: 'system_record', detail });
+}
+
+/**
+ * Runs `work` and turns a violated unique index into a 409 at the place that the map gives for it. The index decides, not a look
+ * beforehand: of parallel writes one wins.
+ */
+export async function refuseDuplicates<T>(
+  constraints: Readonly<Record<string, Pick<Problem, 'attribute' | 'relationship'> & { detail: string }>>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+    const place = code === '23505' && typeof constraint === 'string' ? own(constraints, constraint) : undefined;
+    if (!place) throw error;
+    throw new Refusal({ status: 409, code: 'already_exists', ...place });
+  }
+}

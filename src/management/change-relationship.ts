@@ -1,0 +1,51 @@
+import { ApiError } from '../errors.js';
+import { changesBetween, operationNames, recordDenial } from './audit.js';
+import type { Call } from './call.js';
+import { checkArity, resolveTargets, type Identifier } from './input.js';
+import { displayOf, requireForWrite, requireRecord, write, type WriteOptions } from './operations.js';
+import { problem } from './problems.js';
+import { targetOf, type Resource, type Row } from './resource.js';
+import { weigh, weighTargets } from './weigh.js';
+import { linkedIds } from './written-links.js';
+
+/** Adds to, removes from or replaces a to-many relationship. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
+export async function changeRelationship(
+  call: Call,
+  resource: Resource,
+  id: string,
+  name: string,
+  how: 'add' | 'remove' | 'replace',
+  linkage: Identifier | null | readonly Identifier[],
+  options: WriteOptions & { document?: Row } = {},
+): Promise<void> {
+  const relationship = resource.relationships[name];
+  const entry = { action: operationNames.update(), resource, target_id: id };
+  await recordDenial(call, entry, async () => {
+    requireForWrite(call, resource, options, ...(relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : []));
+    await requireRecord(call.ctx, resource, id, options);
+    const change = relationship?.kind === 'many' ? relationship.change : undefined;
+    const operation = change?.[how];
+    if (relationship?.kind !== 'many' || !change || !operation) {
+      throw new ApiError(problem(403, 'relationship_read_only', 'This relationship does not support that.'));
+    }
+    checkArity(relationship, linkage, 'data');
+    const targets = await resolveTargets(call, targetOf(call.registry, relationship), linkage as readonly Identifier[], 'data');
+    await write(call, {
+      entry,
+      options,
+      async run(inner) {
+        const row = await requireRecord(inner.ctx, resource, id, options, true);
+        const before = await linkedIds(inner, resource, relationship, row);
+        const weighing = await weigh(inner, resource, row, options.needed);
+        const touched = [{ touch: change.touch, at: {} }];
+        weighing.begin(touched);
+        const endTargets = await weighTargets(inner, relationship, targets, options.needed);
+        await operation(inner.ctx, inner.actor, row, targets);
+        await weighing.end(row, touched);
+        await endTargets();
+        const after = await linkedIds(inner, resource, relationship, row);
+        return { outcome: null, changes: changesBetween({ [name]: before }, { [name]: after }), target_display: displayOf(resource, row) };
+      },
+    });
+  });
+}

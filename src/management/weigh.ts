@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util';
+import { holdsEverything, noReach, requireReach, type Reach, type Touched } from '../domain/reach/reach.js';
+import type { Call } from './call.js';
+import { targetOf, type RelatedRows, type Resource, type Row, type ToMany } from './resource.js';
+
+/**
+ * What a write takes beside the permission of its collection, by the reach of the records before and after it (`domain/reach/reach.ts`). Every
+ * operation of the Management API and of the dashboard passes here, inside its transaction.
+ */
+export type Weighing = {
+  /** Before the change: refuses what it is known to touch. */
+  begin(touched: readonly Touched[]): void;
+  /** After the change: refuses what it came to. Null: the record is gone. */
+  end(row: Row | null, touched: readonly Touched[]): Promise<void>;
+};
+
+const nothingToWeigh: Weighing = { begin: () => undefined, end: async () => undefined };
+
+/**
+ * Looks how far a record reaches before it is changed; null is one that isn't there yet. Whoever holds everything is not weighed, unless what
+ * the change takes must be known (`needed`, to which it is added).
+ */
+export async function weigh(call: Call, resource: Resource, row: Row | null, needed?: Set<string>): Promise<Weighing> {
+  if (needed === undefined && holdsEverything(call.actor)) return nothingToWeigh;
+  const before = row === null ? noReach : await resource.reach.of(call.ctx, row);
+  const decide = (after: Reach, touched: readonly Touched[]) => {
+    for (const name of requireReach(call.actor, { before, after, touched })) needed?.add(name);
+  };
+  return {
+    begin: (touched) => decide(before, touched),
+    end: async (after, touched) => decide(after === null ? noReach : await resource.reach.of(call.ctx, after), touched),
+  };
+}
+
+/** An attribute or relationship as the decision sees it; what nobody classified counts as everything. */
+function touchedBy(resource: Resource, name: string): Touched {
+  const relationship = resource.relationships[name];
+  if (relationship) {
+    const touch = relationship.kind === 'many' ? (relationship.change?.touch ?? 'everything') : 'plain';
+    return { touch, at: { relationship: name } };
+  }
+  return { touch: resource.reach.attributes[name] ?? 'everything', at: { attribute: name } };
+}
+
+/** What of a new record was given. */
+export function touchedByCreation(resource: Resource, attributes: Row, related: RelatedRows): Touched[] {
+  // What is given to a new record takes nothing from anybody: only what it comes to reach counts.
+  return [...Object.keys(attributes), ...Object.keys(related)]
+    .map((name) => touchedBy(resource, name))
+    .filter(({ touch }) => touch !== 'everything');
+}
+
+/**
+ * What differs between two states of a record, as answers show it, and what was sent of what they don't show.
+ * @param sent names of the attributes in the request
+ */
+export function touchedBetween(resource: Resource, before: Row, after: Row, sent: Iterable<string>): Touched[] {
+  const asSet = (name: string, value: unknown) =>
+    Object.hasOwn(resource.relationships, name) && Array.isArray(value) ? new Set(value) : value;
+  const names = new Set(Object.keys(after).filter((name) => !isDeepStrictEqual(asSet(name, before[name]), asSet(name, after[name]))));
+  for (const name of sent) if (!Object.hasOwn(after, name)) names.add(name);
+  const known = [...names].filter((name) => Object.hasOwn(resource.reach.attributes, name) || Object.hasOwn(resource.relationships, name));
+  return known.map((name) => touchedBy(resource, name));
+}
+
+/** The targets of a change of a relationship that touches them too, each weighed for itself. */
+export async function weighTargets(
+  call: Call,
+  relationship: ToMany,
+  targets: readonly Row[],
+  needed?: Set<string>,
+): Promise<() => Promise<void>> {
+  const touch = relationship.change?.targets;
+  if (touch === undefined) return async () => undefined;
+  const resource = targetOf(call.registry, relationship);
+  const touched = [{ touch, at: {} }];
+  const weighed: { row: Row; weighing: Weighing }[] = [];
+  for (const row of targets) weighed.push({ row, weighing: await weigh(call, resource, row, needed) });
+  for (const { weighing } of weighed) weighing.begin(touched);
+  return async () => {
+    for (const { row, weighing } of weighed) await weighing.end(row, touched);
+  };
+}

@@ -1,0 +1,57 @@
+import type { Request } from 'express';
+import { tellsAuthTime, type Connection } from '../domain/connections/connections.js';
+import { providerSkewMs } from '../domain/sessions/sessions.js';
+import type { PageError } from '../errors.js';
+import { pendingOf } from '../http/request/return-to.js';
+import { ssoRefusal } from './refusal.js';
+
+/** How fresh a sign-in at a provider must be (OIDC Core 3.1.2.1 `prompt=login`, `max_age`). */
+export type Demand = {
+  /** Milliseconds: a sign-in from then on will do in any case. */
+  readonly from: number;
+  /** Seconds: so will one that isn't older than this; null when only one since `from` does. */
+  readonly max_age: number | null;
+};
+
+const words = (text: string | undefined) => (text ?? '').split(' ');
+
+/** What the application's pending request, or a page of ours that sends for a fresh sign-in (`now`), demands; null for nothing. */
+export function demandOf(req: Request, return_to: string | null, now: boolean): Demand | null {
+  if (now) return { from: req.ctx.clock.now().getTime(), max_age: null };
+  const pending = pendingOf(req, return_to);
+  if (pending === null) return null;
+  const { prompt, max_age } = pending.parameters;
+  if (words(prompt).includes('login')) return { from: pending.at, max_age: null };
+  return max_age !== undefined && /^\d{1,9}$/.test(max_age) ? { from: pending.at, max_age: Number(max_age) } : null;
+}
+
+/**
+ * How a demand is put to the provider: one that is sent `max_age` has to say in its ID token when the person signed in there
+ * (OIDC Core 2, `auth_time`), and `prompt=login` alone doesn't make it.
+ * @param wishes what the application asked for
+ */
+export function askedOf(demand: Demand | null, wishes: Readonly<Record<string, string>>): Record<string, string> {
+  if (demand === null) return { ...wishes };
+  const max_age = wishes['max_age'] ?? String(demand.max_age ?? 0);
+  if (demand.max_age !== null || words(wishes['prompt']).includes('login')) return { ...wishes, max_age };
+  return { ...wishes, prompt: 'login', max_age };
+}
+
+const anotherWay = (connection: Connection, what: string): PageError =>
+  ssoRefusal('sso_access_denied', { text: `A fresh sign-in is needed, but ${connection.display_name} ${what}. Sign in another way.` });
+
+/** Refuses to set out for a provider that has no means of saying when somebody signed in there. @throws {PageError} 403 */
+export function refuseTimeless(connection: Connection, demand: Demand | null): void {
+  if (demand !== null && !tellsAuthTime(connection)) throw anotherWay(connection, 'has no way to say when you signed in there');
+}
+
+/** Refuses an older sign-in, or one of unknown age, where a fresh one was asked for (OIDC Core 3.1.3.7 rule 13). @throws {PageError} 403 */
+export function refuseStale(req: Request, connection: Connection, demand: Demand | null, auth_time: Date | null): void {
+  if (demand === null) return;
+  if (auth_time === null) throw anotherWay(connection, 'does not say when you signed in there');
+  const at = auth_time.getTime();
+  const young = demand.max_age !== null && at >= req.ctx.clock.now().getTime() - demand.max_age * 1000;
+  if (young || at >= demand.from - providerSkewMs) return;
+  const text = `A fresh sign-in was needed, but ${connection.display_name} went by an older one. Sign out there, then try again.`;
+  throw ssoRefusal('sso_access_denied', { text });
+}

@@ -1,0 +1,50 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTemplates } from '../../src/lib/templates.js';
+
+let viewsDir: string;
+const put = (name: string, text: string) => writeFile(join(viewsDir, `${name}.ejs`), text);
+
+beforeAll(async () => {
+  viewsDir = await mkdtemp(join(tmpdir(), 'identity-provider-views-'));
+});
+afterAll(() => rm(viewsDir, { recursive: true, force: true }));
+
+test('data are escaped in HTML, and read as page.<name>', async () => {
+  await put('page', '<p title="<%= page.name %>"><%= page.name %></p>');
+  const escaped = '&lt;b&gt;&#34;&#39;&amp;';
+  expect(createTemplates({ viewsDir }).render('page', { name: `<b>"'&` })).toBe(`<p title="${escaped}">${escaped}</p>`);
+});
+
+test('plain text escapes nothing', async () => {
+  await put('mail.txt', 'Hello <%= page.name %>');
+  expect(createTemplates({ viewsDir }).render('mail.txt', { name: `<b>"'&` })).toBe(`Hello <b>"'&`);
+});
+
+test('includes are found from the root, and escape too', async () => {
+  await put('part', '<i><%= page.text %></i>');
+  await put('whole', "<%- include('/part', { text: page.text }) %>");
+  expect(createTemplates({ viewsDir }).render('whole', { text: '<' })).toBe('<i>&lt;</i>');
+});
+
+test('locals have no other names: a word that is misspelt is an error, not an empty place', async () => {
+  await put('bare', '<%= name %>');
+  await put('missing', '<%= page.user.name %>');
+  const templates = createTemplates({ viewsDir });
+  expect(() => templates.render('bare', { name: 'Ada' })).toThrow(ReferenceError);
+  expect(() => templates.render('missing', {})).toThrow(TypeError);
+});
+
+test('a template is read once; without the cache on every call', async () => {
+  await put('changing', 'one');
+  const [cached, designing] = [createTemplates({ viewsDir }), createTemplates({ viewsDir, cache: false })];
+  expect([cached.render('changing', {}), designing.render('changing', {})]).toEqual(['one', 'one']);
+  await put('changing', 'two');
+  expect([cached.render('changing', {}), designing.render('changing', {})]).toEqual(['one', 'two']);
+});
+
+test('a view that is not there is an error', () => {
+  expect(() => createTemplates({ viewsDir }).render('nowhere', {})).toThrow(/ENOENT/);
+});

@@ -1,0 +1,117 @@
+// Who may make a connection reach further: never somebody who may only write connections.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { manage, startManagedService, type Api, type ApiAnswer } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+import { signedInWith } from '../support/administrators.js';
+import { csrfOf } from '../support/browser.js';
+
+let service: TestService;
+let admin: Api;
+let narrow: Api;
+let count = 0;
+
+beforeAll(async () => {
+  service = await startManagedService();
+  admin = await manage(service.url);
+  narrow = await manage(service.url, 'connections:read connections:write');
+});
+afterAll(() => service?.stop());
+
+const attributes = (more: object = {}) => ({
+  name: `c${count++}`, display_name: 'Corp', strategy: 'oidc', issuer: 'https://id.corp.example', provider_client_id: 'us', ...more,
+}); // prettier-ignore
+const make = async (api: Api, more: object = {}) =>
+  (await api.create('connections', 'connection', attributes(more))) as { id: string; attributes: Record<string, unknown> };
+const patch = (api: Api, id: string, changes: object) =>
+  api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: changes } });
+const refusalOf = ({ status, body }: ApiAnswer) => {
+  const [error] = (body['errors'] ?? []) as { code: string; source?: { pointer: string } }[];
+  return [status, error?.code, error?.source?.pointer];
+};
+const escalation = (attribute: string) => [403, 'scope_escalation', `/data/attributes/${attribute}`];
+
+test('without saying so, a new connection asks; who may do everything is believed, who may only write connections is not (attack 22.236)', async () => {
+  expect((await make(admin)).attributes).toMatchObject({ account_linking: 'ask', required: false, trusted: true, generation: 1 });
+  expect((await make(narrow)).attributes).toMatchObject({ account_linking: 'ask', required: false, trusted: false });
+});
+
+test.each([
+  ['account_linking', { account_linking: 'verified_email' }],
+  ['domains', { domains: ['corp.example'] }],
+  ['required', { domains: ['corp.example'], required: true }],
+  ['trusted', { trusted: true }],
+])('%s takes every permission, at creation and by a change (attack 22.236)', async (attribute, wanted) => {
+  expect(refusalOf(await narrow.post('/connections', { data: { type: 'connection', attributes: attributes(wanted) } }))).toEqual(
+    escalation(attribute),
+  );
+  const own = await make(narrow);
+  expect(refusalOf(await patch(narrow, own.id, wanted))).toEqual(escalation(attribute));
+  expect((await patch(admin, own.id, wanted)).body['data'].attributes).toMatchObject(wanted);
+  expect((await make(admin, wanted)).attributes).toMatchObject(wanted);
+});
+
+test('a connection with verified_email is changed by holders of everything alone; others may name it', async () => {
+  const { id } = await make(admin, { account_linking: 'verified_email', domains: ['a.example', 'b.example'], status: 'disabled' });
+  const changes: [string, object][] = [
+    ['strategy', {}], ['issuer', { issuer: 'https://evil.example' }], ['authorization_endpoint', { authorization_endpoint: 'https://evil.example' }],
+    ['token_endpoint', { token_endpoint: 'https://evil.example' }], ['userinfo_endpoint', { userinfo_endpoint: 'https://evil.example' }],
+    ['jwks_uri', { jwks_uri: 'https://evil.example' }], ['provider_client_id', { provider_client_id: 'evil' }], ['claim_mapping', { claim_mapping: { email: 'x' } }],
+    ['options', { options: { trust_email: true } }], ['domains', { domains: ['a.example', 'c.example'] }], ['domains', { domains: ['a.example'] }],
+    ['domains', { domains: [] }], ['status', { status: 'enabled' }], ['allow_registration', { allow_registration: false }],
+    ['provider_client_secret', { provider_client_secret: 'evil' }], ['scopes', { scopes: ['openid'] }], ['profile_sync', { profile_sync: 'on_login' }],
+  ]; // prettier-ignore
+  for (const [attribute, change] of changes.slice(1)) expect(refusalOf(await patch(narrow, id, change))).toEqual(escalation(attribute));
+  expect((await patch(narrow, id, { display_name: 'Another name' })).status).toBe(200);
+  expect((await patch(admin, id, { status: 'enabled' })).status).toBe(200);
+  // Nor does anybody else close it, or take from it: that is the way in of people who may do more.
+  expect(refusalOf(await patch(narrow, id, { status: 'disabled' }))).toEqual(escalation('status'));
+  expect(refusalOf(await patch(narrow, id, { account_linking: 'ask' }))).toEqual(escalation('account_linking'));
+  const lowered = await patch(admin, id, { account_linking: 'ask', issuer: 'https://elsewhere.example' });
+  expect(lowered.body['data'].attributes).toMatchObject({ generation: 2, trusted: true });
+});
+
+test('a required connection is opened, closed, moved and deleted by holders of everything alone', async () => {
+  const { id } = await make(admin, { domains: ['corp.example'], required: true });
+  expect(refusalOf(await patch(narrow, id, { required: false }))).toEqual(escalation('required'));
+  expect(refusalOf(await patch(narrow, id, { status: 'disabled' }))).toEqual(escalation('status'));
+  expect(refusalOf(await patch(narrow, id, { issuer: 'https://evil.example' }))).toEqual(escalation('issuer'));
+  expect(refusalOf(await narrow.delete(`/connections/${id}`)).slice(0, 2)).toEqual([403, 'scope_escalation']);
+  expect((await admin.delete(`/connections/${id}`)).status).toBe(204);
+});
+
+test('required names the domains that it is required for: 422 without', async () => {
+  const missing = [422, 'required', '/data/attributes/domains'];
+  const bare = await admin.post('/connections', { data: { type: 'connection', attributes: attributes({ required: true }) } });
+  expect(refusalOf(bare).slice(0, 2)).toEqual(missing.slice(0, 2));
+  const { id } = await make(admin, { domains: ['corp.example'] });
+  expect(refusalOf(await patch(admin, id, { required: true, domains: [] }))).toEqual(missing);
+  expect((await patch(admin, id, { required: true })).status).toBe(200);
+  expect(refusalOf(await patch(admin, id, { domains: [] }))).toEqual(missing);
+});
+
+test.each([
+  ['leads the provider elsewhere', {}, { issuer: 'https://evil.example' }],
+  ['believes addresses', {}, { options: { trust_email: true } }],
+  ['opens it to new people', { allow_registration: false }, { allow_registration: true }],
+  ['switches it on for new people', { status: 'disabled' }, { status: 'enabled' }],
+])('whoever %s without holding everything takes the trust away, and can not ask to keep it', async (_what, before, change) => {
+  const { id } = await make(admin, before);
+  expect(refusalOf(await patch(narrow, id, { ...change, trusted: true }))).toEqual(escalation('trusted'));
+  expect((await patch(narrow, id, { display_name: 'Same', trusted: true })).body['data'].attributes).toMatchObject({ trusted: true });
+  expect((await patch(narrow, id, change)).body['data'].attributes).toMatchObject({ ...change, trusted: false });
+  expect((await patch(admin, id, { display_name: 'Other' })).body['data'].attributes).toMatchObject({ trusted: false });
+  expect((await patch(admin, id, { trusted: true })).body['data'].attributes).toMatchObject({ trusted: true });
+});
+
+test('a dashboard form is no way round: the same refusal, and nothing is made (attack 22.236)', async () => {
+  const browser = await signedInWith(service, 'connections:read', 'connections:write');
+  const html = await (await browser.get('/dashboard/connections/new')).text();
+  const once = /name="_once" value="([^"]+)"/.exec(html)?.[1];
+  const fields = {
+    _csrf: csrfOf(html), ...(once !== undefined && { _once: once }), strategy: 'oidc', name: 'by-form', display_name: 'Form', provider_client_id: 'us',
+    issuer: 'https://id.corp.example', account_linking: 'verified_email', status: 'enabled', profile_sync: 'on_create',
+  }; // prettier-ignore
+  const refused = await browser.post('/dashboard/connections', fields);
+  expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('This would reach further than you do.')]);
+  expect((await admin.get('/connections?filter[name]=by-form')).body['data']).toEqual([]);
+});

@@ -1,0 +1,112 @@
+// What webhooks tell, and whoever points them somewhere: a subscription takes the permission to read what it tells.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventTypes } from '../../src/domain/events/catalogue.js';
+import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { permissionsToRead } from '../../src/domain/reach/reach-of.js';
+import { Browser } from '../support/browser.js';
+import { password } from '../support/data.js';
+import { links, manage, startManagedService, type Api, type Document } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+
+let service: TestService;
+let api: Api;
+let webhook: Document;
+let delivery: Document;
+const url = 'https://receiver.example/';
+
+beforeAll(async () => {
+  service = await startManagedService();
+  api = await manage(service.url);
+  webhook = await api.create('webhooks', 'webhook', { name: 'People', url, events: ['user.created'] });
+  await api.create('users', 'user', { email: 'told@example.com', first_name: 'Told' });
+  delivery = (await api.get('/webhook_deliveries')).body['data'][0];
+});
+afterAll(() => service?.stop());
+
+const only = (...permissions: string[]) => manage(service.url, permissions.join(' '));
+const write = (caller: Api, attributes: Document) =>
+  caller.patch(`/webhooks/${webhook['id']}`, { data: { type: 'webhook', id: webhook['id'], attributes } });
+
+async function expectRefused(answer: Promise<{ status: number; body: Document }>, ...required: string[]): Promise<void> {
+  const { status, body } = await answer;
+  expect([status, body['errors']?.[0]?.code]).toEqual([403, 'scope_escalation']);
+  expect(body['errors'][0].meta.required).toEqual(expect.arrayContaining(required));
+}
+
+test('every event type tells of a collection whose permission it takes, and * takes all', () => {
+  for (const type of eventTypes) {
+    const needed = permissionsToRead(type);
+    expect([type, needed.length > 0 && needed.length < 3, needed.every((name) => managementPermissions.includes(name))]).toEqual([
+      type,
+      true,
+      true,
+    ]);
+  }
+  expect(permissionsToRead('user.updated')).toEqual(['users:read']);
+  expect(permissionsToRead('*')).toEqual(managementPermissions.filter((name) => name.endsWith(':read')));
+});
+
+test('a subscription takes the read permission of each event’s collection, at creation and at every change of it (attack 22.241)', async () => {
+  const caller = await only('webhooks:write', 'webhooks:read', 'roles:read');
+  const make = (events: string[]) => caller.post('/webhooks', { data: { type: 'webhook', attributes: { name: 'Mine', url, events } } });
+  await expectRefused(make(['user.created']), 'users:read');
+  await expectRefused(make(['role.created', 'client.updated']), 'clients:read');
+  await expectRefused(make(['token.issued']), 'clients:read', 'sessions:read');
+  await expectRefused(make(['*']), 'users:read', 'audit_logs:read');
+  const mine = (await make(['role.created'])).body['data'] as Document;
+  const change = { data: { type: 'webhook', id: mine['id'], attributes: { events: ['role.created', 'user.updated'] } } };
+  const refused = await caller.patch(`/webhooks/${mine['id']}`, change);
+  expect([refused.status, refused.body['errors'][0].source]).toEqual([403, { pointer: '/data/attributes/events' }]);
+});
+
+test('nobody points a webhook elsewhere, or takes its secret, who may not read what it tells', async () => {
+  const caller = await only('webhooks:write', 'webhooks:read');
+  await expectRefused(write(caller, { url: 'https://elsewhere.example/' }), 'users:read');
+  await expectRefused(write(caller, { status: 'disabled' }), 'users:read');
+  await expectRefused(caller.patch(`/webhooks/${webhook['id']}/rotate_secret`), 'users:read');
+  await expectRefused(caller.post(`/webhooks/${webhook['id']}/test`), 'users:read');
+  await expectRefused(
+    caller.post(`/webhooks/${webhook['id']}/redeliver_failed`, { meta: { since: '2020-01-01T00:00:00Z' } }),
+    'users:read',
+  );
+  await expectRefused(caller.post(`/webhook_deliveries/${delivery['id']}/redeliver`), 'users:read');
+  expect((await write(caller, { name: 'Renamed' })).status).toBe(200);
+});
+
+test('what a webhook was told before counts too: it may be sent again', async () => {
+  const other = await api.create('webhooks', 'webhook', { name: 'Was people', url, events: ['user.created'] });
+  const body = (attributes: Document) => ({ data: { type: 'webhook', id: other['id'], attributes } });
+  expect((await api.patch(`/webhooks/${other['id']}`, body({ events: ['role.created'] }))).status).toBe(200);
+  const caller = await only('webhooks:write', 'roles:read');
+  await expectRefused(caller.patch(`/webhooks/${other['id']}`, body({ url: 'https://elsewhere.example/' })), 'users:read');
+});
+
+test('a delivery’s payload is shown to those who may read what it tells; the rest of it to all who read webhooks (attack 22.241)', async () => {
+  const caller = await only('webhooks:read', 'webhooks:write');
+  const seen = [
+    (await caller.get(`/webhook_deliveries/${delivery['id']}`)).body['data'],
+    (await caller.get('/webhook_deliveries')).body['data'][0],
+    (await caller.get(`/webhooks/${webhook['id']}/deliveries`)).body['data'][0],
+    (await caller.get('/webhook_deliveries?fields[webhook_delivery]=payload')).body['data'][0],
+  ] as Document[];
+  for (const one of seen) expect(one['attributes'].payload).toBeNull();
+  expect(seen[0]?.['attributes'].event_type).toBe('user.created');
+  expect(JSON.stringify(seen)).not.toContain('told@example.com');
+  const reader = await only('webhooks:read', 'users:read');
+  expect((await reader.get(`/webhook_deliveries/${delivery['id']}`)).body['data'].attributes.payload.data.email).toBe('told@example.com');
+});
+
+test('the dashboard shows and hands out no payload to those who may not read it', async () => {
+  const permissions = (await api.get('/permissions?page[size]=100')).body['data'] as Document[];
+  const ids = permissions
+    .filter((one) => ['webhooks:read', 'webhooks:write'].includes(one['attributes'].name))
+    .map((one) => one['id'] as string);
+  const role = await api.create('roles', 'role', { name: 'Deliveries' }, { permissions: links('permission', ...ids) });
+  await api.create('users', 'user', { email: 'watcher@example.com', password, email_verified: true }, { roles: links('role', role['id']) });
+  const browser = new Browser(service.url);
+  await browser.login('watcher@example.com', password);
+  const page = await (await browser.get(`/dashboard/webhook_deliveries/${delivery['id']}`)).text();
+  expect([page.includes('told@example.com'), page.includes('you need the permission users:read')]).toEqual([false, true]);
+  const file = await browser.get(`/dashboard/webhook_deliveries/${delivery['id']}/payload`);
+  expect([file.status, (await file.text()).includes('told@example.com')]).toEqual([403, false]);
+});

@@ -1,0 +1,55 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { expect, test, TestRunner, type TestAPI } from 'vitest';
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** Of a file: the programs that some of its tests are skipped for want of. */
+    absent?: string[];
+  }
+}
+
+/** What some tests run beside the service. `.ci/run` installs all of them. */
+export const programs = ['chromium', 'go', 'haproxy', 'nginx', 'pgbouncer', 'php', 'python3', 'redis-server', 'ruby'] as const;
+export type Program = (typeof programs)[number];
+
+/** Debian keeps servers where only root's PATH looks. */
+const alsoIn = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The path of an installed program, on `PATH` or among the system's servers; null when it isn't installed. */
+export function locate(program: Program): string | null {
+  const directories = (process.env['PATH'] ?? '').split(delimiter).filter((directory) => directory !== '');
+  return [...directories, ...alsoIn].map((directory) => join(directory, program)).find(isExecutable) ?? null;
+}
+
+/** The path of a program that the test said it {@link needs}. */
+export function pathOf(program: Program): string {
+  const path = locate(program);
+  if (path === null) throw new Error(`${program} is not installed; .ci/run installs it`);
+  return path;
+}
+
+function failForWantOf(program: Program): void {
+  test(`${program} is installed`, () => expect.fail('it is not; .ci/run installs it'));
+}
+
+/**
+ * `test` for tests that need a program: without it they are skipped, and the summary of the run names it. With `CI` set, where nothing may
+ * be skipped, its absence is a failure.
+ */
+export function needs(program: Program): TestAPI {
+  if (locate(program) !== null) return test;
+  if (process.env['CI']) failForWantOf(program);
+  const file = TestRunner.getCurrentSuite().file;
+  if (file) file.meta.absent = [...new Set([...(file.meta.absent ?? []), program])];
+  return test.skip as TestAPI;
+}

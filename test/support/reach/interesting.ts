@@ -1,0 +1,131 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { Document } from '../management.js';
+import type { World } from './world.js';
+
+const keys = [1, 2].map(() => ({
+  keys: [{ ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }],
+}));
+
+/** A public key set, the first or the second of two. */
+export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Document;
+
+/**
+ * Attributes that go only with others, or whose telling values don't follow from their schema: each entry is the attributes of one request. What
+ * isn't named here takes its values from the schema.
+ */
+export const interesting: Readonly<Record<string, readonly Document[]>> = {
+  'client.application_type': [{ application_type: 'machine' }],
+  'client.redirect_uris': [
+    { redirect_uris: ['https://walked.example/cb'], grant_types: ['authorization_code'] },
+    { redirect_uris: ['https://walked.example/cb'] },
+  ],
+  'client.post_logout_redirect_uris': [{ post_logout_redirect_uris: ['https://walked.example/'] }],
+  'client.allowed_origins': [{ allowed_origins: ['https://walked.example'] }],
+  'client.grant_types': [
+    { grant_types: ['client_credentials'] },
+    { grant_types: ['authorization_code'], redirect_uris: ['https://walked.example/cb'] },
+  ],
+  'client.token_endpoint_auth_method': [
+    { token_endpoint_auth_method: 'private_key_jwt', jwks: sampleKeys(2) },
+    { token_endpoint_auth_method: 'client_secret_post' },
+    {
+      token_endpoint_auth_method: 'none',
+      application_type: 'web',
+      grant_types: ['authorization_code'],
+      redirect_uris: ['https://walked.example/cb'],
+    },
+    { token_endpoint_auth_method: 'none' },
+  ],
+  'client.jwks': [{ jwks: sampleKeys(2) }, { jwks: null }],
+  'client.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }],
+  'client.scopes': [{ scopes: ['openid'] }, { scopes: null }],
+  'client_grant.scopes': [
+    { scopes: ['users:read'] },
+    { scopes: ['signing_keys:write', 'users:read', 'users:write'] },
+    { scopes: [] },
+    { scopes: ['near'] },
+  ],
+  'connection.strategy': [{ strategy: 'oidc' }, { strategy: 'google' }],
+  'connection.name': [{ name: 'walked' }],
+  'connection.claim_mapping': [{ claim_mapping: { email: 'upn' } }],
+  'connection.options': [{ options: { prompt: 'login' } }, { options: {} }],
+  'connection.domains': [{ domains: ['walked.example'] }],
+  'connection.scopes': [{ scopes: ['openid', 'email'] }],
+  'connection.account_linking': [{ account_linking: 'verified_email' }, { account_linking: 'never' }],
+  'custom_domain.domain': [{ domain: 'walked.example.com' }],
+  'environment.slug': [{ slug: 'walked' }],
+  'environment.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
+  'environment.allowed_email_domains': [{ allowed_email_domains: ['walked.example'] }],
+  'permission.name': [{ name: 'walked' }],
+  'user.birthdate': [{ birthdate: '1990-01-31' }],
+  'user.password': [{ password: 'walked through every door' }],
+  'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
+  'user.phone_number': [{ phone_number: '+441632960961' }],
+  'webhook.events': [{ events: ['user.created'] }, { events: ['*'] }, { events: ['role.created'] }, { events: ['token.issued'] }],
+};
+
+/** What a new record of each type is made of beside the attribute that is walked, near and far. */
+export function creations(type: string, world: World): { attributes: Document; relationships?: Document }[] {
+  const one = (of: string, name: string) => ({ data: { type: of, id: world.id(name) } });
+  switch (type) {
+    case 'user':
+      return [{ attributes: { email: 'new@example.com' } }];
+    case 'role':
+      return [{ attributes: { name: 'New' } }];
+    case 'permission':
+      return [{ attributes: { name: 'new' }, relationships: { api_resource: one('api_resource', 'api near') } }];
+    case 'client':
+      return [
+        { attributes: { name: 'New', application_type: 'web', redirect_uris: ['https://new.example/cb'] } },
+        { attributes: { name: 'New', application_type: 'machine' } },
+      ];
+    case 'client_grant':
+      return [
+        {
+          attributes: { scopes: [] },
+          relationships: { client: one('client', 'client bare'), api_resource: one('api_resource', 'api far') },
+        },
+        {
+          attributes: { scopes: [] },
+          relationships: { client: one('client', 'client near'), api_resource: one('api_resource', 'api near') },
+        },
+      ];
+    case 'api_resource':
+      return [{ attributes: { identifier: 'https://api.example/new', name: 'New' } }];
+    case 'connection':
+      return [
+        {
+          attributes: {
+            name: 'new',
+            display_name: 'New',
+            strategy: 'oidc',
+            issuer: 'https://new.example',
+            provider_client_id: 'id',
+            provider_client_secret: 'secret',
+            allow_registration: false,
+            account_linking: 'ask',
+          },
+        },
+      ];
+    case 'webhook':
+      return [{ attributes: { name: 'New', url: 'https://new.example/', events: ['role.created'] } }];
+    case 'environment':
+      return [{ attributes: { name: 'New', slug: 'new', kind: 'staging' } }];
+    case 'custom_domain':
+      return [{ attributes: { domain: 'new.example.com' } }];
+    case 'signing_key':
+      return [{ attributes: {} }];
+    default:
+      throw new Error(`a new ${type} must be described in test/support/reach/interesting.ts`);
+  }
+}
+
+/** What must be done away with for an operation to be possible at all, by what it walks. */
+export const preparations: Readonly<Record<string, string>> = {
+  'create signing_key.': `delete from signing_keys where status = 'next'`,
+};
+
+/** Input of actions that take one. */
+export const actionInputs: Readonly<Record<string, Document>> = {
+  'webhook.redeliver_failed': { meta: { since: '2020-01-01T00:00:00Z' } },
+};

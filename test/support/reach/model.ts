@@ -1,0 +1,154 @@
+import type { Knex } from 'knex';
+
+/**
+ * Who could come to hold what, computed from the tables by a model of the test's own: it shares nothing with the service, so that a mistake there
+ * shows. Every principal has a reach (names of Management permissions) and a fingerprint of whatever decides who acts with it.
+ */
+export type Principal = { readonly reach: ReadonlySet<string>; readonly control: string };
+export type Model = ReadonlyMap<string, Principal>;
+
+/**
+ * Columns that decide nothing about who acts with the record. All others do, those that nobody has thought of yet included: an attribute that
+ * is new and harmless is named here, and one that isn't named must be guarded.
+ */
+const harmlessColumns: Readonly<Record<string, string>> = {
+  clients: 'name,description,token_rate_limit,client_uri,logo_uri,policy_uri,tos_uri,contacts,last_used_at',
+  users:
+    'first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,address,external_id,metadata,last_login_at,login_count',
+  roles: 'name,description',
+  // Whom a connection may link or register by itself is its reach.
+  connections: 'name,display_name,allow_registration,account_linking',
+  // What opens registration is weighed with the newcomers.
+  environments:
+    'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled',
+  api_resources: 'name',
+  webhooks: 'name,description,past_events,last_delivery_at,last_success_at,failed_event_count',
+};
+const harmless = (table: string) => `'{version,created_at,updated_at,${harmlessColumns[table]}}'::text[]`;
+
+const sql = `
+with everything as (
+  select array_agg(distinct p.name) as names from permissions p
+  join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id and a.is_system
+), role_reach as (
+  select r.environment_id, r.id, coalesce(array_agg(p.name) filter (where a.is_system), '{}') as names
+  from roles r
+  left join role_permissions rp on rp.environment_id = r.environment_id and rp.role_id = r.id
+  left join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
+  left join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
+  group by r.environment_id, r.id
+), user_reach as (
+  select u.environment_id, u.id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
+  from users u
+  left join user_roles ur on ur.environment_id = u.environment_id and ur.user_id = u.id
+  left join role_reach rr on rr.environment_id = ur.environment_id and rr.id = ur.role_id
+  left join lateral unnest(rr.names) n on true
+  group by u.environment_id, u.id
+), newcomers as (
+  select e.id as environment_id, coalesce(array_agg(n) filter (where n is not null), '{}') as names
+  from environments e
+  left join roles r on r.environment_id = e.id and r.is_default
+  left join role_reach rr on rr.environment_id = r.environment_id and rr.id = r.id
+  left join lateral unnest(rr.names) n on true
+  group by e.id
+), told as (
+  select w.environment_id, w.id, t as event_type from webhooks w, unnest(w.events) t
+  union select d.environment_id, d.webhook_id, d.event_type from webhook_deliveries d
+    join webhooks w on w.environment_id = d.environment_id and w.id = d.webhook_id where d.event_type <> 'webhook.test'
+), event_reach as (
+  select t.event_type, case
+    when t.event_type = '*' then (select array_agg(n) from everything, unnest(names) n where n like '%:read')
+    when t.event_type like 'token.%' then array['sessions:read', 'clients:read']
+    else array[split_part(t.event_type, '.', 1) || 's:read'] end as names
+  from (select distinct event_type from told union select distinct event_type from webhook_deliveries) t
+)
+select 'client ' || c.environment_id || ' ' || c.id as principal,
+  case when c.first_party then (select names from everything)
+    else coalesce((select array_agg(s) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
+      unnest(g.scopes) s where a.is_system and g.environment_id = c.environment_id and g.client_id = c.id), '{}') end as reach,
+  jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
+      where l.environment_id = c.environment_id and l.client_id = c.id)) as control
+from clients c
+union all
+select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to_jsonb(u) - ${harmless('users')},
+  (select array_agg(i.id order by i.id) from identities i where i.environment_id = u.environment_id and i.user_id = u.id),
+  (select array_agg(s.id || s.last_activity_at::text order by s.id) from sessions s
+    where s.environment_id = u.environment_id and s.user_id = u.id and s.revoked_at is null))
+from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
+union all
+select 'consent ' || c.environment_id || ' ' || c.client_id || ' ' || c.user_id, r.names, jsonb_build_array(c.scopes)
+from consents c join user_reach r on r.environment_id = c.environment_id and r.id = c.user_id
+union all
+select 'role ' || r.environment_id || ' ' || r.id, rr.names, jsonb_build_array(to_jsonb(r) - ${harmless('roles')})
+from roles r join role_reach rr on rr.environment_id = r.environment_id and rr.id = r.id
+union all
+select 'newcomers ' || e.id, case when e.registration_enabled then n.names else '{}' end, jsonb_build_array(e.allowed_email_domains)
+from environments e join newcomers n on n.environment_id = e.id
+union all
+select 'connection ' || c.environment_id || ' ' || c.id,
+  case when c.account_linking = 'verified_email' then (select names from everything)
+    else coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
+        where i.environment_id = c.environment_id and i.connection_id = c.id), '{}')
+      || case when c.allow_registration then (select n.names from newcomers n where n.environment_id = c.environment_id) else '{}' end end,
+  jsonb_build_array(to_jsonb(c) - ${harmless('connections')})
+from connections c
+union all
+select 'issuer ' || e.id, x.names, jsonb_build_array((select d.domain from custom_domains d where d.environment_id = e.id and d.is_primary))
+from environments e, everything x
+union all
+select 'mailbox ' || e.id, case when e.kind = 'development' then x.names else '{}' end, '[]' from environments e, everything x
+union all
+select 'sign-in ' || e.id, x.names, jsonb_build_array(to_jsonb(e) - ${harmless('environments')}) from environments e, everything x
+union all
+select 'signatures ' || e.id, x.names,
+  jsonb_build_array((select array_agg(k.kid order by k.kid) from signing_keys k where k.environment_id = e.id and k.status = 'deactivated'))
+from environments e, everything x
+union all
+select 'management ' || a.environment_id, x.names, jsonb_build_array(to_jsonb(a) - ${harmless('api_resources')})
+from api_resources a, everything x where a.is_system
+union all
+select 'webhook ' || w.environment_id || ' ' || w.id,
+  coalesce((select array_agg(n) from told t join event_reach er on er.event_type = t.event_type, unnest(er.names) n
+    where t.environment_id = w.environment_id and t.id = w.id), '{}'),
+  jsonb_build_array(to_jsonb(w) - ${harmless('webhooks')})
+from webhooks w
+union all
+select 'sent ' || d.environment_id || ' ' || d.webhook_id || ' ' || d.event_type, er.names, jsonb_build_array(count(*))
+from webhook_deliveries d join event_reach er on er.event_type = d.event_type
+where d.trigger = 'redelivery' group by d.environment_id, d.webhook_id, d.event_type, er.names`;
+
+/** Every principal of every environment as it is now. */
+export async function modelOf(knex: Knex): Promise<Model> {
+  const { rows } = await knex.raw<{ rows: { principal: string; reach: string[]; control: unknown }[] }>(sql.replaceAll('?', '\\?'));
+  return new Map(rows.map((row) => [row.principal, { reach: new Set(row.reach), control: JSON.stringify(row.control) }]));
+}
+
+const kindOf = (principal: string) => principal.split(' ')[0] ?? '';
+/** Taking something from these is as much as taking them over; a webhook that is gone, or a link that is void, gives nothing to anybody. */
+const takenMatters = new Set(['client', 'user', 'role']);
+const removalMatters = new Set([...takenMatters, 'consent', 'connection', 'issuer', 'mailbox', 'sign-in', 'signatures', 'management']);
+
+/** What one who holds no more than `held` may not have brought about, in words; empty when all is well. */
+export function escalations(before: Model, after: Model, held: ReadonlySet<string>): string[] {
+  const found: string[] = [];
+  const lacking = (names: Iterable<string>) => [...new Set(names)].filter((name) => !held.has(name)).sort();
+  const note = (what: string, principal: string, names: readonly string[]) => {
+    if (names.length > 0) found.push(`${what} of ${principal}: ${names.slice(0, 4).join(' ')}${names.length > 4 ? ' ...' : ''}`);
+  };
+  for (const [principal, now] of after) {
+    const was = before.get(principal);
+    note('reach grew', principal, lacking([...now.reach].filter((name) => !was?.reach.has(name))));
+    if (was && takenMatters.has(kindOf(principal)))
+      note('reach was taken', principal, lacking([...was.reach].filter((name) => !now.reach.has(name))));
+    if ((was || kindOf(principal) === 'sent') && was?.control !== now.control)
+      note('control moved', principal, lacking([...(was?.reach ?? []), ...now.reach]));
+  }
+  for (const [principal, was] of before) {
+    if (after.has(principal) || !removalMatters.has(kindOf(principal))) continue;
+    // A client takes along what people allowed it.
+    const [kind, environment, client] = principal.split(' ');
+    if (kind === 'consent' && !after.has(`client ${environment} ${client}`)) continue;
+    note('removal', principal, lacking(was.reach));
+  }
+  return found;
+}

@@ -1,0 +1,218 @@
+import type { Context } from '../../../src/domain/context.js';
+import { uuidv7 } from '../../../src/lib/random.js';
+import { link, links, type Api, type Document } from '../management.js';
+import { sampleKeys } from './interesting.js';
+
+/** Records of each type that stand for what is harmless and what reaches far, by type, and their ids by name. */
+export type World = {
+  readonly targets: ReadonlyMap<string, readonly string[]>;
+  readonly id: (name: string) => string;
+  readonly url: string;
+};
+
+type Maker = { readonly api: Api; readonly ctx: Context; readonly ids: Map<string, string>; readonly targets: Map<string, string[]> };
+
+function keep({ ids, targets }: Maker, name: string, type: string, id: string): string {
+  ids.set(name, id);
+  targets.set(type, [...(targets.get(type) ?? []), id]);
+  return id;
+}
+
+async function make(
+  maker: Maker,
+  name: string,
+  collection: string,
+  type: string,
+  attributes: Document,
+  relationships?: Document,
+): Promise<string> {
+  return keep(maker, name, type, (await maker.api.create(collection, type, attributes, relationships))['id'] as string);
+}
+
+async function people(maker: Maker): Promise<void> {
+  const { api, ids } = maker;
+  const permissions = (await api.get('/permissions?page[size]=100')).body['data'] as Document[];
+  const permission = (name: string) => permissions.find((one) => one['attributes'].name === name)?.['id'] as string;
+  ids.set('permission far', permission('signing_keys:write'));
+  const all = permissions.map((one) => one['id'] as string);
+  const administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0]['id'] as string;
+  await make(maker, 'role near', 'roles', 'role', { name: 'Near' });
+  await make(maker, 'role far', 'roles', 'role', { name: 'Far' }, { permissions: links('permission', ...all) });
+  ids.set(
+    'role unheld',
+    await make(
+      maker,
+      'role unheld',
+      'roles',
+      'role',
+      { name: 'Unheld' },
+      { permissions: links('permission', permission('connections:write')) },
+    ),
+  );
+  await make(maker, 'user near', 'users', 'user', { email: 'near@example.com' });
+  await make(
+    maker,
+    'user far',
+    'users',
+    'user',
+    { email: 'far@example.com', email_verified: true },
+    { roles: links('role', administrator) },
+  );
+  // Somebody else, so that the last administrator is not what a refusal is about.
+  await make(maker, 'user further', 'users', 'user', { email: 'further@example.com' }, { roles: links('role', administrator) });
+  await make(maker, 'user blocked', 'users', 'user', { email: 'blocked@example.com' }, { roles: links('role', administrator) });
+  await api.patch(`/users/${ids.get('user blocked')}/block`);
+  // Last, so that nobody above has it.
+  await make(
+    maker,
+    'role given',
+    'roles',
+    'role',
+    { name: 'Given', is_default: true },
+    { permissions: links('permission', permission('audit_logs:read')) },
+  );
+}
+
+async function applications(maker: Maker): Promise<void> {
+  const { api, ids } = maker;
+  const management = (await api.get('/api_resources')).body['data'].find((one: Document) => one['attributes'].is_system)['id'] as string;
+  keep(maker, 'api far', 'api_resource', management);
+  await make(maker, 'api near', 'api_resources', 'api_resource', { identifier: 'https://api.example/near', name: 'Near' });
+  await make(
+    maker,
+    'permission near',
+    'permissions',
+    'permission',
+    { name: 'near' },
+    { api_resource: link('api_resource', ids.get('api near') as string) },
+  );
+  const web = { redirect_uris: ['https://app.example/cb'], grant_types: ['authorization_code', 'refresh_token'] };
+  const machine = { application_type: 'machine' };
+  await make(maker, 'client near', 'clients', 'client', { name: 'Near', first_party: false, ...web });
+  await make(maker, 'client first', 'clients', 'client', { name: 'First', first_party: true, ...web });
+  await make(maker, 'client far', 'clients', 'client', { name: 'Far', ...machine, jwks: sampleKeys(1) });
+  const bare = await make(maker, 'client bare', 'clients', 'client', { name: 'Bare', ...machine, jwks: sampleKeys(1) });
+  keep(maker, 'client system', 'client', 'management');
+  const of = (name: string) => ({ client: link('client', ids.get(name) as string), api_resource: link('api_resource', management) });
+  await make(maker, 'grant far', 'client_grants', 'client_grant', { scopes: ['signing_keys:write', 'users:read'] }, of('client far'));
+  const near = { client: link('client', bare), api_resource: link('api_resource', ids.get('api near') as string) };
+  await make(maker, 'grant near', 'client_grants', 'client_grant', { scopes: ['near'] }, near);
+}
+
+async function signIns(maker: Maker): Promise<void> {
+  const { api, ctx, ids } = maker;
+  const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret' };
+  const plain = { ...oidc, account_linking: 'ask', allow_registration: false };
+  await make(maker, 'connection near', 'connections', 'connection', { name: 'near', display_name: 'Near', ...plain });
+  await make(maker, 'connection far', 'connections', 'connection', { name: 'far', display_name: 'Far', ...plain });
+  await make(maker, 'connection trusting', 'connections', 'connection', {
+    name: 'trusting',
+    display_name: 'Trusting',
+    ...plain,
+    account_linking: 'verified_email',
+  });
+  const now = ctx.clock.now();
+  const times = { created_at: now, updated_at: now };
+  for (const [index, who] of ['near', 'far'].entries()) {
+    const user_id = ids.get(`user ${who}`) as string;
+    // With a password, an identity is not the only way in.
+    await api.patch(`/users/${user_id}`, { data: { type: 'user', id: user_id, attributes: { password: 'correct horse battery staple' } } });
+    const own = { environment_id: ctx.environment.id, user_id, ...times };
+    const session = uuidv7(now.getTime());
+    const session_row = { ...own, id: session, token_digest: Buffer.alloc(32, index), authenticated_at: now, last_activity_at: now };
+    await ctx.knex('sessions').insert({ ...session_row, expires_at: new Date(now.getTime() + 86_400_000) });
+    keep(maker, `session ${who}`, 'session', session);
+    const identity = uuidv7(now.getTime());
+    await ctx.knex('identities').insert({ ...own, id: identity, connection_id: ids.get(`connection ${who}`), subject: who });
+    keep(maker, `identity ${who}`, 'identity', identity);
+    const consent = uuidv7(now.getTime());
+    const client_id = ids.get('client near');
+    await ctx.knex('consents').insert({
+      environment_id: own.environment_id,
+      user_id,
+      id: consent,
+      client_id,
+      scopes: ['openid'],
+      granted_at: now,
+      updated_at: now,
+    });
+    keep(maker, `consent ${who}`, 'consent', consent);
+  }
+}
+
+async function deliveries(maker: Maker): Promise<void> {
+  const { ctx } = maker;
+  const now = ctx.clock.now();
+  for (const [name, events, event_type] of [
+    ['near', ['role.created'], 'role.created'],
+    ['far', ['user.created', 'signing_key.generated'], 'user.created'],
+    ['all', ['*'], 'user.updated'],
+  ] as const) {
+    const webhook_id = await make(maker, `webhook ${name}`, 'webhooks', 'webhook', {
+      name,
+      url: 'https://receiver.example/',
+      events: [...events],
+      status: 'disabled',
+    });
+    const id = uuidv7(now.getTime());
+    const row = {
+      environment_id: ctx.environment.id,
+      id,
+      webhook_id,
+      event_id: uuidv7(now.getTime()),
+      event_type,
+      payload: '{}',
+      status: 'failed',
+    };
+    await ctx.knex('webhook_deliveries').insert({ ...row, attempt_count: 6, completed_at: now, created_at: now, updated_at: now });
+    keep(maker, `delivery ${name}`, 'webhook_delivery', id);
+  }
+}
+
+async function surroundings(maker: Maker): Promise<void> {
+  const { api, ctx, ids } = maker;
+  keep(maker, 'environment own', 'environment', ctx.environment.id);
+  const staging = await api.post('/environments', {
+    data: { type: 'environment', attributes: { name: 'Staging', slug: 'staging', kind: 'staging' } },
+  });
+  keep(maker, 'environment other', 'environment', staging.body['data'].id as string);
+  const now = ctx.clock.now();
+  for (const [name, is_primary] of [
+    ['pending', false],
+    ['verified', false],
+    ['primary', true],
+  ] as const) {
+    const id = await make(maker, `domain ${name}`, 'custom_domains', 'custom_domain', { domain: `${name}.example.com` });
+    if (name !== 'pending') await ctx.knex('custom_domains').where({ id }).update({ status: 'verified', verified_at: now, is_primary });
+  }
+  await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
+  const keys = (await api.get('/signing_keys')).body['data'] as Document[];
+  const next = keys.find((one) => one['attributes'].status === 'next')?.['id'] as string;
+  await api.patch(`/signing_keys/${next}/activate`);
+  await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
+  const all = (await api.get('/signing_keys')).body['data'] as Document[];
+  for (const one of all) keep(maker, `key ${one['attributes'].status}`, 'signing_key', one['id'] as string);
+  // Not for development, and closed: what opens either shows.
+  await ctx.knex('environments').where({ id: ctx.environment.id }).update({ kind: 'production', registration_enabled: false });
+  await ctx
+    .knex('environments')
+    .where({ id: ids.get('environment other') })
+    .update({ registration_enabled: false });
+}
+
+/** Fills an installation with records near and far. `api` holds everything. */
+export async function makeWorld(api: Api, ctx: Context): Promise<World> {
+  const maker: Maker = { api, ctx, ids: new Map(), targets: new Map() };
+  await people(maker);
+  await applications(maker);
+  await signIns(maker);
+  await deliveries(maker);
+  await surroundings(maker);
+  ctx.cache.clear();
+  const id = (name: string) => {
+    const found = maker.ids.get(name);
+    if (found === undefined) throw new Error(`there is no ${name}`);
+    return found;
+  };
+  return { targets: maker.targets, id, url: api.origin };
+}
