@@ -50,7 +50,7 @@ test.each([
   expect((await make(admin, wanted)).attributes).toMatchObject(wanted);
 });
 
-test('a connection with verified_email is changed by holders of everything alone; others may name it, and take from it', async () => {
+test('a connection with verified_email is changed, and closed, by holders of everything alone; others may name it', async () => {
   const { id } = await make(admin, { account_linking: 'verified_email', domains: ['a.example', 'b.example'], status: 'disabled' });
   const changes: [string, object][] = [
     ['strategy', {}], ['issuer', { issuer: 'https://evil.example' }], ['authorization_endpoint', { authorization_endpoint: 'https://evil.example' }],
@@ -63,8 +63,10 @@ test('a connection with verified_email is changed by holders of everything alone
   for (const [attribute, change] of changes.slice(1)) expect(refusalOf(await patch(narrow, id, change))).toEqual(escalation(attribute));
   expect((await patch(narrow, id, { display_name: 'Another name' })).status).toBe(200);
   expect((await patch(admin, id, { status: 'enabled' })).status).toBe(200);
-  expect((await patch(narrow, id, { status: 'disabled' })).status).toBe(200);
-  expect((await patch(narrow, id, { account_linking: 'ask', issuer: 'https://elsewhere.example' })).body['data'].attributes).toMatchObject({
+  expect(refusalOf(await patch(narrow, id, { status: 'disabled' }))).toEqual(escalation('status'));
+  expect(refusalOf(await patch(narrow, id, { account_linking: 'ask' }))).toEqual(escalation('account_linking'));
+  expect((await patch(admin, id, { account_linking: 'ask' })).status).toBe(200);
+  expect((await patch(narrow, id, { issuer: 'https://elsewhere.example' })).body['data'].attributes).toMatchObject({
     generation: 2, trusted: false,
   }); // prettier-ignore
   expect(refusalOf(await patch(narrow, id, { account_linking: 'verified_email' }))).toEqual(escalation('account_linking'));
@@ -113,8 +115,8 @@ test('a dashboard form is no way round: the same refusal, and nothing is made', 
   }; // prettier-ignore
   const refused = await browser.post('/dashboard/connections', fields);
   expect([refused.status, await refused.text()]).toEqual([
-    422,
-    expect.stringMatching(/id="account_linking-error"[\s\S]*permissions that you do not hold/),
+    403,
+    expect.stringMatching(/id="account_linking-error"[\s\S]*Somebody has to do it who holds the permission/),
   ]);
   expect((await admin.get('/connections?filter[name]=by-form')).body['data']).toEqual([]);
 });
