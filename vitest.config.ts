@@ -7,11 +7,15 @@ const unit = [
   'test/{config,tidy}.test.ts',
   'test/lib/**',
   'test/platform/**',
-  'test/core/{mail-templates,passwords}.test.ts',
-  'test/core/events/catalogue.test.ts',
+  'test/domain/events/catalogue.test.ts',
+  'test/domain/mail/templates.test.ts',
+  'test/domain/passwords/*.test.ts',
   'test/docs/{error-codes,generated,sso-guide}.test.ts',
-  'test/http/{error-texts,exact-routes,pages,rate-limits,static}.test.ts',
-  'test/outbox/{deliver-webhook,lane,sign}.test.ts',
+  'test/http/exact-routes.test.ts',
+  'test/http/limits/rate-limits.test.ts',
+  'test/http/pages/*.test.ts',
+  'test/outbox/queue/lane.test.ts',
+  'test/outbox/webhooks/{deliver,sign}.test.ts',
 ];
 
 /** With processes of their own (browsers, proxies, replicas, a second PostgreSQL), or for long waiting and measuring; from whatever folder. */
@@ -20,11 +24,13 @@ const slow = [
   'test/faults/**',
   'test/account/timing.test.ts',
   'test/dashboard/hostile-text.test.ts',
-  'test/db/{embedded-postgres,knex}.test.ts',
+  'test/db/knex.test.ts',
+  'test/db/postgres/embedded-postgres.test.ts',
   'test/docs/webhooks-guide.test.ts',
-  'test/flows/{behind-a-pooler,behind-a-proxy,read-replica}.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,read-replica,secret-key-rotations}.test.ts',
   'test/invariants/{replicas,two-processes}.test.ts',
-  'test/platform/{logger,silent-mail-server}.test.ts',
+  'test/platform/log/logger.test.ts',
+  'test/platform/silent-mail-server.test.ts',
 ];
 
 const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { readConfig } from '../src/config.js';
-import { defaultContext } from '../src/core/bootstrap.js';
-import type { Context } from '../src/core/context.js';
+import { defaultContext } from '../src/domain/environments/bootstrap.js';
+import type { Context } from '../src/domain/context.js';
 import { statementObserver } from '../src/db/scope.js';
 import { findAccessToken, findAccessTokenWithUser, findJwtStanding, insertClientAccessToken } from '../src/db/tables/access_tokens.js';
 import { redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
@@ -10,7 +10,7 @@ import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_toke
 import { findSessionByToken } from '../src/db/tables/sessions.js';
 import { digest } from '../src/lib/digest.js';
 import { randomToken, uuidv7 } from '../src/lib/random.js';
-import { createDeps, prepareDatabase } from '../src/composition.js';
+import { createDeps, prepareDatabase } from '../src/process/service.js';
 import type { BenchServer } from './database.js';
 import { median, type Plan } from './measure.js';
 import { familyTime, usedBetween } from './processor-time.js';

@@ -1,24 +1,24 @@
 import express, { type Express } from 'express';
 import { accountRouter } from './account/router.js';
-import type { Deps } from './core/context.js';
+import type { Deps } from './domain/context.js';
 import { dashboardRouter } from './dashboard/router.js';
 import { PageError } from './errors.js';
-import { environment } from './http/environment.js';
+import { environment } from './http/request/environment.js';
 import { createExactRoutes, inSequence } from './http/exact-routes.js';
 import { healthz, metrics, readyz, type Lifecycle } from './http/health.js';
-import { homePage } from './http/home.js';
-import { createPageRenderer } from './http/pages.js';
-import { openRateLimitStore } from './http/rate-limits.js';
-import { createLimiter } from './http/rate-limiter.js';
-import { renderErrors } from './http/render-errors.js';
-import { requestId } from './http/request-id.js';
-import { createAssets } from './http/static.js';
+import { homePage } from './http/pages/home.js';
+import { createPageRenderer } from './http/pages/pages.js';
+import { openRateLimitStore } from './http/limits/rate-limits.js';
+import { createLimiter } from './http/limits/rate-limiter.js';
+import { renderErrors } from './http/pages/render-errors.js';
+import { requestId } from './http/request/request-id.js';
+import { createAssets } from './http/pages/static.js';
 import type { Web } from './http/web.js';
 import { registry } from './management/resources/index.js';
 import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter } from './oauth/router.js';
-import { mailboxRouter } from './outbox/mailbox.js';
+import { mailboxRouter } from './outbox/mail/mailbox.js';
 import { ssoRouter } from './sso/router.js';
 
 /** The service as an Express app, and what must be closed after it. */

@@ -1,6 +1,6 @@
-import { run } from './run.js';
-import { isWorker, startPrimary, startWorker } from './cluster.js';
-import { startAll } from './runtime.js';
+import { run } from './process/run.js';
+import { isWorker, startPrimary, startWorker } from './process/cluster.js';
+import { startAll } from './process/startup.js';
 
 run(async (config, logger, stops) => {
   if (isWorker) await startWorker(config, logger, stops);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
-import { payloadText } from '../../src/core/events/emit.js';
-import { samples } from '../../src/core/events/samples.js';
+import { payloadText } from '../../src/domain/events/emit.js';
+import { samples } from '../../src/domain/events/samples.js';
 import type { BenchServer } from '../database.js';
 import { median, type Plan } from '../measure.js';
 import { installPeers } from '../peers.js';

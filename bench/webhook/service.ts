@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { transaction } from '../../src/core/context.js';
-import { createWebhook } from '../../src/core/webhooks.js';
+import { transaction } from '../../src/domain/context.js';
+import { createWebhook } from '../../src/domain/webhooks/webhooks.js';
 import { startProduct } from '../targets/product.js';
 import type { Courier, Destination, Message } from './courier.js';
 

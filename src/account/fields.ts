@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { safeReturnTo } from '../http/return-to.js';
+import { safeReturnTo } from '../http/request/return-to.js';
 import { own } from '../lib/named.js';
 
 /** A text of the form or JSON body; anything else counts as empty. */

@@ -1,9 +1,9 @@
 import type { Request, RequestHandler } from 'express';
 import type { RateLimit } from '../config.js';
-import { isKnownTo } from '../core/known-browsers.js';
+import { isKnownTo } from '../domain/sessions/known-browsers.js';
 import { findUserByEmailKey } from '../db/tables/users.js';
-import { deviceOf } from '../http/device-cookie.js';
-import { addressKey, limitBy } from '../http/rate-limits.js';
+import { deviceOf } from '../http/auth/device-cookie.js';
+import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { own } from '../lib/named.js';

@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
-import { transaction } from '../core/context.js';
-import { endSessions } from '../core/sessions.js';
-import { clearSessionCookie } from '../http/browser-session.js';
-import { csrfToken } from '../http/csrf.js';
-import { queryOf, wantsJson } from '../http/form.js';
-import { basePage } from '../http/pages.js';
-import { safeReturnTo } from '../http/return-to.js';
+import { transaction } from '../domain/context.js';
+import { endSessions } from '../domain/sessions/sessions.js';
+import { clearSessionCookie } from '../http/auth/browser-session.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { queryOf, wantsJson } from '../http/request/form.js';
+import { basePage } from '../http/pages/pages.js';
+import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 
 /** GET /logout: asks, because a link alone must not sign anybody out. */

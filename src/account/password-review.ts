@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
-import { dropIdentities, findReviewed, mintReview, recoveredBy, type Recovered } from '../core/password-review.js';
+import { dropIdentities, findReviewed, mintReview, recoveredBy, type Recovered } from '../domain/passwords/review.js';
 import type { UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
-import { csrfToken } from '../http/csrf.js';
-import { queryOf, wantsJson } from '../http/form.js';
-import { basePage, type FormPage, type PageIdentity, type PageSession } from '../http/pages.js';
-import { safeReturnTo } from '../http/return-to.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { queryOf, wantsJson } from '../http/request/form.js';
+import { basePage, type FormPage, type PageIdentity, type PageSession } from '../http/pages/pages.js';
+import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
 import { deviceWords } from '../lib/user-agent.js';
@@ -22,7 +22,7 @@ export interface PasswordReviewPage extends FormPage {
   identities: (PageIdentity & { last_login_at: string | null })[];
 }
 
-declare module '../http/page-models.js' {
+declare module '../http/pages/page-models.js' {
   interface PageModels {
     'account/password-review': PasswordReviewPage;
   }

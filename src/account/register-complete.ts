@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
-import { passwordProblems } from '../core/passwords.js';
-import { completeRegistration, findProvenRegistration } from '../core/registration.js';
+import { passwordProblems } from '../domain/passwords/passwords.js';
+import { completeRegistration, findProvenRegistration } from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
-import { csrfToken } from '../http/csrf.js';
-import { wantsJson } from '../http/form.js';
-import { basePage } from '../http/pages.js';
-import { signIn } from '../http/sign-in.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { wantsJson } from '../http/request/form.js';
+import { basePage } from '../http/pages/pages.js';
+import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText, nameProblems } from './fields.js';
 import { pendingClient, pendingFormAction } from './login.js';

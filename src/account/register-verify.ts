@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
-import { findRegistration, registrationTokenLifetime, verifyRegistration } from '../core/registration.js';
-import type { CodeVerdict } from '../core/passcodes.js';
+import { findRegistration, registrationTokenLifetime, verifyRegistration } from '../domain/registration/registration.js';
+import type { CodeVerdict } from '../domain/registration/passcodes.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
-import { csrfToken } from '../http/csrf.js';
-import { queryOf, wantsJson } from '../http/form.js';
-import { basePage, type Notice } from '../http/pages.js';
-import { safeReturnTo } from '../http/return-to.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { queryOf, wantsJson } from '../http/request/form.js';
+import { basePage, type Notice } from '../http/pages/pages.js';
+import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText } from './fields.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';

@@ -1,10 +1,10 @@
 import { Router } from 'express';
-import { browserSession } from '../http/browser-session.js';
-import { ownUiCors, preflight } from '../http/cors.js';
-import { csrf } from '../http/csrf.js';
-import { formOrJson } from '../http/form.js';
-import { freshSignIn } from '../http/fresh-sign-in.js';
-import { route, type Methods } from '../http/method-not-allowed.js';
+import { browserSession } from '../http/auth/browser-session.js';
+import { ownUiCors, preflight } from '../http/auth/cors.js';
+import { csrf } from '../http/auth/csrf.js';
+import { formOrJson } from '../http/request/form.js';
+import { freshSignIn } from '../http/auth/fresh-sign-in.js';
+import { route, type Methods } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { password, profile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { accountPage } from './account-page.js';

@@ -1,8 +1,8 @@
 import type { NextFunction, Request, Response } from 'express';
-import type { BrowserSession } from '../core/sessions.js';
+import type { BrowserSession } from '../domain/sessions/sessions.js';
 import { PageError } from '../errors.js';
-import { errorTexts } from '../http/error-texts.js';
-import { wantsJson } from '../http/form.js';
+import { errorTexts } from '../http/pages/error-texts.js';
+import { wantsJson } from '../http/request/form.js';
 
 /** Lets only somebody signed in pass: others get 401 `login_required` as JSON, or the sign-in page. Needs `browserSession` before. */
 export function signedIn(req: Request, res: Response, next: NextFunction): void {

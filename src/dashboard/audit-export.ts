@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { PageError } from '../errors.js';
-import { queryOf } from '../http/form.js';
+import { queryOf } from '../http/request/form.js';
 import { csvRecord } from '../lib/csv.js';
 import { recordDenial, recordWrite } from '../management/audit.js';
 import { requirePermissions } from '../management/operations.js';

@@ -3,7 +3,7 @@ import type { Look } from './presentation.js';
 import { linkedId, listOf, may } from './records.js';
 import { inWords, words } from './values.js';
 import { environmentKinds } from '../db/tables/environments.js';
-import { eventTypes, catalogue } from '../core/events/catalogue.js';
+import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
 const most = 100;
 

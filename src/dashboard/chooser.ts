@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { connectionStrategies } from '../core/connection-strategies.js';
+import { connectionStrategies } from '../domain/connections/strategies.js';
 import { requirePermissions } from '../management/operations.js';
 import { kinds } from './pages/client-kinds.js';
 import type { Render } from './frame.js';

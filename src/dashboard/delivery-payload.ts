@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { findDelivery } from '../db/tables/webhook_deliveries.js';
-import { mayReadEvent, permissionsToRead } from '../core/reach-of.js';
+import { mayReadEvent, permissionsToRead } from '../domain/reach/reach-of.js';
 import { insufficientScope, notFound } from '../management/problems.js';
 import { recordOf } from './records.js';
 import { idOf } from './resource-record.js';

@@ -1,5 +1,5 @@
-import type { Context } from '../core/context.js';
-import { isPublicDevelopment } from '../core/exposure.js';
+import type { Context } from '../domain/context.js';
+import { isPublicDevelopment } from '../domain/environments/exposure.js';
 import type { Part } from './page-parts.js';
 
 /** What stands above the overview and the settings while an environment for development is reached under a public address. */

@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { csrfToken } from '../http/csrf.js';
-import { queryOf } from '../http/form.js';
-import type { Notice } from '../http/page-models.js';
-import { basePage } from '../http/pages.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { queryOf } from '../http/request/form.js';
+import type { Notice } from '../http/pages/page-models.js';
+import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import { viewerOf } from './gate.js';
 import { may } from './records.js';

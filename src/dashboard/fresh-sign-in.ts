@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { errorTexts } from '../http/error-texts.js';
+import { errorTexts } from '../http/pages/error-texts.js';
 import {
   createProve as createHttpProve,
   isStale,
@@ -7,7 +7,7 @@ import {
   provePath,
   waysToProve,
   type WaysToProve,
-} from '../http/fresh-sign-in.js';
+} from '../http/auth/fresh-sign-in.js';
 import type { Web } from '../http/web.js';
 import { viewerOf } from './gate.js';
 import type { Field, Part } from './page-parts.js';
@@ -66,7 +66,7 @@ export async function proofOf(req: Request, back: string, errors: Readonly<Recor
 /** Proves a fresh sign-in, or answers the errors of the field that asks for the password; empty when all is well. */
 export type Prove = (req: Request, res: Response) => Promise<Record<string, string>>;
 
-/** The proof of http/fresh-sign-in.ts in the words of a form. */
+/** The proof of http/auth/fresh-sign-in.ts in the words of a form. */
 export function createProve(web: Web): Prove {
   const prove = createHttpProve(web);
   return async (req, res) => {

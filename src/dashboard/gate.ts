@@ -1,13 +1,13 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { createContext } from '../core/context.js';
+import { createContext } from '../domain/context.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { PageError } from '../errors.js';
-import { browserSession } from '../http/browser-session.js';
-import { csrf } from '../http/csrf.js';
-import { form } from '../http/form.js';
+import { browserSession } from '../http/auth/browser-session.js';
+import { csrf } from '../http/auth/csrf.js';
+import { form } from '../http/request/form.js';
 import type { Call } from '../management/call.js';
 import { registry } from '../management/resources/index.js';
-import type { BrowserSession } from '../core/sessions.js';
+import type { BrowserSession } from '../domain/sessions/sessions.js';
 
 declare module 'express-serve-static-core' {
   interface Request {

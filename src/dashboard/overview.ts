@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { countOverview, type OverviewCounts } from '../db/tables/overview.js';
 import { listDailyStats } from '../db/tables/daily_stats.js';
-import { queryOf } from '../http/form.js';
+import { queryOf } from '../http/request/form.js';
 import { exposureNotice } from './exposure-notice.js';
 import { deliveryColumns } from './pages/delivery-columns.js';
 import { auditColumns } from './pages/audit-logs.js';

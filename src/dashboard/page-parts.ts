@@ -1,4 +1,4 @@
-import type { BasePage, Notice } from '../http/page-models.js';
+import type { BasePage, Notice } from '../http/pages/page-models.js';
 
 /** The four meanings of a state, and none. */
 export type Tone = 'good' | 'warning' | 'bad' | 'info' | 'quiet';
@@ -225,7 +225,7 @@ export interface DashboardPage extends BasePage {
   parts: readonly Part[];
 }
 
-declare module '../http/page-models.js' {
+declare module '../http/pages/page-models.js' {
   interface PageModels {
     'dashboard/page': DashboardPage;
   }

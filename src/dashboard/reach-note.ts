@@ -1,4 +1,4 @@
-import { holdsEverything } from '../core/reach.js';
+import { holdsEverything } from '../domain/reach/reach.js';
 import type { Call } from '../management/call.js';
 import { findRecord } from '../management/records.js';
 import type { Resource } from '../management/resource.js';

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { maxRedeliveries } from '../core/webhooks.js';
+import { maxRedeliveries } from '../domain/webhooks/webhooks.js';
 import { actOnRecord, requirePermissions } from '../management/operations.js';
 import { figure, words } from './values.js';
 import type { Choice, Field, Part } from './page-parts.js';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { queryOf } from '../http/form.js';
+import { queryOf } from '../http/request/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
 import type { Render } from './frame.js';

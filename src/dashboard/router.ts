@@ -1,9 +1,9 @@
 import { Router, type NextFunction, type Request, type Response } from 'express';
 import { PageError } from '../errors.js';
-import { browserSession } from '../http/browser-session.js';
-import { csrf } from '../http/csrf.js';
-import { formOrJson } from '../http/form.js';
-import { route } from '../http/method-not-allowed.js';
+import { browserSession } from '../http/auth/browser-session.js';
+import { csrf } from '../http/auth/csrf.js';
+import { formOrJson } from '../http/request/form.js';
+import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';

@@ -1,5 +1,5 @@
-import type { Context } from '../core/context.js';
-import { pendingCount, secretKeyStatus, unnamedKey, type SecretKeyStatus } from '../core/secret-key-status.js';
+import type { Context } from '../domain/context.js';
+import { pendingCount, secretKeyStatus, unnamedKey, type SecretKeyStatus } from '../domain/secret-key/status.js';
 import type { Part, Row } from './page-parts.js';
 import { figure, text } from './values.js';
 

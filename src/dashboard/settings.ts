@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { holdsEverything } from '../core/reach.js';
+import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { environmentKindChoices } from './choices.js';

@@ -1,18 +1,18 @@
 import type { Request, Response } from 'express';
-import { passwordProblems } from '../core/passwords.js';
-import { createFirstAdministrator, mayUseSetup } from '../core/setup.js';
+import { passwordProblems } from '../domain/passwords/passwords.js';
+import { createFirstAdministrator, mayUseSetup } from '../domain/users/setup.js';
 import { PageError } from '../errors.js';
-import { csrfToken } from '../http/csrf.js';
-import { errorTexts } from '../http/error-texts.js';
-import { queryOf } from '../http/form.js';
-import type { FormPage } from '../http/page-models.js';
-import { basePage } from '../http/pages.js';
-import { signIn } from '../http/sign-in.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { errorTexts } from '../http/pages/error-texts.js';
+import { queryOf } from '../http/request/form.js';
+import type { FormPage } from '../http/pages/page-models.js';
+import { basePage } from '../http/pages/pages.js';
+import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { named, own } from '../lib/named.js';
 
-declare module '../http/page-models.js' {
+declare module '../http/pages/page-models.js' {
   interface PageModels {
     'dashboard/setup': SetupPage;
   }

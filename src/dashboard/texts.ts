@@ -1,5 +1,5 @@
 import type { ApiErrorObject } from '../errors.js';
-import { errorTexts } from '../http/error-texts.js';
+import { errorTexts } from '../http/pages/error-texts.js';
 import { named } from '../lib/named.js';
 
 /** What a page says after something was done, by the `done` of its address. */

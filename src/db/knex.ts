@@ -1,8 +1,8 @@
 import createPool, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import type { PoolState } from '../platform/metrics.js';
-import { createStatementLine, silenceMessage, type StatementLine } from './statement-line.js';
+import type { PoolState } from '../platform/metrics/metrics.js';
+import { createStatementLine, silenceMessage, type StatementLine } from './statements/line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 export const databaseTimeoutMs = 5000;

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
 import { statementLinesOf } from './knex.js';
-import { queryOn } from './named-query.js';
-import type { Replica } from './replica.js';
+import { queryOn } from './statements/named.js';
+import type { Replica } from './postgres/replica.js';
 
 /**
  * The one door to environment-owned tables: whose rows, and through which connection. Inside `transaction` the knex member is

@@ -1,5 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { handlersOf, type Methods } from './method-not-allowed.js';
+import { handlersOf, type Methods } from './routes.js';
 
 type Route = {
   readonly path: string;

@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
 import { pendingMigrations } from '../db/migrate.js';
-import type { Deps } from '../core/context.js';
-import { opensPrimaryKey } from '../core/secret-key-check.js';
+import type { Deps } from '../domain/context.js';
+import { opensPrimaryKey } from '../domain/secret-key/check.js';
 import { digest, equalDigests } from '../lib/digest.js';
-import { isDirectLoopback } from './direct-caller.js';
+import { isDirectLoopback } from './request/direct-caller.js';
 
 /** Set when the process was told to stop: no longer ready, still alive. */
 export type Lifecycle = { stopping: boolean };

@@ -1,7 +1,7 @@
-import type { Deps } from '../core/context.js';
-import type { PageRenderer } from './pages.js';
-import type { Limiter } from './rate-limiter.js';
-import type { Assets } from './static.js';
+import type { Deps } from '../domain/context.js';
+import type { PageRenderer } from './pages/pages.js';
+import type { Limiter } from './limits/rate-limiter.js';
+import type { Assets } from './pages/static.js';
 
 /** What the routers share beside `Deps`: pages, static files, limits. */
 export type Web = {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Refusal } from '../core/refusal.js';
-import { afterCommit } from '../core/context.js';
-import { isSecurityEvent } from '../core/security-events.js';
-import { idOfMinute, tellSecurityEvent } from '../core/security-trail.js';
+import { Refusal } from '../domain/refusal.js';
+import { afterCommit } from '../domain/context.js';
+import { isSecurityEvent } from '../domain/audit/security-events.js';
+import { idOfMinute, tellSecurityEvent } from '../domain/audit/security-trail.js';
 import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';

@@ -1,11 +1,11 @@
 import type { Request } from 'express';
-import type { Actor } from '../core/actor.js';
-import { apiResourceOf, clientGrantOf } from '../core/clients.js';
-import type { Context } from '../core/context.js';
-import { findActiveTokenWithUser, type ActiveToken } from '../core/tokens/access-token.js';
+import type { Actor } from '../domain/actor.js';
+import { apiResourceOf, clientGrantOf } from '../domain/clients/clients.js';
+import type { Context } from '../domain/context.js';
+import { findActiveTokenWithUser, type ActiveToken } from '../domain/tokens/access-token.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { OAuthError } from '../errors.js';
-import { bearerTokenOf } from '../http/authenticate-bearer.js';
+import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
 
 /** What the user or client of the token holds right now, whatever the token says. */
 async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
-import type { Actor } from '../core/actor.js';
-import type { Context } from '../core/context.js';
+import type { Actor } from '../domain/actor.js';
+import type { Context } from '../domain/context.js';
 import type { Registry } from './resource.js';
 
 /** One use of the Management operations, by a request under /api or by a page of the dashboard. */

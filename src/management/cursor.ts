@@ -1,4 +1,4 @@
-import type { Context } from '../core/context.js';
+import type { Context } from '../domain/context.js';
 import type { Position } from '../db/list.js';
 import { equalDigests } from '../lib/digest.js';
 import type { DigestUse } from '../lib/seal.js';

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { equalDigests, digest } from '../lib/digest.js';
 import { findIdempotencyKey, insertIdempotencyKey, lockIdempotencyKey } from '../db/tables/idempotency_keys.js';
-import type { Actor } from '../core/actor.js';
+import type { Actor } from '../domain/actor.js';
 import type { Place } from '../lib/seal.js';
 import type { Call } from './call.js';
 import { insufficientScope, refuse } from './problems.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import type { Problem } from '../core/refusal.js';
+import type { Problem } from '../domain/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';

@@ -1,4 +1,4 @@
-import { transaction, type Context } from '../core/context.js';
+import { transaction, type Context } from '../domain/context.js';
 import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
-import { Refusal, type Problem } from '../core/refusal.js';
+import { Refusal, type Problem } from '../domain/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
 import { named, own } from '../lib/named.js';

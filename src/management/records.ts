@@ -1,4 +1,4 @@
-import type { Context } from '../core/context.js';
+import type { Context } from '../domain/context.js';
 import { findRows, listRows, type Condition, type ListPage, type ListRequest, type ListedRow } from '../db/list.js';
 import { isUuid } from '../lib/random.js';
 import type { Resource, Row } from './resource.js';

@@ -1,4 +1,4 @@
-import type { Context } from '../core/context.js';
+import type { Context } from '../domain/context.js';
 import { matches } from '../db/conditions.js';
 import { findLinks, findRows, type Condition } from '../db/list.js';
 import { findRecords } from './records.js';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { Actor } from '../core/actor.js';
-import type { Context } from '../core/context.js';
-import type { Reach, Touch } from '../core/reach.js';
-import type { Problem } from '../core/refusal.js';
+import type { Actor } from '../domain/actor.js';
+import type { Context } from '../domain/context.js';
+import type { Reach, Touch } from '../domain/reach/reach.js';
+import type { Problem } from '../domain/refusal.js';
 import type { Condition, LinkTable, Source, SortKey } from '../db/list.js';
 import { named } from '../lib/named.js';
 
@@ -117,7 +117,7 @@ export type Update<R, I> = {
   run(tx: Context, actor: Actor, row: R, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
 };
 
-/** How far the records reach, and what each part that can be written means for that (`core/reach.ts`). What isn't classified doesn't compile. */
+/** How far the records reach, and what each part that can be written means for that (`domain/reach/reach.ts`). What isn't classified doesn't compile. */
 export type ReachOf<R, C, U> = {
   /** Every Management permission that whoever controls the record could come to hold or act with. */
   of(tx: Context, row: R): Promise<Reach> | Reach;

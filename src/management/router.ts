@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { MethodNotAllowedError } from '../http/method-not-allowed.js';
-import { addressKey, limitBy } from '../http/rate-limits.js';
+import { MethodNotAllowedError } from '../http/routes.js';
+import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { OAuthError } from '../errors.js';
 import { recordDenial } from './audit.js';

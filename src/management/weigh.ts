@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { holdsEverything, noReach, requireReach, type Reach, type Touched } from '../core/reach.js';
+import { holdsEverything, noReach, requireReach, type Reach, type Touched } from '../domain/reach/reach.js';
 import type { Call } from './call.js';
 import { targetOf, type RelatedRows, type Resource, type Row, type ToMany } from './resource.js';
 
 /**
- * What a write takes beside the permission of its collection, by the reach of the records before and after it (`core/reach.ts`). Every
+ * What a write takes beside the permission of its collection, by the reach of the records before and after it (`domain/reach/reach.ts`). Every
  * operation of the Management API and of the dashboard passes here, inside its transaction.
  */
 export type Weighing = {
@@ -58,7 +58,7 @@ export function touchedBetween(resource: Resource, before: Row, after: Row, sent
   const asSet = (name: string, value: unknown) =>
     Object.hasOwn(resource.relationships, name) && Array.isArray(value) ? new Set(value) : value;
   const names = new Set(Object.keys(after).filter((name) => !isDeepStrictEqual(asSet(name, before[name]), asSet(name, after[name]))));
-  for (const name of sent) if (!(name in after)) names.add(name);
+  for (const name of sent) if (!Object.hasOwn(after, name)) names.add(name);
   const known = [...names].filter((name) => Object.hasOwn(resource.reach.attributes, name) || Object.hasOwn(resource.relationships, name));
   return known.map((name) => touchedBy(resource, name));
 }

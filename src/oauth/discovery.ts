@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
-import { acrValues } from '../core/authentication-context.js';
-import { clientSigningAlgorithms } from '../core/client-key-set.js';
-import type { Environment } from '../core/environments.js';
-import { openidScopes } from '../core/tokens/scopes.js';
-import { clientAuthMethods } from '../http/authenticate-client.js';
+import { acrValues } from '../domain/sessions/authentication-context.js';
+import { clientSigningAlgorithms } from '../domain/clients/key-set.js';
+import type { Environment } from '../domain/environments/environments.js';
+import { openidScopes } from '../domain/tokens/scopes.js';
+import { clientAuthMethods } from '../http/auth/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
 import { claimNames } from './claims.js';
 import { sendDocument } from './document.js';

@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { holdsRefreshTokens } from '../core/sessions.js';
-import { findActiveToken, type ActiveToken } from '../core/tokens/access-token.js';
-import { lookUpScope, type Context } from '../core/context.js';
-import type { Client } from '../core/clients.js';
+import { holdsRefreshTokens } from '../domain/sessions/sessions.js';
+import { findActiveToken, type ActiveToken } from '../domain/tokens/access-token.js';
+import { lookUpScope, type Context } from '../domain/context.js';
+import type { Client } from '../domain/clients/clients.js';
 import { findRefreshToken } from '../db/tables/refresh_tokens.js';
 import { OAuthError } from '../errors.js';
 import { digest } from '../lib/digest.js';

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { keyRing, recallKeyRing } from '../core/signing-keys.js';
+import { keyRing, recallKeyRing } from '../domain/signing-keys/signing-keys.js';
 import { sendDocument } from './document.js';
 
 /** GET /.well-known/jwks.json (RFC 7517 5): a text that is ready, cacheable for five minutes. */

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
-import { findActiveToken } from '../core/tokens/access-token.js';
-import { endGrant } from '../core/tokens/revoke.js';
+import { findActiveToken } from '../domain/tokens/access-token.js';
+import { endGrant } from '../domain/tokens/revoke.js';
 import { deleteAccessToken } from '../db/tables/access_tokens.js';
 import { findRefreshToken } from '../db/tables/refresh_tokens.js';
 import { revokeId } from '../db/tables/revocations.js';

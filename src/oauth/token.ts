@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { OAuthError } from '../errors.js';
-import { originOf } from '../http/mail-origin.js';
+import { originOf } from '../http/pages/mail-origin.js';
 import { grants } from './grants/index.js';
 
 /** POST /oauth/token (RFC 6749 3.2): picks the grant type and answers with tokens that nobody caches. */

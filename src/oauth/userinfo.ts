@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { findActiveTokenWithUser } from '../core/tokens/access-token.js';
+import { findActiveTokenWithUser } from '../domain/tokens/access-token.js';
 import type { UserWithRoles } from '../db/tables/access_tokens.js';
 import { OAuthError } from '../errors.js';
-import { bearerTokenOf } from '../http/authenticate-bearer.js';
+import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
 import { claimsOf } from './claims.js';
 
 /** GET and POST /oauth/userinfo (OIDC Core 5.3): the claims of the granted scopes, in one statement. */

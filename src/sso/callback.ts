@@ -1,10 +1,10 @@
 import type { Request, Response } from 'express';
-import { connectionOf, type Connection } from '../core/connections.js';
-import { noteSecurityEvent, userParty } from '../core/security-trail.js';
-import type { ProviderSignIn } from '../core/sessions.js';
+import { connectionOf, type Connection } from '../domain/connections/connections.js';
+import { noteSecurityEvent, userParty } from '../domain/audit/security-trail.js';
+import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import { PageError } from '../errors.js';
-import { queryOf } from '../http/form.js';
-import { originOf } from '../http/mail-origin.js';
+import { queryOf } from '../http/request/form.js';
+import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
 import type { Place } from '../lib/seal.js';

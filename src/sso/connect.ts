@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { transaction } from '../core/context.js';
-import { linkToAccount, proveIdentity } from '../core/identities.js';
+import { transaction } from '../domain/context.js';
+import { linkToAccount, proveIdentity } from '../domain/connections/identities.js';
 import { findIdentity } from '../db/tables/identities.js';
-import { originOf } from '../http/mail-origin.js';
+import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { Answer } from './callback.js';
 import { belongsElsewhere } from './linking.js';

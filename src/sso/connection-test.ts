@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { attributeAliases } from '../core/connection-strategies.js';
-import type { Connection } from '../core/connections.js';
+import { attributeAliases } from '../domain/connections/strategies.js';
+import type { Connection } from '../domain/connections/connections.js';
 import type { PageError } from '../errors.js';
-import { basePage, type BasePage } from '../http/pages.js';
+import { basePage, type BasePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import type { Answer } from './callback.js';
 import { decide, type Decision } from './linking.js';

@@ -1,8 +1,8 @@
 import type { Request } from 'express';
-import { tellsAuthTime, type Connection } from '../core/connections.js';
-import { providerSkewMs } from '../core/sessions.js';
+import { tellsAuthTime, type Connection } from '../domain/connections/connections.js';
+import { providerSkewMs } from '../domain/sessions/sessions.js';
 import type { PageError } from '../errors.js';
-import { pendingOf } from '../http/return-to.js';
+import { pendingOf } from '../http/request/return-to.js';
 import { ssoRefusal } from './refusal.js';
 
 /** How fresh a sign-in at a provider must be (OIDC Core 3.1.2.1 `prompt=login`, `max_age`). */

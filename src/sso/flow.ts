@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { insertSsoFlow, redeemSsoFlow } from '../db/tables/sso_flows.js';
-import { cookieName, readCookie, setCookie } from '../http/cookies.js';
+import { cookieName, readCookie, setCookie } from '../http/request/cookies.js';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
 import type { Place } from '../lib/seal.js';

@@ -1,5 +1,11 @@
-import type { Context } from '../core/context.js';
-import { domainOfEmail, enabledConnections, namesDomain, requiredConnectionFor, type Connection } from '../core/connections.js';
+import type { Context } from '../domain/context.js';
+import {
+  domainOfEmail,
+  enabledConnections,
+  namesDomain,
+  requiredConnectionFor,
+  type Connection,
+} from '../domain/connections/connections.js';
 import { findIdentity, type IdentityRow } from '../db/tables/identities.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { findUser, findUserByEmailKey, type UserRow } from '../db/tables/users.js';

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
-import { originOf } from '../http/mail-origin.js';
-import { pendingOf } from '../http/return-to.js';
-import { signIn } from '../http/sign-in.js';
+import { originOf } from '../http/pages/mail-origin.js';
+import { pendingOf } from '../http/request/return-to.js';
+import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import type { Answer } from './callback.js';
 import { refuseStale } from './demand.js';

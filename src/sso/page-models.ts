@@ -1,5 +1,5 @@
-import type { Connection } from '../core/connections.js';
-import type { BasePage, PageConnection } from '../http/pages.js';
+import type { Connection } from '../domain/connections/connections.js';
+import type { BasePage, PageConnection } from '../http/pages/pages.js';
 
 type ConnectionName = { readonly display_name: string; readonly strategy: PageConnection['strategy'] };
 
@@ -23,7 +23,7 @@ export interface TestResultPage extends BasePage {
   claims: string;
 }
 
-declare module '../http/page-models.js' {
+declare module '../http/pages/page-models.js' {
   interface PageModels {
     'sso/leaving': LeavingPage;
     'sso/test-result': TestResultPage;

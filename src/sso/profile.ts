@@ -1,6 +1,6 @@
-import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../core/connection-strategies.js';
-import { domainOfEmail, namesDomain, type Connection } from '../core/connections.js';
-import type { ProviderSignIn } from '../core/sessions.js';
+import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../domain/connections/strategies.js';
+import { domainOfEmail, namesDomain, type Connection } from '../domain/connections/connections.js';
+import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import type { UserRow } from '../db/tables/users.js';
 import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
 import { ProviderFailure } from './provider-failure.js';

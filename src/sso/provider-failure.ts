@@ -1,7 +1,7 @@
 import { errors as jose } from 'jose';
 import { AuthorizationResponseError, ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { PageError } from '../errors.js';
-import { OutboundError } from '../platform/outbound-error.js';
+import { OutboundError } from '../platform/fetch/outbound-error.js';
 import { ssoRefusal } from './refusal.js';
 
 /** What went wrong at a provider, in words for the log and for whoever set the connection up: no token, code or secret in it. */

@@ -1,4 +1,4 @@
-import type { Connection } from '../core/connections.js';
+import type { Connection } from '../domain/connections/connections.js';
 import type { Clock } from '../platform/clock.js';
 
 /** What was discovered about providers, kept for an hour; one per process, bounded. */

@@ -1,6 +1,6 @@
-import { strategyOf, type StrategyName } from '../core/connection-strategies.js';
-import { callbackUrl, providerSecret, type Connection } from '../core/connections.js';
-import type { Context } from '../core/context.js';
+import { strategyOf, type StrategyName } from '../domain/connections/strategies.js';
+import { callbackUrl, providerSecret, type Connection } from '../domain/connections/connections.js';
+import type { Context } from '../domain/context.js';
 import { ProviderFailure } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
 import { behaviourOf, strategies } from './strategies/index.js';

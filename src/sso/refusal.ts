@@ -1,5 +1,5 @@
 import { PageError, type PageLink } from '../errors.js';
-import { errorTexts, type ErrorTextCode } from '../http/error-texts.js';
+import { errorTexts, type ErrorTextCode } from '../http/pages/error-texts.js';
 
 /** The stable codes of this surface with their usual statuses (specification 8.2.3). */
 export const ssoCodes = {

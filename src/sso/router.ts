@@ -1,10 +1,10 @@
 import { Router, type RequestHandler } from 'express';
-import { browserSession } from '../http/browser-session.js';
-import { csrf } from '../http/csrf.js';
-import { form } from '../http/form.js';
-import { freshSignIn } from '../http/fresh-sign-in.js';
-import { route } from '../http/method-not-allowed.js';
-import { addressKey, limitBy } from '../http/rate-limits.js';
+import { browserSession } from '../http/auth/browser-session.js';
+import { csrf } from '../http/auth/csrf.js';
+import { form } from '../http/request/form.js';
+import { freshSignIn } from '../http/auth/fresh-sign-in.js';
+import { route } from '../http/routes.js';
+import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { callback, reenter } from './callback.js';
 import { linkAccount, linkIdentifier } from './link-account.js';

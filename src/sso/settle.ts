@@ -1,10 +1,10 @@
-import { transaction, type Context } from '../core/context.js';
-import type { Connection } from '../core/connections.js';
-import { giveDefaultRoles } from '../core/default-roles.js';
-import { userData } from '../core/events/data.js';
-import { emit } from '../core/events/emit.js';
-import { linkIdentity, linkToAccount, type ProviderAccount } from '../core/identities.js';
-import type { Origin } from '../core/origin.js';
+import { transaction, type Context } from '../domain/context.js';
+import type { Connection } from '../domain/connections/connections.js';
+import { giveDefaultRoles } from '../domain/roles/default-roles.js';
+import { userData } from '../domain/events/data.js';
+import { emit } from '../domain/events/emit.js';
+import { linkIdentity, linkToAccount, type ProviderAccount } from '../domain/connections/identities.js';
+import type { Origin } from '../domain/origin.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
 import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';

@@ -1,10 +1,10 @@
 import type { Request, Response } from 'express';
-import { offeredConnections } from '../core/client-connections.js';
-import { connectionOf, enabledConnections, isTestTicket, type Connection } from '../core/connections.js';
+import { offeredConnections } from '../domain/clients/connections.js';
+import { connectionOf, enabledConnections, isTestTicket, type Connection } from '../domain/connections/connections.js';
 import { PageError } from '../errors.js';
-import { queryOf } from '../http/form.js';
-import { basePage } from '../http/pages.js';
-import { pendingClientId, pendingOf, safeReturnTo } from '../http/return-to.js';
+import { queryOf } from '../http/request/form.js';
+import { basePage } from '../http/pages/pages.js';
+import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { challengeOf } from '../lib/pkce.js';
 import { finishTest } from './connection-test.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/core/context.js';
-import { startRegistration } from '../../src/core/registration.js';
-import { startPasscode } from '../../src/core/passcodes.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { startRegistration } from '../../src/domain/registration/registration.js';
+import { startPasscode } from '../../src/domain/registration/passcodes.js';
 import { deleteBrowserLockout, findBrowserLockout, recordBrowserFailure } from '../../src/db/tables/browser_lockouts.js';
 import { noteHalfUsed, returnGuess } from '../../src/db/tables/passcode_budgets.js';
 import {

@@ -1,7 +1,7 @@
 // How somebody signs in changes only within ten minutes of a proof of who they are.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { linkIdentity, listIdentities } from '../../src/core/identities.js';
+import type { Context } from '../../src/domain/context.js';
+import { linkIdentity, listIdentities } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';

@@ -1,9 +1,9 @@
 // A browser that has signed in before isn't locked out, refused or kept waiting because of what strangers do.
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { isKnownTo } from '../../src/core/known-browsers.js';
-import { createPasswordHasher } from '../../src/core/passwords.js';
+import type { Context } from '../../src/domain/context.js';
+import { isKnownTo } from '../../src/domain/sessions/known-browsers.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createPasswordHasher, passwordHashKind } from '../../src/core/passwords.js';
+import { createPasswordHasher, passwordHashKind } from '../../src/domain/passwords/passwords.js';
 import { findUser, listImportedPasswordKinds, type UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';

@@ -1,10 +1,10 @@
 // The mail about a sign-in from a browser that is new to the account, through a real SMTP server.
 import type { Request } from 'express';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
-import { deviceOf } from '../../src/http/device-cookie.js';
-import { drainMails } from '../../src/outbox/send-mail.js';
+import { deviceOf } from '../../src/http/auth/device-cookie.js';
+import { drainMails } from '../../src/outbox/mail/send.js';
 import { permit } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addEnvironment, addUser, password } from '../support/data.js';

@@ -1,6 +1,6 @@
 // Six-digit codes can't be guessed by going from address to address: an environment has a budget of wrong ones.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { codeIn, lastMailTo, otherCode } from '../support/mailbox.js';

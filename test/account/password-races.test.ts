@@ -1,9 +1,9 @@
 import bcrypt from 'bcryptjs';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { changePassword } from '../../src/core/password-change.js';
-import { noOrigin } from '../../src/core/origin.js';
-import { createPasswordHasher } from '../../src/core/passwords.js';
+import type { Context } from '../../src/domain/context.js';
+import { changePassword } from '../../src/domain/passwords/change.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startPasswordReset } from '../../src/core/password-reset.js';
-import { createPasswordHasher } from '../../src/core/passwords.js';
+import { startPasswordReset } from '../../src/domain/passwords/reset.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';

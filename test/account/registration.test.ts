@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPasswordHasher } from '../../src/core/passwords.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
 import { Browser } from '../support/browser.js';

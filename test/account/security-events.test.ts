@@ -1,7 +1,7 @@
 // What signing in, being refused, changing a password and recovering an account leave behind: by name, success and refusal.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { drainMails } from '../../src/outbox/send-mail.js';
+import type { Context } from '../../src/domain/context.js';
+import { drainMails } from '../../src/outbox/mail/send.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import bcrypt from 'bcryptjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createPasswordHasher } from '../../src/core/passwords.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { addUser } from '../support/data.js';
 import { startTestService, type TestService } from '../support/service.js';
 

@@ -1,7 +1,7 @@
 import * as openid from 'openid-client';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { setupUrl } from '../../src/core/setup.js';
+import { setupUrl } from '../../src/domain/users/setup.js';
 import { axeViolations } from '../support/axe.js';
 import { launchChromium } from '../support/chromium.js';
 import { needs } from '../support/programs.js';

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { ensureDemoData, type DemoData } from '../../src/demo-data.js';
+import { ensureDemoData, type DemoData } from '../../src/programs/demo-data.js';
 import { launchChromium } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';

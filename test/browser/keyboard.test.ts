@@ -1,7 +1,7 @@
 import * as openid from 'openid-client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { setupUrl } from '../../src/core/setup.js';
+import { setupUrl } from '../../src/domain/users/setup.js';
 import { launchChromium } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { Keyboard } from '../support/keyboard.js';

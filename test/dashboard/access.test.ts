@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { insertAuditLog } from '../../src/db/tables/audit_logs.js';
 import { csvField } from '../../src/lib/csv.js';
 import { uuidv7 } from '../../src/lib/random.js';

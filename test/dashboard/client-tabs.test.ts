@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { listConnectionIdsOfClient } from '../../src/db/tables/client_connections.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { insert } from '../../src/db/scope.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { signedInWith } from '../support/administrators.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { insert } from '../../src/db/scope.js';
 import { findDeliveryFigures, listSuccessRates } from '../../src/db/tables/delivery_figures.js';
 import { countSubscriptions } from '../../src/db/tables/webhooks.js';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import type { Context } from '../../src/domain/context.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';

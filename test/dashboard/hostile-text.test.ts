@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Browser as Chromium, Page } from 'playwright-core';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { insertConnection } from '../../src/db/tables/connections.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
 import { insertSession } from '../../src/db/tables/sessions.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
 import type { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';

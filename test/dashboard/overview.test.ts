@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { listNewUsersByDay } from '../../src/db/tables/overview.js';
 import { signedInWith } from '../support/administrators.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listRoleNamesOfUser } from '../../src/db/tables/roles.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import { setupUrl } from '../../src/core/setup.js';
+import { setupUrl } from '../../src/domain/users/setup.js';
 import { Browser } from '../support/browser.js';
 import { startTestService, type TestService } from '../support/service.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import type { Context } from '../../src/domain/context.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { addConsent } from '../../src/db/tables/consents.js';
 import { findUser, findUserByEmailKey } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';

@@ -1,7 +1,7 @@
 // docs/sso.md against what it describes.
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { connectionStrategies, mappableAttributes, strategyNames, strategyOf } from '../../src/core/connection-strategies.js';
+import { connectionStrategies, mappableAttributes, strategyNames, strategyOf } from '../../src/domain/connections/strategies.js';
 import { ssoCodes } from '../../src/sso/refusal.js';
 
 const guide = await readFile('docs/sso.md', 'utf8');

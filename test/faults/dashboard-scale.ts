@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
-import { createDeps, startService } from '../../src/composition.js';
+import { createDeps, startService } from '../../src/process/service.js';
 import { Browser } from '../support/browser.js';
 import { freePort } from '../support/service.js';
 import { openStandalone } from '../support/standalone.js';

@@ -2,7 +2,7 @@
 // Smaller: npx tsx test/faults/growth.ts <finished rows> <events>
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { startWebhookLoop } from '../../src/outbox/webhook-loop.js';
+import { startWebhookLoop } from '../../src/outbox/webhooks/loop.js';
 import { startReceiver } from '../support/receiver.js';
 import { addWebhook, emitRoles, eventually } from '../support/webhooks.js';
 import { playDirectly, type Scenario } from './scenario.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
-import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
 import { freePort } from '../support/service.js';
 
 /** Endings of what a fault script started; run last first, whatever happened. */

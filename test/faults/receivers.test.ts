@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/core/context.js';
-import { deleteWebhook } from '../../src/core/webhooks.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { deleteWebhook } from '../../src/domain/webhooks/webhooks.js';
 import { listAttempts } from '../../src/db/tables/webhook_deliveries.js';
 import { findWebhook } from '../../src/db/tables/webhooks.js';
-import { createGuardedFetch } from '../../src/platform/fetch.js';
+import { createGuardedFetch } from '../../src/platform/fetch/fetch.js';
 import { startReceiver, type ReceivedPost, type Receiver } from '../support/receiver.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { addWebhook, emitRoles, eventually, quick, settledDeliveries } from '../support/webhooks.js';

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { killReplicas } from '../support/replica.js';
 import { openStandalone } from '../support/standalone.js';
 

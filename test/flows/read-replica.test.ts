@@ -1,9 +1,9 @@
 // Introspection over a real streaming standby: it answers as long as it is known to be at most a second behind.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/core/context.js';
-import { accessTokenValue, seedAccessToken } from '../../src/core/tokens/access-token.js';
-import { createReplica } from '../../src/db/replica.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { accessTokenValue, seedAccessToken } from '../../src/domain/tokens/access-token.js';
+import { createReplica } from '../../src/db/postgres/replica.js';
 import { statementObserver } from '../../src/db/scope.js';
 import { insertUser } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';

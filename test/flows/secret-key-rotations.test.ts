@@ -162,7 +162,7 @@ test('three rotations, one process after the other, and no request fails', async
   const knex = createKnex({ url: database.url, poolMax: 1 });
   expect([...(await countSealedByKey(knex)).keys()]).toEqual([idOf(3)]);
   await knex.destroy();
-  const status = spawnSync(process.execPath, ['--import', 'tsx', 'src/rekey.ts', '--status'], {
+  const status = spawnSync(process.execPath, ['--import', 'tsx', 'src/programs/rekey.ts', '--status'], {
     env: { PATH: process.env['PATH'], DATABASE_URL: database.url, SECRET_KEY: keyAt(3), BASE_URL: base, LOG_LEVEL: 'silent' },
     encoding: 'utf8',
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/config.js';
 import { createSealer } from '../../src/lib/seal.js';
-import { loadSecretKey } from '../../src/secret-key.js';
+import { loadSecretKey } from '../../src/process/secret-key.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';

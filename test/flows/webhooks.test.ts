@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Webhook } from 'standardwebhooks';
-import { transaction, type Context } from '../../src/core/context.js';
-import { emit } from '../../src/core/events/emit.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { emit } from '../../src/domain/events/emit.js';
 import {
   deleteWebhook,
   disableWebhook,
@@ -11,7 +11,7 @@ import {
   redeliverFailed,
   rotateSecret,
   sendTest,
-} from '../../src/core/webhooks.js';
+} from '../../src/domain/webhooks/webhooks.js';
 import { listAttempts, listDeliveries } from '../../src/db/tables/webhook_deliveries.js';
 import { findWebhook } from '../../src/db/tables/webhooks.js';
 import { startReceiver, type Receiver, type ReceivedPost, type Reply } from '../support/receiver.js';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { request as send } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser } from '../support/browser.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { secretPlace as connectionPlace } from '../../src/core/connections.js';
-import type { Context } from '../../src/core/context.js';
-import { secretPlace as webhookPlace } from '../../src/core/webhook-secrets.js';
-import { createPasswordHasher } from '../../src/core/passwords.js';
+import { secretPlace as connectionPlace } from '../../src/domain/connections/connections.js';
+import type { Context } from '../../src/domain/context.js';
+import { secretPlace as webhookPlace } from '../../src/domain/webhooks/secrets.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { Canaries, dumpOf } from '../support/canaries.js';
 import type { Place } from '../../src/lib/seal.js';

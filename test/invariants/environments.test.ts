@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { listPublishedSigningKeys, findSigningKey } from '../../src/db/tables/signing_keys.js';
 import { findAccessToken, findAccessTokenWithUser, deleteAccessToken, findJwtStandingWithUser } from '../../src/db/tables/access_tokens.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';

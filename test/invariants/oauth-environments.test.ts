@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { giveConsent, isConsented } from '../../src/core/consents.js';
-import type { Context } from '../../src/core/context.js';
-import { endSessions } from '../../src/core/sessions.js';
+import { giveConsent, isConsented } from '../../src/domain/grants/consents.js';
+import type { Context } from '../../src/domain/context.js';
+import { endSessions } from '../../src/domain/sessions/sessions.js';
 import { claimBackchannelLogouts, insertBackchannelLogouts, recordBackchannelAttempt } from '../../src/db/tables/backchannel_logouts.js';
 import { spendAssertion } from '../../src/db/tables/client_assertions.js';
 import { deleteConsent, findConsent, listConsentsOfUser } from '../../src/db/tables/consents.js';

@@ -2,7 +2,7 @@
 // verb, by actors of random permissions, judged by a model of reach that shares nothing with the service.
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { managementPermissions } from '../../src/core/management-permissions.js';
+import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
 import { registry } from '../../src/management/resources/index.js';
 import { Api, manage, type ApiAnswer, managementToken, managementClient, startManagedService } from '../support/management.js';
 import { preparations } from '../support/reach/interesting.js';

@@ -2,17 +2,17 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/core/context.js';
-import { janitorPass } from '../../src/core/janitor.js';
-import { logEvents } from '../../src/core/log-events.js';
-import { isSecurityEvent, securityEvents } from '../../src/core/security-events.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { janitorPass } from '../../src/jobs/janitor.js';
+import { logEvents } from '../../src/domain/audit/log-events.js';
+import { isSecurityEvent, securityEvents } from '../../src/domain/audit/security-events.js';
 import {
   createSecurityTrail,
   flushSecurityTrail,
   noteSecurityEvent,
   recordSecurityEvent,
   type Happening,
-} from '../../src/core/security-trail.js';
+} from '../../src/domain/audit/security-trail.js';
 import type { CountedAuditLogRow } from '../../src/db/tables/audit_logs.js';
 import { uuidv7, uuidv7Of } from '../../src/lib/random.js';
 import { digest } from '../../src/lib/digest.js';
@@ -20,11 +20,11 @@ import { addEnvironment } from '../support/data.js';
 import { auditRows, eventLines } from '../support/security-events.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-const vocabulary = 'src/core/security-events.ts';
-const recorder = 'src/core/security-trail.ts';
-const others = 'src/core/log-events.ts';
+const vocabulary = 'src/domain/audit/security-events.ts';
+const recorder = 'src/domain/audit/security-trail.ts';
+const others = 'src/domain/audit/log-events.ts';
 /** Hands on a name that the type of `LogEvent` has checked. */
-const passer = 'src/runtime.ts';
+const passer = 'src/process/startup.ts';
 
 /** The text between the bracket at `open` and the one that closes it; texts and comments of the code may hold none that don't pair. */
 function bracketed(code: string, open: number): string {
@@ -78,7 +78,7 @@ describe('the vocabulary', () => {
       .filter(({ path, name }) => (name === null ? path !== passer : !Object.hasOwn(logEvents, name)));
     expect(
       unlisted,
-      'A security event is recorded with recordSecurityEvent or noteSecurityEvent; another name is a line of src/core/log-events.ts.',
+      'A security event is recorded with recordSecurityEvent or noteSecurityEvent; another name is a line of src/domain/audit/log-events.ts.',
     ).toEqual([]);
     const [recording] = sources.filter(({ path }) => path === recorder);
     expect(recording?.code).toMatch(/const line = \{\s+event,/);

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, type Service } from '../../src/app.js';
-import { startSession } from '../../src/core/sessions.js';
+import { startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { locationParameters, pkcePair } from '../support/browser.js';

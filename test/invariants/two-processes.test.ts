@@ -1,8 +1,8 @@
 // What one process withdraws, another must stop honouring within a second, also when notifications get lost.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateSigningKey } from '../../src/core/signing-keys.js';
-import { transaction, type Context } from '../../src/core/context.js';
+import { generateSigningKey } from '../../src/domain/signing-keys/signing-keys.js';
+import { transaction, type Context } from '../../src/domain/context.js';
 import { insertSigningKey } from '../../src/db/tables/signing_keys.js';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { digest } from '../../src/lib/digest.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { removeApiResource } from '../../src/core/api-resources.js';
-import { withdrawConsent } from '../../src/core/consents.js';
-import { transaction, type Context } from '../../src/core/context.js';
+import { removeApiResource } from '../../src/domain/api-resources/api-resources.js';
+import { withdrawConsent } from '../../src/domain/grants/consents.js';
+import { transaction, type Context } from '../../src/domain/context.js';
 import { remove, update } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';

@@ -1,7 +1,7 @@
 // The connections of a client: which ways to sign in are offered to whoever comes from it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { offeredConnections } from '../../src/core/client-connections.js';
+import type { Context } from '../../src/domain/context.js';
+import { offeredConnections } from '../../src/domain/clients/connections.js';
 import { addClientConnections, listConnectionIdsOfClient, removeClientConnections } from '../../src/db/tables/client_connections.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { authorizeQuery } from '../support/authorize.js';

@@ -1,6 +1,6 @@
 // Who gets a domain, who learns of it, and what becomes of one whose record is gone.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { domainCheckPass } from '../../src/core/domain-checks.js';
+import { domainCheckPass } from '../../src/jobs/domain-checks.js';
 import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
 import { addUser } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';

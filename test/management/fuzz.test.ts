@@ -1,7 +1,7 @@
 // Every operation of the OpenAPI document with malformed values: no 5xx, documented statuses only, nothing changed by what was refused.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { giveConsent } from '../../src/core/consents.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { link, manage, startManagedService, type Api, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
 import type { TestService } from '../support/service.js';

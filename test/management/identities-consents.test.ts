@@ -1,8 +1,8 @@
 // What hangs on a user without being made by administrators: identities, which they may unlink, and consents, which they may withdraw.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { giveConsent } from '../../src/core/consents.js';
-import type { Context } from '../../src/core/context.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import type { Context } from '../../src/domain/context.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findConsent } from '../../src/db/tables/consents.js';
 import type { IdentityRow } from '../../src/db/tables/identities.js';

@@ -1,7 +1,7 @@
 // A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (attack 15.169).
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { giveConsent } from '../../src/core/consents.js';
-import { linkIdentity } from '../../src/core/identities.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { link, links, manage, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
 import { addUser, password } from '../support/data.js';
 import { Browser } from '../support/browser.js';

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventTypes } from '../../src/core/events/catalogue.js';
+import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { createOpenApi, createPublishedOpenApi } from '../../src/management/openapi/document.js';
 import { registry, resources } from '../../src/management/resources/index.js';
 import { manage, startManagedService, type Api, type Document } from '../support/management.js';

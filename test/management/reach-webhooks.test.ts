@@ -1,8 +1,8 @@
 // What webhooks tell, and whoever points them somewhere: a subscription takes the permission to read what it tells.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventTypes } from '../../src/core/events/catalogue.js';
-import { managementPermissions } from '../../src/core/management-permissions.js';
-import { permissionsToRead } from '../../src/core/reach-of.js';
+import { eventTypes } from '../../src/domain/events/catalogue.js';
+import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { permissionsToRead } from '../../src/domain/reach/reach-of.js';
 import { Browser } from '../support/browser.js';
 import { password } from '../support/data.js';
 import { links, manage, startManagedService, type Api, type Document } from '../support/management.js';

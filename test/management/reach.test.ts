@@ -1,7 +1,7 @@
 // Ways in which a narrow permission became the whole installation, each closed: clients, their registration, domains, people, environments.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bootstrap } from '../../src/core/bootstrap.js';
-import { managementPermissions } from '../../src/core/management-permissions.js';
+import { bootstrap } from '../../src/domain/environments/bootstrap.js';
+import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';

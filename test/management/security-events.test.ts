@@ -1,7 +1,7 @@
 // Denied Management calls, and what the audit log shows of security events.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { giveConsent } from '../../src/core/consents.js';
-import type { Context } from '../../src/core/context.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import type { Context } from '../../src/domain/context.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { Api, link, manage, managementClient, managementToken, startManagedService, type Document } from '../support/management.js';

@@ -1,7 +1,7 @@
 // Keys and their rotation, custom domains, connections, clients' rules, imported passwords, environments, and the events of all that.
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rotationPass } from '../../src/core/signing-key-rotation.js';
+import { rotationPass } from '../../src/jobs/key-rotation.js';
 import { Browser } from '../support/browser.js';
 import { addClient } from '../support/data.js';
 import { link, links, manage, managementToken, startManagedService, type Api, type Document } from '../support/management.js';

@@ -1,6 +1,6 @@
 // People's permissions of the Management API reach only clients that were let in; other API resources choose.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { update } from '../../src/db/scope.js';
 import { findApiResourceByIdentifier, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';

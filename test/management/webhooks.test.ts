@@ -1,6 +1,6 @@
 // Webhooks over the API: what is sent again, when it arrives, and destinations that are refused (attacks, section 16).
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import {
   Api,
   manage,

@@ -1,7 +1,7 @@
 // Consent: asked for, remembered, refused, taken back (OIDC Core 3.1.2.4).
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { withdrawConsent } from '../../src/core/consents.js';
-import { transaction } from '../../src/core/context.js';
+import { withdrawConsent } from '../../src/domain/grants/consents.js';
+import { transaction } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { authorizeGet, authorizeQuery, expectRedirectError, sideEffects } from '../support/authorize.js';

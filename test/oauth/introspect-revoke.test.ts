@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';

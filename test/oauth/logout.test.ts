@@ -1,9 +1,9 @@
 // RP-Initiated Logout 1.0 beyond the certification modules, and Back-Channel Logout 1.0 wherever a session ends.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { transaction } from '../../src/core/context.js';
-import { endSessions } from '../../src/core/sessions.js';
+import { transaction } from '../../src/domain/context.js';
+import { endSessions } from '../../src/domain/sessions/sessions.js';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { sendBackchannelLogouts } from '../../src/oauth/logout/backchannel.js';
+import { sendBackchannelLogouts } from '../../src/outbox/back-channel/send.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';

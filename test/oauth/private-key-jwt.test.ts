@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { janitorPass } from '../../src/core/janitor.js';
+import { janitorPass } from '../../src/jobs/janitor.js';
 import { addClient, addGrant, addResource, type TestClient } from '../support/data.js';
 import { oauthPost } from '../support/oauth.js';
 import { startRelyingParty, type RelyingParty } from '../support/relying-party.js';

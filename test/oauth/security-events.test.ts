@@ -1,6 +1,6 @@
 // What consent and tokens that are used twice leave behind: by name, success and refusal.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser, csrfOf } from '../support/browser.js';

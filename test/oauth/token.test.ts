@@ -3,7 +3,7 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { revokeSessions } from '../../src/db/tables/sessions.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, basic, claimsOf, oauthPost, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';

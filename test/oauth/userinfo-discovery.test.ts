@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';

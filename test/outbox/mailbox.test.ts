@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exposureWarnings } from '../../src/core/exposure.js';
+import { exposureWarnings } from '../../src/domain/environments/exposure.js';
 import { signedInWith } from '../support/administrators.js';
 import { runBeside } from '../support/beside.js';
 import { Browser } from '../support/browser.js';

@@ -1,6 +1,6 @@
 // webhook.target_blocked: a delivery whose receiver lies where outbound requests may not go.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { auditRows, eventLines } from '../support/security-events.js';
 import { startReceiver } from '../support/receiver.js';
 import { startTestService, type TestService } from '../support/service.js';

@@ -1,8 +1,8 @@
 // What a signed-in user does with connections, and how an administrator tries one out.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { connectionTestUrl } from '../../src/core/connections.js';
-import { listIdentities } from '../../src/core/identities.js';
-import type { Context } from '../../src/core/context.js';
+import { connectionTestUrl } from '../../src/domain/connections/connections.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { table, update } from '../../src/db/scope.js';

@@ -1,6 +1,6 @@
 // A fresh sign-in that somebody demands holds through a provider: asked for there, told by its signed token, never taken for newer than it is.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findSession, type SessionRow } from '../../src/db/tables/sessions.js';
 import { table } from '../../src/db/scope.js';

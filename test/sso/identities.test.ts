@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listIdentities, linkIdentity, unlinkIdentity } from '../../src/core/identities.js';
-import type { Context } from '../../src/core/context.js';
+import { listIdentities, linkIdentity, unlinkIdentity } from '../../src/domain/connections/identities.js';
+import type { Context } from '../../src/domain/context.js';
 import { findConnection, listEnabledConnections } from '../../src/db/tables/connections.js';
 import { findIdentity, insertIdentity, listIdentitiesOfUser, removeIdentity, updateIdentity } from '../../src/db/tables/identities.js';
 import { insertSsoFlow, redeemSsoFlow } from '../../src/db/tables/sso_flows.js';

@@ -1,6 +1,6 @@
 // Limits, and the answers to those who read JSON.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';

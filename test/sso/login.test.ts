@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { findUserByEmailKey, updateUser, type UserRow } from '../../src/db/tables/users.js';
-import { listIdentities } from '../../src/core/identities.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
 import { table } from '../../src/db/scope.js';
 import { findSession } from '../../src/db/tables/sessions.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
 import { uuidv7 } from '../../src/lib/random.js';

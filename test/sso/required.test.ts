@@ -1,8 +1,8 @@
 // `required`: the addresses of a connection's domains sign in through it alone, and nothing else tells them from unknown ones.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { listIdentities } from '../../src/core/identities.js';
-import { startPasswordReset } from '../../src/core/password-reset.js';
+import type { Context } from '../../src/domain/context.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
+import { startPasswordReset } from '../../src/domain/passwords/reset.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { update } from '../../src/db/scope.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';

@@ -1,7 +1,7 @@
 // What signing in through a provider, connecting and disconnecting accounts leave behind: by name, success and refusal.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { listIdentities } from '../../src/core/identities.js';
+import type { Context } from '../../src/domain/context.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';

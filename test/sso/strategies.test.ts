@@ -2,12 +2,12 @@
 import type { ServerResponse } from 'node:http';
 import { decodeProtectedHeader, exportPKCS8, generateKeyPair, jwtVerify, type CryptoKey } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { connectionStrategies, missingFields, strategyNames } from '../../src/core/connection-strategies.js';
-import { listIdentities } from '../../src/core/identities.js';
-import type { Context } from '../../src/core/context.js';
+import { connectionStrategies, missingFields, strategyNames } from '../../src/domain/connections/strategies.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import { createGuardedFetch, type GuardedFetch } from '../../src/platform/fetch.js';
+import { createGuardedFetch, type GuardedFetch } from '../../src/platform/fetch/fetch.js';
 import { behaviourOf, strategies } from '../../src/sso/strategies/index.js';
 import { Browser } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';

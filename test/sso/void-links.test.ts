@@ -1,8 +1,8 @@
 // What a provider says signs in only whom it has been proven for, as it is now: whoever leads a connection elsewhere becomes nobody.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/core/context.js';
-import { identityDeciding } from '../../src/core/connection-reach.js';
-import { listIdentities } from '../../src/core/identities.js';
+import type { Context } from '../../src/domain/context.js';
+import { identityDeciding } from '../../src/domain/connections/reach.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
 import { findConnection, updateConnection, type ConnectionRow } from '../../src/db/tables/connections.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';

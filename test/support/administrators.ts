@@ -1,7 +1,7 @@
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
 import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { addRolePermissions, addUserRoles, insertRole } from '../../src/db/tables/roles.js';
-import type { Context } from '../../src/core/context.js';
+import type { Context } from '../../src/domain/context.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from './browser.js';
 import { addUser, password } from './data.js';

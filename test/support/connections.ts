@@ -1,5 +1,5 @@
-import { secretPlace } from '../../src/core/connections.js';
-import type { Context } from '../../src/core/context.js';
+import { secretPlace } from '../../src/domain/connections/connections.js';
+import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { insert } from '../../src/db/scope.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';

@@ -1,9 +1,9 @@
 // The service as a process that kills itself at one point of a delivery: argv is the point.
-import { createLogger } from '../../src/platform/logger.js';
+import { createLogger } from '../../src/platform/log/logger.js';
 import { readConfig } from '../../src/config.js';
 import { statementObserver } from '../../src/db/scope.js';
-import { createGuardedFetch } from '../../src/platform/fetch.js';
-import { createDeps, prepareDatabase, startService } from '../../src/composition.js';
+import { createGuardedFetch } from '../../src/platform/fetch/fetch.js';
+import { createDeps, prepareDatabase, startService } from '../../src/process/service.js';
 
 const point = process.argv[2];
 const die = () => process.kill(process.pid, 'SIGKILL');

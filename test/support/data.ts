@@ -4,8 +4,8 @@ import { insertClient, type ClientRow } from '../../src/db/tables/clients.js';
 import { insertEnvironment } from '../../src/db/tables/environments.js';
 import { insertPermission } from '../../src/db/tables/permissions.js';
 import { insertUser, type UserRow } from '../../src/db/tables/users.js';
-import { prepareEnvironment } from '../../src/core/bootstrap.js';
-import type { Context, Deps } from '../../src/core/context.js';
+import { prepareEnvironment } from '../../src/domain/environments/bootstrap.js';
+import type { Context, Deps } from '../../src/domain/context.js';
 import { digest } from '../../src/lib/digest.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
 

@@ -1,6 +1,6 @@
 // A process that starts the embedded PostgreSQL as the service does: for tests that kill it, or run it from a checkout of its own.
 import { pino } from 'pino';
-import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../src/db/embedded-postgres.js';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
 
 const [dataDir = '', systemDir = ''] = process.argv.slice(2);
 const settings = { fsync: 'off' };

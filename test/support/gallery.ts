@@ -6,8 +6,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
-import { createPageRenderer } from '../../src/http/pages.js';
-import { createAssets } from '../../src/http/static.js';
+import { createPageRenderer } from '../../src/http/pages/pages.js';
+import { createAssets } from '../../src/http/pages/static.js';
 import { samplePages } from './sample-pages.js';
 
 export type Gallery = { url: string; names: string[]; close(): Promise<void> };

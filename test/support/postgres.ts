@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
 import { createKnex } from '../../src/db/knex.js';
 import { migrate } from '../../src/db/migrate.js';
 import { addressOf, administer } from './database.js';

@@ -1,9 +1,9 @@
 import '../../src/sso/page-models.js';
-import { errorTexts } from '../../src/http/error-texts.js';
-import { renderMail } from '../../src/core/mail-templates.js';
-import { profileFields, type ProfileField } from '../../src/http/page-models.js';
-import { scopeText } from '../../src/http/scope-texts.js';
-import { basePage, type BasePage, type BrandedEnvironment, type PageModels } from '../../src/http/pages.js';
+import { errorTexts } from '../../src/http/pages/error-texts.js';
+import { renderMail } from '../../src/domain/mail/templates.js';
+import { profileFields, type ProfileField } from '../../src/http/pages/page-models.js';
+import { scopeText } from '../../src/http/pages/scope-texts.js';
+import { basePage, type BasePage, type BrandedEnvironment, type PageModels } from '../../src/http/pages/pages.js';
 
 /** A page with a model that fits it. */
 export type SamplePage = { [View in keyof PageModels]: { view: View; model: PageModels[View] } }[keyof PageModels];

@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { readConfig, type Config } from '../../src/config.js';
-import { defaultContext } from '../../src/core/bootstrap.js';
-import { createContext, type Context, type Deps } from '../../src/core/context.js';
-import { findEnvironmentById } from '../../src/core/environments.js';
-import { createPasswordHasher } from '../../src/core/passwords.js';
-import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/composition.js';
+import { defaultContext } from '../../src/domain/environments/bootstrap.js';
+import { createContext, type Context, type Deps } from '../../src/domain/context.js';
+import { findEnvironmentById } from '../../src/domain/environments/environments.js';
+import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
+import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/process/service.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { createTestDatabase } from './database.js';
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
-import { defaultContext } from '../../src/core/bootstrap.js';
-import type { Context } from '../../src/core/context.js';
-import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.js';
-import { createDeps, prepareDatabase } from '../../src/composition.js';
+import { defaultContext } from '../../src/domain/environments/bootstrap.js';
+import type { Context } from '../../src/domain/context.js';
+import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
+import { createDeps, prepareDatabase } from '../../src/process/service.js';
 import { addressOf, administer } from './database.js';
 
 export type Standalone = { readonly url: string; readonly secretKey: string; readonly ctx: Context; close(): Promise<void> };

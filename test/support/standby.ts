@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
-import { startEmbeddedPostgres, usualSystemDirs } from '../../src/db/embedded-postgres.js';
-import { locateBinaries } from '../../src/db/embedded/binaries.js';
-import { superuser } from '../../src/db/embedded/cluster.js';
-import { freePort, launch, stopPostmaster, type OwnPostmaster } from '../../src/db/embedded/postmaster.js';
-import { chooseSystemUser, type SystemUser } from '../../src/db/embedded/system-user.js';
+import { startEmbeddedPostgres, usualSystemDirs } from '../../src/db/postgres/embedded/embedded-postgres.js';
+import { locateBinaries } from '../../src/db/postgres/embedded/binaries.js';
+import { superuser } from '../../src/db/postgres/embedded/cluster.js';
+import { freePort, launch, stopPostmaster, type OwnPostmaster } from '../../src/db/postgres/embedded/postmaster.js';
+import { chooseSystemUser, type SystemUser } from '../../src/db/postgres/embedded/system-user.js';
 
 /** A PostgreSQL of its own and a standby that streams from it. */
 export type PrimaryWithStandby = {

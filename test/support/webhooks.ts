@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { transaction, type Context } from '../../src/core/context.js';
-import { emit } from '../../src/core/events/emit.js';
-import type { EventData } from '../../src/core/events/catalogue.js';
-import { createWebhook, type WebhookWithSecret } from '../../src/core/webhooks.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { emit } from '../../src/domain/events/emit.js';
+import type { EventData } from '../../src/domain/events/catalogue.js';
+import { createWebhook, type WebhookWithSecret } from '../../src/domain/webhooks/webhooks.js';
 import {
   findDelivery,
   listAttempts,

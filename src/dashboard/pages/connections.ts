@@ -1,6 +1,6 @@
 import type { Request } from 'express';
-import { holdsEverything } from '../../core/reach.js';
-import { connectionStrategies, strategyOf, type StrategyName } from '../../core/connection-strategies.js';
+import { holdsEverything } from '../../domain/reach/reach.js';
+import { connectionStrategies, strategyOf, type StrategyName } from '../../domain/connections/strategies.js';
 import type { Value } from '../page-parts.js';
 import type { FieldSpec, Presentation } from '../presentation.js';
 import type { Shown } from '../records.js';

@@ -1,4 +1,4 @@
-import { permissionsToRead } from '../../core/reach-of.js';
+import { permissionsToRead } from '../../domain/reach/reach-of.js';
 import { named } from '../../lib/named.js';
 import type { Part, Value } from '../page-parts.js';
 import { placeOf, type Look, type Presentation } from '../presentation.js';

@@ -25,7 +25,7 @@ export type AuditLogRow = {
   idempotency_key_digest: Buffer | null;
   /** How often it happened within the minute of `occurred_at`. */
   count: number;
-  /** One of `src/core/security-events.ts`, as against an operation of the Management API. */
+  /** One of `src/domain/audit/security-events.ts`, as against an operation of the Management API. */
   security_event: boolean;
 };
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from 'zod-openapi';
-import { catalogue, eventTypes, type EventType } from '../../core/events/catalogue.js';
-import { eventTypeDocuments } from '../../core/events/documents.js';
-import { managementPermissions } from '../../core/management-permissions.js';
-import type { Environment } from '../../core/environments.js';
+import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
+import { eventTypeDocuments } from '../../domain/events/documents.js';
+import { managementPermissions } from '../../domain/api-resources/management-permissions.js';
+import type { Environment } from '../../domain/environments/environments.js';
 import { etagOf } from '../documents.js';
 import type { Registry } from '../resource.js';
 import { pathsOf } from './operations.js';

@@ -1,5 +1,5 @@
 import type { Token } from 'marked';
-import type { BasePage } from '../../http/page-models.js';
+import type { BasePage } from '../../http/pages/page-models.js';
 import type { Findings } from './search.js';
 
 /** A guide by its address `/docs/{name}`. */
@@ -45,7 +45,7 @@ export interface GuidePage extends DocsPage {
   anchor: (text: string) => string;
 }
 
-declare module '../../http/page-models.js' {
+declare module '../../http/pages/page-models.js' {
   interface PageModels {
     'docs/reference': ReferencePage;
     'docs/guide': GuidePage;

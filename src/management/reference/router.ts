@@ -1,8 +1,8 @@
 import { Router, type Request, type Response } from 'express';
 import { PageError } from '../../errors.js';
-import { queryOf } from '../../http/form.js';
-import { route } from '../../http/method-not-allowed.js';
-import { basePage } from '../../http/pages.js';
+import { queryOf } from '../../http/request/form.js';
+import { route } from '../../http/routes.js';
+import { basePage } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import type { Registry } from '../resource.js';
 import { addressOf, anchorOf } from './guides.js';

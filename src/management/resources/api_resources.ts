@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { changeApiResource, createApiResource, removeApiResource, type ApiResourceInput } from '../../core/api-resources.js';
-import { reachOfApiResource } from '../../core/reach-of.js';
+import {
+  changeApiResource,
+  createApiResource,
+  removeApiResource,
+  type ApiResourceInput,
+} from '../../domain/api-resources/api-resources.js';
+import { reachOfApiResource } from '../../domain/reach/reach-of.js';
 import { userAccesses, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, search, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../resource.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { noReach } from '../../core/reach.js';
+import { noReach } from '../../domain/reach/reach.js';
 import { equalTo, flag, text, time, timeRange } from '../fields.js';
 import { resource } from '../resource.js';
 import type { AuditLogRow } from '../../db/tables/audit_logs.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { changeClientGrant, createClientGrant, removeClientGrant } from '../../core/client-grants.js';
-import { reachOfClientGrant } from '../../core/reach-of.js';
+import { changeClientGrant, createClientGrant, removeClientGrant } from '../../domain/grants/client-grants.js';
+import { reachOfClientGrant } from '../../domain/reach/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import { subjectTypes, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';

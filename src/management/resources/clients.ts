@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { changeClientConnections, replaceClientConnections } from '../../core/client-connections.js';
-import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../core/client-registration.js';
-import type { ClientInput } from '../../core/client-rules.js';
-import { clientAuthMethods } from '../../http/authenticate-client.js';
-import { publicKeySet } from '../../core/client-key-set.js';
-import { reachOfClient } from '../../core/reach-of.js';
+import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
+import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../domain/clients/registration.js';
+import type { ClientInput } from '../../domain/clients/rules.js';
+import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
+import { publicKeySet } from '../../domain/clients/key-set.js';
+import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';

@@ -5,10 +5,10 @@ import {
   createConnection,
   removeConnection,
   type ConnectionInput,
-} from '../../core/connection-settings.js';
-import { strategyNames } from '../../core/connection-strategies.js';
-import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../core/connections.js';
-import { reachOfConnection } from '../../core/reach-of.js';
+} from '../../domain/connections/settings.js';
+import { strategyNames } from '../../domain/connections/strategies.js';
+import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../domain/connections/connections.js';
+import { reachOfConnection } from '../../domain/reach/reach-of.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, search, shownName, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
 import { resource } from '../resource.js';
@@ -116,18 +116,18 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     attributes: {
       name: 'plain',
       display_name: 'plain',
-      // What decides who somebody is who comes through it voids its links: it reaches nobody then who doesn't prove the account anew.
-      strategy: 'plain',
+      // Whatever decides who somebody is who comes through it voids its links, and so takes their way in from the people linked.
+      strategy: 'control',
       status: 'control',
-      provider_client_id: 'plain',
+      provider_client_id: 'control',
       provider_client_secret: 'control',
-      issuer: 'plain',
-      authorization_endpoint: 'plain',
-      token_endpoint: 'plain',
-      userinfo_endpoint: 'plain',
-      jwks_uri: 'plain',
+      issuer: 'control',
+      authorization_endpoint: 'control',
+      token_endpoint: 'control',
+      userinfo_endpoint: 'control',
+      jwks_uri: 'control',
       scopes: 'control',
-      claim_mapping: 'plain',
+      claim_mapping: 'control',
       options: 'control',
       allow_registration: 'reach',
       account_linking: 'reach',

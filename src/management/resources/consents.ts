@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { withdrawConsent } from '../../core/consents.js';
-import { reachOfOwner } from '../../core/reach-of.js';
+import { withdrawConsent } from '../../domain/grants/consents.js';
+import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import type { ConsentRow } from '../../db/tables/consents.js';
 import { equalTo, holding, stamps, text, time, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';

@@ -7,8 +7,8 @@ import {
   setPrimaryDomain,
   verificationRecords,
   type DomainCheck,
-} from '../../core/custom-domains.js';
-import { reachOfCustomDomain } from '../../core/reach-of.js';
+} from '../../domain/environments/custom-domains.js';
+import { reachOfCustomDomain } from '../../domain/reach/reach-of.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import { equalTo, stamps, stampSorts, textSort, time } from '../fields.js';
 import { resource } from '../resource.js';

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { baseUrlOf } from '../../core/environments.js';
+import { baseUrlOf } from '../../domain/environments/environments.js';
 import {
   changeEnvironment,
   createEnvironment,
   refuseUnlessOperator,
   removeEnvironment,
   type EnvironmentInput,
-} from '../../core/environment-settings.js';
-import { reachOfEnvironment } from '../../core/reach-of.js';
-import { generateSigningKey } from '../../core/signing-keys.js';
+} from '../../domain/environments/settings.js';
+import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
+import { generateSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import { environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { noReach } from '../../core/reach.js';
-import { eventTypeDocuments } from '../../core/events/documents.js';
+import { noReach } from '../../domain/reach/reach.js';
+import { eventTypeDocuments } from '../../domain/events/documents.js';
 import { resource } from '../resource.js';
 
 const entries = eventTypeDocuments().map((one) => ({ ...one, name: one.id }));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { unlinkIdentity } from '../../core/identities.js';
-import { reachOfOwner } from '../../core/reach-of.js';
-import { Refusal } from '../../core/refusal.js';
+import { unlinkIdentity } from '../../domain/connections/identities.js';
+import { reachOfOwner } from '../../domain/reach/reach-of.js';
+import { Refusal } from '../../domain/refusal.js';
 import { visibleIdentities, type KnownIdentity } from '../../db/tables/identities.js';
 import { matches } from '../../db/conditions.js';
 import { equalTo, stamps, stampSorts, text, time, timeRange, uuid } from '../fields.js';

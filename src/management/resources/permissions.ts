@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { changePermission, createPermission, removePermission } from '../../core/permissions.js';
-import { noReach } from '../../core/reach.js';
+import { changePermission, createPermission, removePermission } from '../../domain/api-resources/permissions.js';
+import { noReach } from '../../domain/reach/reach.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { equalTo, flag, search, stamps, stampSorts, text, textSort, uuid } from '../fields.js';

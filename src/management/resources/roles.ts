@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Context } from '../../core/context.js';
-import { changeRole, createRole, removeRole, type RoleInput } from '../../core/roles.js';
-import { reachOfRole } from '../../core/reach-of.js';
-import { changeUserRoles } from '../../core/users.js';
+import type { Context } from '../../domain/context.js';
+import { changeRole, createRole, removeRole, type RoleInput } from '../../domain/roles/roles.js';
+import { reachOfRole } from '../../domain/reach/reach-of.js';
+import { changeUserRoles } from '../../domain/users/users.js';
 import { findRows } from '../../db/list.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { listPermissionIdsOfRole, type RoleRow } from '../../db/tables/roles.js';

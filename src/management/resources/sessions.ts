@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { endSessions, sessionStatus } from '../../core/sessions.js';
-import { reachOfOwner } from '../../core/reach-of.js';
-import { invalidTransition } from '../../core/refusal.js';
-import type { Context } from '../../core/context.js';
+import { endSessions, sessionStatus } from '../../domain/sessions/sessions.js';
+import { reachOfOwner } from '../../domain/reach/reach-of.js';
+import { invalidTransition } from '../../domain/refusal.js';
+import type { Context } from '../../domain/context.js';
 import { matches } from '../../db/conditions.js';
 import { findSession, touchSession, type SessionRow } from '../../db/tables/sessions.js';
 import { equalTo, stamps, stampSorts, time, timeRange, uuid } from '../fields.js';

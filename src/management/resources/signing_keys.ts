@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { fullReach } from '../../core/reach.js';
-import { activateKey, deactivateKey, publishNextKey, type NewSigningKey } from '../../core/signing-key-operations.js';
-import { generateSigningKey } from '../../core/signing-keys.js';
+import { fullReach } from '../../domain/reach/reach.js';
+import { activateKey, deactivateKey, publishNextKey, type NewSigningKey } from '../../domain/signing-keys/operations.js';
+import { generateSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { equalTo, stamps, stampSorts, time } from '../fields.js';
 import { resource } from '../resource.js';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { startPasswordReset } from '../../core/password-reset.js';
-import { reachOfUser } from '../../core/reach-of.js';
-import { endSessions } from '../../core/sessions.js';
-import { grantRevocationEnd } from '../../core/tokens/revoke.js';
-import { invalidTransition } from '../../core/refusal.js';
+import { startPasswordReset } from '../../domain/passwords/reset.js';
+import { reachOfUser } from '../../domain/reach/reach-of.js';
+import { endSessions } from '../../domain/sessions/sessions.js';
+import { grantRevocationEnd } from '../../domain/tokens/revoke.js';
+import { invalidTransition } from '../../domain/refusal.js';
 import {
   blockUser,
   changeUser,
@@ -14,12 +14,12 @@ import {
   unblockUser,
   userProblems,
   type UserInput,
-} from '../../core/users.js';
+} from '../../domain/users/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
 import { findRows } from '../../db/list.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
-import type { Context } from '../../core/context.js';
+import type { Context } from '../../domain/context.js';
 import { equalTo, flag, linked, search, stamps, stampSorts, text, textSort, time, timeRange } from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';

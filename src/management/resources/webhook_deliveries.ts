@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Refusal } from '../../core/refusal.js';
-import { eventTypes } from '../../core/events/catalogue.js';
-import { mayReadEvent, reachOfDelivery } from '../../core/reach-of.js';
-import { noReach } from '../../core/reach.js';
-import { redeliver } from '../../core/webhooks.js';
+import { Refusal } from '../../domain/refusal.js';
+import { eventTypes } from '../../domain/events/catalogue.js';
+import { mayReadEvent, reachOfDelivery } from '../../domain/reach/reach-of.js';
+import { noReach } from '../../domain/reach/reach.js';
+import { redeliver } from '../../domain/webhooks/webhooks.js';
 import { isOneOf, matches } from '../../db/conditions.js';
 import type { Condition } from '../../db/list.js';
 import {
@@ -13,7 +13,7 @@ import {
   type WebhookDeliveryAttemptRow,
   type WebhookDeliveryRow,
 } from '../../db/tables/webhook_deliveries.js';
-import { maxAttempts } from '../../outbox/deliver-webhook.js';
+import { maxAttempts } from '../../outbox/webhooks/deliver.js';
 import { equalTo, stamps, time, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';

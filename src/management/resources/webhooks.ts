@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { reachOfWebhook } from '../../core/reach-of.js';
-import { Refusal, type Problem } from '../../core/refusal.js';
-import type { Context } from '../../core/context.js';
-import { maxDescriptionLength, maxNameLength, subscribableEvents, webhookProblems, type WebhookInput } from '../../core/webhook-input.js';
+import { reachOfWebhook } from '../../domain/reach/reach-of.js';
+import { Refusal, type Problem } from '../../domain/refusal.js';
+import type { Context } from '../../domain/context.js';
+import {
+  maxDescriptionLength,
+  maxNameLength,
+  subscribableEvents,
+  webhookProblems,
+  type WebhookInput,
+} from '../../domain/webhooks/input.js';
 import {
   createWebhook,
   deleteWebhook,
@@ -11,7 +17,7 @@ import {
   rotateSecret,
   sendTest,
   updateWebhook,
-} from '../../core/webhooks.js';
+} from '../../domain/webhooks/webhooks.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { equalTo, holding, search, stamps, stampSorts, textSort, time } from '../fields.js';
 import { resource } from '../resource.js';

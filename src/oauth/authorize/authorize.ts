@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
-import { isForeignPost, queryOf } from '../../http/form.js';
+import { isForeignPost, queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { AuthorizationError } from './authorization-error.js';
 import { renderConsent } from './consent-page.js';

@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import { giveConsent, noteConsentDenied } from '../../core/consents.js';
-import { transaction } from '../../core/context.js';
+import { giveConsent, noteConsentDenied } from '../../domain/grants/consents.js';
+import { transaction } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
-import { originOf } from '../../http/mail-origin.js';
+import { originOf } from '../../http/pages/mail-origin.js';
 import type { Web } from '../../http/web.js';
 import { proceed, requireWaiting } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';

@@ -1,5 +1,5 @@
-import type { Context } from '../../core/context.js';
-import { isOpenidScope } from '../../core/tokens/scopes.js';
+import type { Context } from '../../domain/context.js';
+import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import type { AuthorizationRequest } from './request.js';
 

@@ -1,8 +1,8 @@
-import { acrOf } from '../../core/authentication-context.js';
-import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../core/consents.js';
-import type { Context } from '../../core/context.js';
-import { isProvenSince, type BrowserSession } from '../../core/sessions.js';
-import { readIdTokenHint } from '../../core/tokens/id-token.js';
+import { acrOf } from '../../domain/sessions/authentication-context.js';
+import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/grants/consents.js';
+import type { Context } from '../../domain/context.js';
+import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
+import { readIdTokenHint } from '../../domain/tokens/id-token.js';
 import { scopesOfClaims } from '../claims.js';
 import type { AuthorizationRequest } from './request.js';
 

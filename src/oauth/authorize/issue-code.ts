@@ -1,6 +1,6 @@
-import { acrOf } from '../../core/authentication-context.js';
-import type { Context } from '../../core/context.js';
-import type { BrowserSession } from '../../core/sessions.js';
+import { acrOf } from '../../domain/sessions/authentication-context.js';
+import type { Context } from '../../domain/context.js';
+import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { insertAuthorizationCode } from '../../db/tables/authorization_codes.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
-import { openPending, pendingPath, type PendingAuthorization } from '../../http/return-to.js';
+import { openPending, pendingPath, type PendingAuthorization } from '../../http/request/return-to.js';
 import type { Parameters } from '../../lib/parameters.js';
 
 /** An authorization request on its way through sign-in and consent. */

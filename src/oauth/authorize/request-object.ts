@@ -1,6 +1,6 @@
-import { clientClockSkewSeconds, verifyClientJwt } from '../../core/client-keys.js';
-import { enabledClient, type Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
+import { clientClockSkewSeconds, verifyClientJwt } from '../../domain/clients/keys.js';
+import { enabledClient, type Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';

@@ -1,4 +1,4 @@
-import type { ApiResource, Client } from '../../core/clients.js';
+import type { ApiResource, Client } from '../../domain/clients/clients.js';
 
 /** How the answer travels back (OAuth 2.0 Multiple Response Types 2.1, Form Post Response Mode). */
 export const responseModes = ['query', 'form_post'] as const;

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { basePage, formActionSource } from '../../http/pages.js';
+import { basePage, formActionSource } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { withParameters } from '../../lib/redirect-uri.js';
 import type { Addressee } from './request.js';

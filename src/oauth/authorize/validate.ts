@@ -1,7 +1,14 @@
-import { isSelfRegistered } from '../../core/client-rules.js';
-import { apiResourceOf, askableScopes, enabledClient, withoutUnaskable, type ApiResource, type Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
-import { isOpenidScope } from '../../core/tokens/scopes.js';
+import { isSelfRegistered } from '../../domain/clients/rules.js';
+import {
+  apiResourceOf,
+  askableScopes,
+  enabledClient,
+  withoutUnaskable,
+  type ApiResource,
+  type Client,
+} from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import { PageError } from '../../errors.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';

@@ -1,10 +1,10 @@
-import { tokenIssuedSubscribers } from '../../core/events/emit.js';
-import type { Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
-import type { Origin } from '../../core/origin.js';
-import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
-import { idTokenValue } from '../../core/tokens/id-token.js';
-import { endGrant, endReusedGrant } from '../../core/tokens/revoke.js';
+import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
+import type { Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import type { Origin } from '../../domain/origin.js';
+import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
+import { idTokenValue } from '../../domain/tokens/id-token.js';
+import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';

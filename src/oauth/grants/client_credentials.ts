@@ -1,6 +1,6 @@
-import { apiResourceOf, clientGrantOf } from '../../core/clients.js';
-import { tokenIssuedSubscribers } from '../../core/events/emit.js';
-import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
+import { apiResourceOf, clientGrantOf } from '../../domain/clients/clients.js';
+import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
+import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/access_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';

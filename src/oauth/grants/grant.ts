@@ -1,6 +1,6 @@
-import type { Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
-import type { Origin } from '../../core/origin.js';
+import type { Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import type { Origin } from '../../domain/origin.js';
 import type { Parameters } from '../../lib/parameters.js';
 
 /** The token response (RFC 6749 5.1, specification 5.5.1). */

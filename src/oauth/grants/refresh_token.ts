@@ -1,10 +1,10 @@
-import type { Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
-import { tokenIssuedSubscribers } from '../../core/events/emit.js';
-import { holdsRefreshTokens } from '../../core/sessions.js';
-import { accessTokenValue, seedAccessToken } from '../../core/tokens/access-token.js';
-import { idTokenValue } from '../../core/tokens/id-token.js';
-import { endReusedGrant } from '../../core/tokens/revoke.js';
+import type { Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
+import { holdsRefreshTokens } from '../../domain/sessions/sessions.js';
+import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
+import { idTokenValue } from '../../domain/tokens/id-token.js';
+import { endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findRefreshToken, useRefreshToken, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';

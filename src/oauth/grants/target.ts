@@ -1,5 +1,5 @@
-import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
+import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
 import { OAuthError } from '../../errors.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 

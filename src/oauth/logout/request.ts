@@ -1,6 +1,6 @@
-import { enabledClient, type Client } from '../../core/clients.js';
-import type { Context } from '../../core/context.js';
-import { readIdTokenHint, type IdTokenHint } from '../../core/tokens/id-token.js';
+import { enabledClient, type Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import { readIdTokenHint, type IdTokenHint } from '../../domain/tokens/id-token.js';
 import { PageError } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { clientSigningAlgorithms, publicKeySet } from '../../core/client-key-set.js';
-import { clientProblems } from '../../core/client-rules.js';
+import { clientSigningAlgorithms, publicKeySet } from '../../domain/clients/key-set.js';
+import { clientProblems } from '../../domain/clients/rules.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
-import { clientAuthMethods } from '../../http/authenticate-client.js';
+import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { holdsInvisible } from '../../lib/plain-words.js';
 import { parseScope } from '../../lib/scope-set.js';
-import { checkUrl } from '../../platform/fetch.js';
+import { checkUrl } from '../../platform/fetch/fetch.js';
 import { grants } from '../grants/index.js';
 import { named } from '../../lib/named.js';
 

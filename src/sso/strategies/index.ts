@@ -1,5 +1,5 @@
-import { strategyOf, type StrategyName } from '../../core/connection-strategies.js';
-import type { Connection } from '../../core/connections.js';
+import { strategyOf, type StrategyName } from '../../domain/connections/strategies.js';
+import type { Connection } from '../../domain/connections/connections.js';
 import { apple } from './apple.js';
 import { github } from './github.js';
 import { google } from './google.js';
@@ -8,7 +8,7 @@ import { oauth2 } from './oauth2.js';
 import { oidc } from './oidc.js';
 import type { Strategy } from './strategy.js';
 
-/** The behaviour of each strategy; its description is in `core/connection-strategies.ts`, from which the names come. */
+/** The behaviour of each strategy; its description is in `domain/connections/strategies.ts`, from which the names come. */
 export const strategies: Readonly<Record<StrategyName, Strategy>> = { oidc, google, microsoft, apple, github, oauth2 };
 
 /** How logins through this connection go. An `oidc` one without an issuer has no ID token that could be checked: userinfo it is. */

@@ -1,7 +1,7 @@
-import type { StrategyDescription } from '../../core/connection-strategies.js';
-import type { Connection } from '../../core/connections.js';
+import type { StrategyDescription } from '../../domain/connections/strategies.js';
+import type { Connection } from '../../domain/connections/connections.js';
 import type { Clock } from '../../platform/clock.js';
-import type { GuardedFetch } from '../../platform/fetch.js';
+import type { GuardedFetch } from '../../platform/fetch/fetch.js';
 import type { ProviderMemory } from '../provider-memory.js';
 
 /** A connection's provider, as strategies work with it. */

@@ -141,7 +141,7 @@ export function escalations(before: Model, after: Model, held: ReadonlySet<strin
     if (was && takenMatters.has(kindOf(principal)))
       note('reach was taken', principal, lacking([...was.reach].filter((name) => !now.reach.has(name))));
     if ((was || kindOf(principal) === 'sent') && was?.control !== now.control)
-      note('control moved', principal, lacking([...(kindOf(principal) === 'connection' ? [] : (was?.reach ?? [])), ...now.reach]));
+      note('control moved', principal, lacking([...(was?.reach ?? []), ...now.reach]));
   }
   for (const [principal, was] of before) {
     if (after.has(principal) || !removalMatters.has(kindOf(principal))) continue;

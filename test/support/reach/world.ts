@@ -1,4 +1,4 @@
-import type { Context } from '../../../src/core/context.js';
+import type { Context } from '../../../src/domain/context.js';
 import { uuidv7 } from '../../../src/lib/random.js';
 import { link, links, type Api, type Document } from '../management.js';
 import { sampleKeys } from './interesting.js';

@@ -1,0 +1,161 @@
+import type { Knex } from 'knex';
+import type { Client, QueryResultRow } from 'pg';
+import type { Logger } from 'pino';
+import { startLoop, type Loop } from '../../platform/loop.js';
+import type { Metrics } from '../../platform/metrics/metrics.js';
+import { openReplicaConnection } from '../knex.js';
+import { queryOn, type NamedQuery } from '../statements/named.js';
+
+/** Nothing that was committed this long ago may be unknown to a replica that answers: revoked tokens are dead within a second. */
+const trustMs = 1000;
+const pauseMs = 250;
+
+/** A read replica (streaming standby) that answers look-ups as long as it is known to be at most a second behind. */
+export type Replica = {
+  /**
+   * The rows, at least one, as they were at most a second before the answer; null when the primary must be asked: the replica isn't trusted
+   * or failed, or has no such row (yet). Never throws.
+   */
+  lookUp<Row extends QueryResultRow>(query: NamedQuery): Promise<Row[] | null>;
+  /** One look at how far the replica is; the loop does it by itself. Never throws. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Where the primary's log ended some time after `at` (monotonic milliseconds): whatever was committed before lies before it. */
+type Position = { readonly at: number; readonly lsn: string; readonly timeline: number; readonly system: string };
+
+/** What is known of the replica belongs to the connection: another one may lead to another server. */
+type Attachment = { readonly client: Client; trustedUntil: number };
+
+// The insert position: with synchronous_commit=off a commit is visible, and answered, before it is written. The timeline comes from the name
+// of the log file, since the control file of a server that was just promoted still has the one before.
+const position = `
+  select pg_current_wal_insert_lsn()::text as lsn, ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int as timeline,
+    system_identifier::text as system
+  from pg_control_system()`;
+
+// A server of another cluster, or one that stayed behind on another timeline after a failover, has positions that mean nothing here.
+const reached = {
+  name: 'replica.reached',
+  text: `select count(*)::int as reached
+         from unnest($1::pg_lsn[]) as noted, pg_control_checkpoint() as checkpoint, pg_control_system() as cluster
+         where pg_is_in_recovery() and noted <= pg_last_wal_replay_lsn()
+           and checkpoint.timeline_id = $2::int and cluster.system_identifier = $3::bigint`,
+};
+
+/** Prepares a replica of the primary behind `primary`; it connects with the first check, and is asked for nothing before it. */
+export function createReplica(options: { url: string; primary: Knex; metrics: Metrics; logger: Logger }): Replica {
+  const { url, primary, metrics, logger } = options;
+  let attached: Attachment | null = null;
+  let positions: Position[] = [];
+  let closed = false;
+  let told: boolean | null = null;
+  const begun = performance.now();
+
+  const askPrimary = (why: 'untrusted' | 'late' | 'missing' | 'failed'): null => {
+    metrics.replicaLookUps.count(why);
+    return null;
+  };
+
+  const isTrusted = () => attached !== null && performance.now() < attached.trustedUntil;
+
+  /** Ends trust at once. The statements that are still on their way are asked of the primary. */
+  function detach(mine: Attachment): void {
+    mine.trustedUntil = 0;
+    if (attached === mine) attached = null;
+    void mine.client.end().catch(() => undefined);
+  }
+
+  async function attach(): Promise<Attachment> {
+    const mine: Attachment = { client: openReplicaConnection(url), trustedUntil: 0 };
+    mine.client.on('error', () => detach(mine));
+    mine.client.on('end', () => detach(mine));
+    try {
+      await mine.client.connect();
+    } catch (error) {
+      detach(mine);
+      throw error;
+    }
+    return mine;
+  }
+
+  async function notePosition(): Promise<void> {
+    const at = performance.now();
+    const { rows } = await primary.raw<{ rows: Omit<Position, 'at'>[] }>(position);
+    const noted = { at, ...(rows[0] as Omit<Position, 'at'>) };
+    positions = positions.filter((one) => one.timeline === noted.timeline && one.system === noted.system && at - one.at < trustMs);
+    positions.push(noted);
+  }
+
+  /** Trusts the replica for a second from the latest position that it has replayed. */
+  async function compare(mine: Attachment): Promise<void> {
+    const latest = positions.at(-1) as Position;
+    const values = [positions.map(({ lsn }) => lsn), latest.timeline, latest.system];
+    const [row] = await queryOn<{ reached: number }>(mine.client, { ...reached, values });
+    const known = positions[(row?.reached ?? 0) - 1];
+    if (known) mine.trustedUntil = Math.max(mine.trustedUntil, known.at + trustMs);
+  }
+
+  /** Says when use of the replica begins and ends, not each time it is found so. At the start it has a moment to get there. */
+  function tell(error: unknown): void {
+    const trusted = isTrusted();
+    if (trusted === told) return;
+    if (told === null && !trusted && error === undefined && performance.now() - begun < trustMs) return;
+    if (trusted) logger.info('replica.used');
+    else logger.warn({ err: error }, 'replica.unused');
+    told = trusted;
+  }
+
+  return {
+    async lookUp<Row extends QueryResultRow>(query: NamedQuery) {
+      const mine = attached;
+      const until = mine?.trustedUntil ?? 0;
+      if (!mine || performance.now() >= until) return askPrimary('untrusted');
+      try {
+        const rows = await queryOn<Row>(mine.client, query);
+        // Later trust says nothing about what this statement saw.
+        if (performance.now() >= until) return askPrimary('late');
+        if (rows.length === 0) return askPrimary('missing');
+        metrics.replicaLookUps.count('served');
+        return rows;
+      } catch {
+        detach(mine);
+        return askPrimary('failed');
+      }
+    },
+    async check() {
+      if (closed) return;
+      let failure: unknown;
+      try {
+        attached ??= await attach();
+        const mine = attached;
+        await notePosition();
+        await compare(mine).catch((error: unknown) => {
+          detach(mine);
+          throw error;
+        });
+      } catch (error) {
+        failure = error;
+      }
+      if (!closed) tell(failure);
+    },
+    async close() {
+      closed = true;
+      if (attached) detach(attached);
+    },
+  };
+}
+
+/** Looks four times a second how far the replica is. */
+export function startReplicaChecks(replica: Replica, logger: Logger): Loop {
+  return startLoop({
+    name: 'replica',
+    pauseMs,
+    logger,
+    async pass() {
+      await replica.check();
+      return false;
+    },
+  });
+}

@@ -1,0 +1,66 @@
+import type { ApiResourceRow } from '../../db/tables/api_resources.js';
+import { findApiResource } from '../../db/tables/api_resources.js';
+import { deletePermission, insertPermission, updatePermission, type PermissionRow } from '../../db/tables/permissions.js';
+import { uuidv7 } from '../../lib/random.js';
+import { previousAttributes } from '../changes.js';
+import type { Context } from '../context.js';
+import { emit } from '../events/emit.js';
+import { Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
+import { isOpenidScope } from '../tokens/scopes.js';
+
+const duplicates = {
+  permissions_environment_id_api_resource_id_name_key: {
+    attribute: 'name',
+    detail: 'The API resource has a permission of this name already.',
+  },
+};
+
+/** A permission as events show it. */
+function permissionData(permission: PermissionRow, identifier: string) {
+  const { id, name, description, api_resource_id, created_at, updated_at } = permission;
+  const times = { created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
+  return { id, name, description, api_resource_id, api_resource_identifier: identifier, ...times };
+}
+
+const refuseSystem = (record: { is_system: boolean }) => {
+  if (record.is_system) throw systemRecord('The permissions of the Management API are part of the service and can not be changed.');
+};
+
+/** Adds a permission, which is a scope, to an API resource; emits `permission.created`. @throws {Refusal} 403, 409, 422 */
+export async function createPermission(
+  tx: Context,
+  input: { name: string; description?: string | null },
+  resource: ApiResourceRow,
+): Promise<PermissionRow> {
+  refuseSystem(resource);
+  if (isOpenidScope(input.name)) {
+    throw new Refusal({ status: 422, code: 'reserved_name', detail: 'OpenID Connect has a scope of this name.', attribute: 'name' });
+  }
+  const now = tx.clock.now();
+  const row = { ...input, id: uuidv7(now.getTime()), api_resource_id: resource.id, created_at: now, updated_at: now };
+  const permission = await refuseDuplicates(duplicates, () => insertPermission(tx.scope, row));
+  await emit(tx, 'permission.created', permissionData(permission, resource.identifier));
+  return permission;
+}
+
+/** Changes the description; emits `permission.updated`. @throws {Refusal} 403 */
+export async function changePermission(
+  tx: Context,
+  permission: PermissionRow,
+  input: { description?: string | null },
+): Promise<PermissionRow> {
+  refuseSystem(permission);
+  const resource = await findApiResource(tx.scope, permission.api_resource_id);
+  const changed = await updatePermission(tx.scope, permission.id, { ...input, updated_at: tx.clock.now() });
+  if (!changed || !resource) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such permission.' });
+  const after = permissionData(changed, resource.identifier);
+  const previous_attributes = previousAttributes(permissionData(permission, resource.identifier), after);
+  if (Object.keys(previous_attributes).length > 0) await emit(tx, 'permission.updated', { ...after, previous_attributes });
+  return changed;
+}
+
+/** Deletes a permission: roles and grants lose it at once. @throws {Refusal} 403 */
+export async function removePermission(tx: Context, permission: PermissionRow): Promise<void> {
+  refuseSystem(permission);
+  await deletePermission(tx.scope, permission.id);
+}

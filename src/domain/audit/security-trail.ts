@@ -1,0 +1,209 @@
+import { countAuditLog, countAuditLogs, insertAuditLog, type AuditLogRow, type CountedAuditLogRow } from '../../db/tables/audit_logs.js';
+import { digest } from '../../lib/digest.js';
+import { uuidv7, uuidv7Of } from '../../lib/random.js';
+import { startLoop, type Loop } from '../../platform/loop.js';
+import { afterCommit, type Context, type Deps } from '../context.js';
+import type { Origin } from '../origin.js';
+import { securityEvents, type SecurityEventName } from './security-events.js';
+
+/** What happened, to whom, from where. Nothing of it may hold a secret, a code, a token, or an address that has no account. */
+export type Happening = {
+  /** Who did it; absent when nobody has proven to be anybody. */
+  readonly actor?: Pick<AuditLogRow, 'actor_kind' | 'actor_id'> & { readonly display: string | null };
+  readonly target: { readonly target_type: string; readonly target_id: string | null; readonly display?: string | null };
+  readonly origin: Origin;
+  /** Why it was refused: a word of the code's own, never one of the request's. */
+  readonly reason?: string | null;
+  readonly detail?: Readonly<Record<string, unknown>>;
+};
+
+/** Somebody who did something to the own account. */
+export const userParty = ({ id, email }: { readonly id: string; readonly email: string | null }) => ({
+  actor: { actor_kind: 'user' as const, actor_id: id, display: email },
+  target: { target_type: 'user', target_id: id, display: email },
+});
+
+/** What recording takes, in a context of any kind; the environment need not be at hand whole. */
+type Recording = Pick<Deps, 'clock' | 'logger' | 'metrics'> & { readonly environment: { readonly id: string } };
+
+const minuteMs = 60_000;
+/** So many different rows of collected events may come about in an environment in one minute and process; what is beyond shares one per event. */
+const rowsPerMinute = 100;
+/** So many rows wait to be written, all environments together. */
+const maxWaiting = 1_000;
+
+/** Rows of collected events between two writes. */
+export type SecurityTrail = {
+  add(row: CountedAuditLogRow, many: () => CountedAuditLogRow): void;
+  /** What has come together since the last time, and how many happenings found no room. */
+  take(now: Date): { rows: CountedAuditLogRow[]; dropped: number };
+};
+
+export function createSecurityTrail(): SecurityTrail {
+  let waiting = new Map<string, CountedAuditLogRow>();
+  let dropped = 0;
+  const minutes = new Map<string, { readonly minute: number; readonly ids: Set<string> }>();
+
+  function idsOf({ environment_id, occurred_at }: CountedAuditLogRow): Set<string> {
+    const minute = minuteOf(occurred_at);
+    let known = minutes.get(environment_id);
+    if (!known || known.minute < minute) minutes.set(environment_id, (known = { minute, ids: new Set() }));
+    return known.ids;
+  }
+
+  function put(row: CountedAuditLogRow): void {
+    const there = waiting.get(row.id);
+    if (there) waiting.set(row.id, { ...there, count: there.count + row.count });
+    else if (waiting.size < maxWaiting) waiting.set(row.id, row);
+    else dropped += row.count;
+  }
+
+  return {
+    add(row, many) {
+      const ids = idsOf(row);
+      if (!ids.has(row.id) && ids.size >= rowsPerMinute) return put(many());
+      ids.add(row.id);
+      put(row);
+    },
+    take(now) {
+      const taken = { rows: [...waiting.values()], dropped };
+      waiting = new Map();
+      dropped = 0;
+      for (const [environment_id, { minute }] of minutes) if (minute < minuteOf(now)) minutes.delete(environment_id);
+      return taken;
+    },
+  };
+}
+
+const minuteOf = (at: Date) => Math.floor(at.getTime() / minuteMs) * minuteMs;
+
+/** The id that everything shares which is alike within a minute, in every process. */
+export function idOfMinute(at: Date, ...alike: readonly (string | null | undefined)[]): string {
+  return uuidv7Of(minuteOf(at), digest(JSON.stringify(alike)));
+}
+
+function rowOf({ clock, environment }: Recording, event: SecurityEventName, happening: Happening): CountedAuditLogRow {
+  const { actor, target, origin, reason = null, detail = {} } = happening;
+  const occurred_at = clock.now();
+  const { outcome } = securityEvents[event];
+  const alike = [environment.id, event, reason, actor?.actor_id, target.target_type, target.target_id, origin.ip_address];
+  return {
+    environment_id: environment.id,
+    id:
+      outcome === 'success' && securityEvents[event].kept === 'transaction'
+        ? uuidv7(occurred_at.getTime())
+        : idOfMinute(occurred_at, ...alike),
+    occurred_at,
+    action: event,
+    outcome,
+    reason,
+    actor_kind: actor?.actor_kind ?? 'anonymous',
+    actor_id: actor?.actor_id ?? null,
+    actor_display: actor?.display ?? null,
+    actor_permissions: [],
+    target_type: target.target_type,
+    target_id: target.target_id,
+    target_display: target.display ?? null,
+    changes: Object.fromEntries(Object.entries(detail).map(([name, value]) => [name, [null, value]])),
+    ip_address: origin.ip_address,
+    user_agent: origin.user_agent?.slice(0, 512) ?? null,
+    request_id: origin.request_id,
+    count: 1,
+    security_event: true,
+  };
+}
+
+/** The row of an event that happens to too many, or from too many places, to list them. */
+function manyOf(row: CountedAuditLogRow): CountedAuditLogRow {
+  const nobody = { actor_kind: 'anonymous', actor_id: null, actor_display: null, target_id: null, target_display: null } as const;
+  const nowhere = { ip_address: null, user_agent: null, request_id: null };
+  const id = idOfMinute(row.occurred_at, row.environment_id, row.action, 'many');
+  return { ...row, ...nobody, ...nowhere, id, reason: 'too_many_to_list', changes: {} };
+}
+
+/** The line in the log, and the count in the metrics. */
+export function tellSecurityEvent(
+  { logger, metrics, environment }: Omit<Recording, 'clock'>,
+  event: SecurityEventName,
+  happening: Happening,
+): void {
+  const { actor, target, origin, reason = null, detail } = happening;
+  const { severity, outcome } = securityEvents[event];
+  metrics.securityEvents.inc({ event });
+  const line = {
+    event,
+    severity,
+    outcome,
+    reason,
+    environment_id: environment.id,
+    actor_kind: actor?.actor_kind ?? 'anonymous',
+    actor_id: actor?.actor_id ?? null,
+    target_type: target.target_type,
+    target_id: target.target_id,
+    ...origin,
+    user_agent: origin.user_agent?.slice(0, 512) ?? null,
+    ...(detail && { detail }),
+  };
+  if (severity === 'info') logger.info(line, event);
+  else logger.warn(line, event);
+}
+
+/**
+ * Records an event with the change that it belongs to: call it in the transaction of the change. A refusal is recorded in a transaction of its
+ * own, where repetitions within a minute share a row.
+ */
+export async function recordSecurityEvent(tx: Context, event: SecurityEventName, happening: Happening): Promise<void> {
+  const row = rowOf(tx, event, happening);
+  if (row.outcome === 'success') await insertAuditLog(tx.scope, { ...row, idempotency_key_digest: null });
+  else await countAuditLog(tx.scope, row);
+  afterCommit(tx, () => tellSecurityEvent(tx, event, happening));
+}
+
+/**
+ * Records an event that anybody can cause without end: the log has a line each, the audit log a row for all of one kind, address and target
+ * within a minute, written within about a second and outside of the request. A process that is killed takes the last second's with it.
+ */
+export function noteSecurityEvent(ctx: Recording & Pick<Deps, 'securityTrail'>, event: SecurityEventName, happening: Happening): void {
+  tellSecurityEvent(ctx, event, happening);
+  const row = rowOf(ctx, event, happening);
+  ctx.securityTrail.add(row, () => manyOf(row));
+}
+
+/** Writes what was noted. What can't be written now waits on, as far as there is room. */
+export async function flushSecurityTrail({
+  knex,
+  clock,
+  logger,
+  securityTrail,
+}: Pick<Deps, 'knex' | 'clock' | 'logger' | 'securityTrail'>): Promise<void> {
+  const { rows, dropped } = securityTrail.take(clock.now());
+  if (dropped > 0) logger.warn({ dropped }, 'security_trail.full');
+  try {
+    await countAuditLogs(knex, rows);
+  } catch (error) {
+    for (const row of rows) securityTrail.add(row, () => manyOf(row));
+    throw error;
+  }
+}
+
+const pauseMs = 1_000;
+
+/** Writes every second, and a last time when it stops. */
+export function startSecurityTrail(deps: Deps): Loop {
+  const loop = startLoop({
+    name: 'security_trail',
+    pauseMs,
+    logger: deps.logger,
+    async pass() {
+      await flushSecurityTrail(deps);
+      return false;
+    },
+  });
+  return {
+    wake: () => loop.wake(),
+    async stop() {
+      await loop.stop();
+      await flushSecurityTrail(deps).catch((error: unknown) => deps.logger.warn({ err: error }, 'security_trail.lost'));
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import type { Clock } from '../../platform/clock.js';
+import type { Metrics } from '../../platform/metrics/metrics.js';
+import { named } from '../../lib/named.js';
+
+type Entry = { readonly value: unknown; readonly loadedAt: number };
+
+/** The entries of one kind in one environment; `generation` counts how often they were dropped. */
+type Group = {
+  readonly kind: string;
+  generation: number;
+  readonly entries: Map<string, Entry>;
+  readonly loading: Map<string, Promise<unknown>>;
+};
+
+/**
+ * What rarely changes (environments, clients, API resources, grants, keys, subscriptions), kept per process. An entry is
+ * dropped when its table changes (NOTIFY, or the change rows that each process reads twice a second), and is not trusted
+ * when the process hasn't been able to look for changes lately: nothing withdrawn stays in force for more than a second.
+ */
+export type Cache = {
+  /** The remembered value, or what `load` finds. Null is never remembered: a miss is always read again. */
+  get<T>(environment_id: string, kind: string, key: string, load: () => Promise<T | null>): Promise<T | null>;
+  /** The remembered value if it may be used right now, at once and without looking elsewhere; else undefined. */
+  recall<T>(environment_id: string, kind: string, key: string): T | undefined;
+  /** Forgets one key, e.g. after a secret that didn't match what is remembered. */
+  forget(environment_id: string, kind: string, key: string): void;
+  /** Forgets a kind of one environment. */
+  invalidate(environment_id: string, kind: string): void;
+  clear(): void;
+  /** Called whenever the process has seen all changes up to `at`. */
+  synced(at: Date): void;
+};
+
+/** Kinds that hold values derived from other tables' rows: they go when one of those changes. */
+const derivedFrom: Record<string, readonly string[]> = named({
+  environments: ['hosts'],
+  custom_domains: ['hosts', 'environments'],
+  api_resources: ['client_grants', 'permissions'],
+  permissions: ['api_resources', 'client_grants'],
+});
+
+const entryLifetimeMs = 60_000;
+const trustWithoutSyncMs = 1_000;
+
+/** The groups of all environments; looked up by two maps, so that a read builds no text. */
+function createGroups() {
+  const environments = new Map<string, Map<string, Group>>();
+  return {
+    find: (environment_id: string, kind: string): Group | undefined => environments.get(environment_id)?.get(kind),
+    require(environment_id: string, kind: string): Group {
+      let kinds = environments.get(environment_id);
+      if (!kinds) environments.set(environment_id, (kinds = new Map<string, Group>()));
+      let group = kinds.get(kind);
+      if (!group) kinds.set(kind, (group = { kind, generation: 0, entries: new Map(), loading: new Map() }));
+      return group;
+    },
+    all: () => [...environments.values()].flatMap((kinds) => [...kinds.values()]),
+  };
+}
+
+function drop(group: Group): number {
+  const dropped = group.entries.size;
+  group.generation += 1;
+  group.entries.clear();
+  group.loading.clear();
+  return dropped;
+}
+
+/** @param maxEntries the oldest entries of the largest group go beyond this number. */
+export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntries?: number }): Cache {
+  const { clock, metrics, maxEntries = 20_000 } = options;
+  const groups = createGroups();
+  let size = 0;
+  let syncedAt = Number.NEGATIVE_INFINITY;
+
+  /** The entry if it may be trusted now. */
+  function trusted(group: Group | undefined, key: string, now: number): Entry | undefined {
+    const known = group?.entries.get(key);
+    return known && now - syncedAt < trustWithoutSyncMs && now - known.loadedAt < entryLifetimeMs ? known : undefined;
+  }
+
+  function remember(group: Group, key: string, entry: Entry): void {
+    if (!group.entries.delete(key)) size += 1;
+    group.entries.set(key, entry);
+    if (size <= maxEntries) return;
+    const largest = groups.all().reduce((one, other) => (other.entries.size > one.entries.size ? other : one));
+    largest.entries.delete(largest.entries.keys().next().value as string);
+    size -= 1;
+  }
+
+  function load<T>(group: Group, key: string, now: number, read: () => Promise<T | null>): Promise<T | null> {
+    const { generation } = group;
+    const promise = read()
+      .then((value) => {
+        if (value !== null && group.generation === generation) remember(group, key, { value, loadedAt: now });
+        return value;
+      })
+      .finally(() => group.loading.get(key) === promise && group.loading.delete(key));
+    group.loading.set(key, promise);
+    return promise;
+  }
+
+  return {
+    async get<T>(environment_id: string, kind: string, key: string, read: () => Promise<T | null>): Promise<T | null> {
+      const group = groups.require(environment_id, kind);
+      const now = clock.now().getTime();
+      const known = trusted(group, key, now);
+      metrics?.cacheReads.count(kind, known ? 'hit' : 'miss');
+      if (known) return known.value as T;
+      return (group.loading.get(key) as Promise<T | null> | undefined) ?? load(group, key, now, read);
+    },
+    recall<T>(environment_id: string, kind: string, key: string): T | undefined {
+      const known = trusted(groups.find(environment_id, kind), key, clock.now().getTime());
+      if (!known) return undefined;
+      metrics?.cacheReads.count(kind, 'hit');
+      return known.value as T;
+    },
+    forget(environment_id, kind, key) {
+      if (groups.find(environment_id, kind)?.entries.delete(key)) size -= 1;
+    },
+    invalidate(environment_id, kind) {
+      size -= drop(groups.require(environment_id, kind));
+      for (const derived of derivedFrom[kind] ?? []) {
+        // Which host leads to which environment is remembered for all environments together.
+        size -= drop(groups.require(derived === 'hosts' ? '*' : environment_id, derived));
+      }
+    },
+    clear() {
+      for (const group of groups.all()) drop(group);
+      size = 0;
+    },
+    synced(at) {
+      syncedAt = at.getTime();
+    },
+  };
+}

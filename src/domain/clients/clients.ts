@@ -1,0 +1,101 @@
+import { findApiResourceByIdentifier, type ApiResourceRow } from '../../db/tables/api_resources.js';
+import { findClientGrant, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
+import { findClient, type ClientRow } from '../../db/tables/clients.js';
+import { listPermissionsOfResource } from '../../db/tables/permissions.js';
+import { digest, equalDigests } from '../../lib/digest.js';
+import type { Context } from '../context.js';
+import { isOpenidScope } from '../tokens/scopes.js';
+
+/** A client as the endpoints see it. */
+export type Client = ClientRow;
+
+/** An API resource with the names of its permissions, which are its scopes. */
+export type ApiResource = ApiResourceRow & { readonly permissions: readonly string[] };
+
+/** RFC 6749 appendix A.1, but no space in front: other keys of the cache begin with one. */
+const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
+
+/** The client, remembered until it changes; a disabled one too, the caller decides. */
+export async function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
+  if (!clientIdShape.test(client_id)) return null;
+  return ctx.cache.get(ctx.environment.id, 'clients', client_id, () => findClient(ctx.scope, client_id));
+}
+
+/** The client if it is enabled, else null. */
+export async function enabledClient(ctx: Context, client_id: string): Promise<Client | null> {
+  const client = await clientOf(ctx, client_id);
+  return client?.status === 'enabled' ? client : null;
+}
+
+/** The resource of the identifier with its permissions, remembered until one of them changes. */
+export async function apiResourceOf(ctx: Context, identifier: string): Promise<ApiResource | null> {
+  if (identifier.length > 2048) return null;
+  return ctx.cache.get(ctx.environment.id, 'api_resources', identifier, async () => {
+    const row = await findApiResourceByIdentifier(ctx.scope, identifier);
+    if (!row) return null;
+    const permissions = await listPermissionsOfResource(ctx.scope, row.id);
+    return { ...row, permissions: permissions.map((permission) => permission.name) };
+  });
+}
+
+/** What the client may have of the resource for itself (`client`), or may ask people for (`user`); remembered until a grant changes. */
+export async function clientGrantOf(
+  ctx: Context,
+  client_id: string,
+  resource: ApiResource,
+  subject_type: SubjectType,
+): Promise<ClientGrantRow | null> {
+  return ctx.cache.get(ctx.environment.id, 'client_grants', `${subject_type} ${resource.id} ${client_id}`, () =>
+    findClientGrant(ctx.scope, client_id, resource.id, subject_type),
+  );
+}
+
+/** Whether any client may ask people for tokens of the resource. Never so for the Management API, whatever its row says. */
+export const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;
+
+/**
+ * The scopes of the resource that the client may ask people for: all of a resource that is open, else those of its grant of type `user`.
+ * Null when people's tokens for the resource don't reach this client at all.
+ */
+export async function askableScopes(ctx: Context, client_id: string, resource: ApiResource): Promise<readonly string[] | null> {
+  if (isOpenToAll(resource)) return resource.permissions;
+  const grant = await clientGrantOf(ctx, client_id, resource, 'user');
+  return grant && resource.permissions.filter((permission) => grant.scopes.includes(permission));
+}
+
+/** Without the resource's scopes that the client may not ask people for; OpenID Connect's and the client's own stay. */
+export function withoutUnaskable(resource: ApiResource, askable: readonly string[], scopes: readonly string[]): string[] {
+  return scopes.filter((scope) => askable.includes(scope) || isOpenidScope(scope) || !resource.permissions.includes(scope));
+}
+
+const nothing = digest('');
+
+function matches(client: Client | null, presented: Buffer, now: Date): boolean {
+  const current = equalDigests(presented, client?.secret_digest ?? nothing) && client?.secret_digest != null;
+  const earlier = equalDigests(presented, client?.previous_secret_digest ?? nothing) && client?.previous_secret_digest != null;
+  const stillLive = client?.previous_secret_expires_at != null && client.previous_secret_expires_at > now;
+  return current || (earlier && stillLive);
+}
+
+const rereadPauseMs = 1_000;
+
+/**
+ * The enabled client whose secret it is, or null. A secret that doesn't fit what is remembered is compared once more
+ * with the row itself, so that a secret rotated on another replica a moment ago works at once; at most once a second per
+ * client, lest guesses become statements.
+ */
+export async function clientBySecret(ctx: Context, client_id: string, secret: string): Promise<Client | null> {
+  const presented = digest(secret);
+  const now = ctx.clock.now();
+  let client = await clientOf(ctx, client_id);
+  if (client && !matches(client, presented, now)) {
+    const reread = await ctx.cache.get(ctx.environment.id, 'rereads', client_id, async () => ({ allowedAt: 0 }));
+    if (reread && now.getTime() >= reread.allowedAt) {
+      reread.allowedAt = now.getTime() + rereadPauseMs;
+      ctx.cache.forget(ctx.environment.id, 'clients', client_id);
+      client = await clientOf(ctx, client_id);
+    }
+  }
+  const known = matches(client, presented, now);
+  return known && client?.status === 'enabled' ? client : null;
+}

@@ -1,0 +1,114 @@
+import { compactVerify, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
+import { OutboundError } from '../../platform/fetch/outbound-error.js';
+import { clientSigningAlgorithms, importKeySet, type ClientKey } from './key-set.js';
+import type { Client } from './clients.js';
+import type { Context } from '../context.js';
+
+/** Why a JWT of a client wasn't taken; `reason` is public. */
+export type ClientJwtRefusal = { readonly reason: string };
+export type ClientJwt = { readonly payload: JWTPayload };
+
+type ClientKeys = readonly ClientKey[];
+
+const fetchTimeoutMs = 5_000;
+const maxBytes = 128 * 1024;
+const refetchPauseMs = 5_000;
+
+function parseKeySet(text: string): ClientKeys | null {
+  try {
+    return importKeySet(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/** The keys at the client's `jwks_uri`, by the guarded fetch; null when there is nothing usable. */
+async function fetchKeys(ctx: Context, client: Client, uri: string): Promise<ClientKeys | null> {
+  const log = { environment_id: ctx.environment.id, client_id: client.id };
+  try {
+    const headers = { accept: 'application/json, application/jwk-set+json' };
+    const answer = await ctx.fetch.request(uri, { headers, timeoutMs: fetchTimeoutMs, maxResponseBytes: maxBytes });
+    const keys = answer.status === 200 && !answer.truncated ? parseKeySet(answer.body.toString('utf8')) : null;
+    if (!keys) ctx.logger.warn({ ...log, status: answer.status }, 'client_keys.unusable');
+    return keys;
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    ctx.logger.warn({ ...log, reason: error.reason }, 'client_keys.unreachable');
+    return null;
+  }
+}
+
+/** Keys by the registered set that they were made of: parsing and checking them again for each JWT would cost more than verifying it. */
+const imported = new WeakMap<object, { readonly keys: ClientKeys | null }>();
+
+/** The keys registered by value, imported once for as long as the client is remembered. */
+export function registeredKeys(jwks: object): ClientKeys | null {
+  let known = imported.get(jwks);
+  if (!known) imported.set(jwks, (known = { keys: importKeySet(jwks) }));
+  return known.keys;
+}
+
+/** The client's keys: registered by value, or fetched and remembered for a minute. */
+async function keysOf(ctx: Context, client: Client): Promise<ClientKeys | null> {
+  if (client.jwks !== null) return registeredKeys(client.jwks);
+  const uri = client.jwks_uri;
+  return uri === null ? null : ctx.cache.get(ctx.environment.id, 'client_keys', `${client.id} ${uri}`, () => fetchKeys(ctx, client, uri));
+}
+
+/** The keys anew, for a `kid` that isn't among the remembered ones; at most every few seconds, lest made-up names become requests. */
+async function refetchedKeys(ctx: Context, client: Client): Promise<ClientKeys | null> {
+  if (client.jwks_uri === null || client.jwks !== null) return null;
+  const now = ctx.clock.now().getTime();
+  const pause = await ctx.cache.get(ctx.environment.id, 'rereads', `keys ${client.id}`, async () => ({ allowedAt: 0 }));
+  if (!pause || now < pause.allowedAt) return null;
+  pause.allowedAt = now + refetchPauseMs;
+  ctx.cache.forget(ctx.environment.id, 'client_keys', `${client.id} ${client.jwks_uri}`);
+  return keysOf(ctx, client);
+}
+
+const hasKid = (keys: ClientKeys, kid: string | undefined) => kid === undefined || keys.some((key) => key.kid === kid);
+
+/** The claims, once a signature fits; several keys may come into question when there is no `kid`. */
+async function verified(keys: ClientKeys, jwt: string, alg: string, kid: string | undefined): Promise<JWTPayload> {
+  const fitting = keys.filter((key) => (kid === undefined || key.kid === kid) && key.algorithms.includes(alg as never));
+  for (const { key } of fitting) {
+    const result = await compactVerify(jwt, key, { algorithms: [alg] }).catch((error: unknown) => {
+      if (error instanceof errors.JWSSignatureVerificationFailed) return null;
+      throw error;
+    });
+    if (result) return JSON.parse(Buffer.from(result.payload).toString('utf8')) as JWTPayload;
+  }
+  throw new errors.JWSSignatureVerificationFailed();
+}
+
+const types = new Set(['jwt', 'client-authentication+jwt', 'oauth-authz-req+jwt']);
+const maxLength = 16_384;
+
+/**
+ * The claims of a JWT that the client signed with one of its registered keys (RFC 7523 3, OIDC Core 6.1). The token doesn't choose how it
+ * is verified: keys come from the registration, algorithms from the list above (RFC 8725 3.1, 3.10). What it claims is the caller's
+ * to check, time included.
+ */
+export async function verifyClientJwt(ctx: Context, client: Client, jwt: string): Promise<ClientJwt | ClientJwtRefusal> {
+  if (jwt.length > maxLength) return { reason: 'the JWT is too long' };
+  try {
+    const { alg, kid, typ, crit } = decodeProtectedHeader(jwt);
+    if (crit !== undefined) return { reason: 'the JWT asks for an extension that is not supported' };
+    if (alg === undefined || !clientSigningAlgorithms.includes(alg as never))
+      return { reason: `the JWT must be signed with ${clientSigningAlgorithms.join(', ')}` };
+    if (typ !== undefined && !types.has(typ.toLowerCase().replace(/^application\//, ''))) return { reason: 'the JWT is of another type' };
+    let keys = await keysOf(ctx, client);
+    if (keys === null || !hasKid(keys, kid)) keys = (await refetchedKeys(ctx, client)) ?? keys;
+    if (keys === null) return { reason: 'the client has no key to verify the JWT with' };
+    const payload = await verified(keys, jwt, alg, kid);
+    return typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? { payload } : { reason: 'the JWT holds no claims' };
+  } catch (error) {
+    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) {
+      return { reason: 'the JWT is not signed with a key of the client' };
+    }
+    throw error;
+  }
+}
+
+/** A few seconds of difference between the client's clock and ours (FAPI 2.0: 10 s are to be taken, 60 s to be refused). */
+export const clientClockSkewSeconds = 10;

@@ -1,0 +1,134 @@
+import { deleteClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { digest } from '../../lib/digest.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
+import type { Actor } from '../actor.js';
+import { previousAttributes } from '../changes.js';
+import { clientProblems, withDefaults, type ClientInput, type RuledClient } from './rules.js';
+import type { Context } from '../context.js';
+import { clientData } from '../events/data.js';
+import { emit } from '../events/emit.js';
+import { holdsEverything } from '../reach/reach.js';
+import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
+
+const previousSecretLifetimeMs = 86_400_000;
+
+/** Public clients have no secret, and neither have those that prove themselves by a key. */
+const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
+  !client.token_endpoint_auth_method.startsWith('client_secret_');
+
+const secretColumns = (secret: string, now: Date) => ({
+  secret_digest: digest(secret),
+  secret_hint: secret.slice(-4),
+  secret_rotated_at: now,
+});
+
+/** What a stored client has where neither input nor defaults say anything: only what the rules look at. */
+const blank = {
+  redirect_uris: [],
+  post_logout_redirect_uris: [],
+  allowed_origins: [],
+  require_pkce: false,
+  backchannel_logout_uri: null,
+  jwks: null,
+  jwks_uri: null,
+};
+
+const selfRegistered: Problem = {
+  status: 422,
+  code: 'invalid_value',
+  detail: 'A client that registered itself asks about its own tokens only.',
+  attribute: 'introspection_allowed',
+};
+
+/** What speaks against a new client, or against a change of `client`, by what is given of the input. */
+export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
+  const next = client ? { ...client, ...input } : ({ ...blank, ...withDefaults(input) } as RuledClient);
+  const problems = clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork });
+  // Whoever holds its registration token could make it another client altogether.
+  return input.introspection_allowed && client?.registration_token_digest != null ? [...problems, selfRegistered] : problems;
+}
+
+/** What people sign in to is first-party unless told otherwise, when somebody makes it who may say so. */
+const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
+  first_party ?? (grant_types.includes('authorization_code') && holdsEverything(actor));
+
+/**
+ * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
+ * @throws {Refusal} 422
+ */
+export async function registerClient(
+  tx: Context,
+  actor: Actor,
+  input: ClientInput,
+): Promise<{ client: ClientRow; client_secret: string | null }> {
+  const given = withDefaults(input);
+  const wanted = { ...given, first_party: isFirstParty(actor, given) };
+  refuseIfAny(clientInputProblems(tx, wanted, null));
+  const now = tx.clock.now();
+  const client_secret = isSecretless(wanted as ClientRow) ? null : randomToken('cs_');
+  const secret = client_secret === null ? {} : secretColumns(client_secret, now);
+  const client = await insertClient(tx.scope, { ...wanted, ...secret, id: uuidv7(now.getTime()), created_at: now, updated_at: now });
+  await emit(tx, 'client.registered', clientData(client));
+  return { client, client_secret };
+}
+
+async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Promise<void> {
+  const shown = ({
+    secret_digest: _1,
+    previous_secret_digest: _2,
+    registration_token_digest: _3,
+    version: _4,
+    last_used_at: _5,
+    ...rest
+  }: ClientRow) => ({ ...rest });
+  const previous_attributes = previousAttributes(shown(before), shown(after));
+  for (const [name, value] of Object.entries(previous_attributes))
+    if (value instanceof Date) previous_attributes[name] = value.toISOString();
+  if (Object.keys(previous_attributes).length > 0) await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
+}
+
+/** Changes a client; one that becomes public loses its secret. Emits `client.updated`. @throws {Refusal} 422 */
+export async function changeClient(tx: Context, client: ClientRow, input: ClientInput): Promise<ClientRow> {
+  const becomesPublic = (input.token_endpoint_auth_method ?? client.token_endpoint_auth_method) === 'none';
+  const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
+  const next = { ...client, ...wanted };
+  refuseIfAny(clientInputProblems(tx, wanted, client));
+  const secret = isSecretless(next)
+    ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
+    : {};
+  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, updated_at: tx.clock.now() });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
+  await emitUpdated(tx, client, changed);
+  return changed;
+}
+
+/**
+ * Makes a new secret; the one until now works for another 24 hours, any older one no more.
+ * @throws {Refusal} 409 for a public client
+ */
+export async function rotateClientSecret(tx: Context, client: ClientRow): Promise<{ client: ClientRow; client_secret: string }> {
+  if (isSecretless(client)) throw new Refusal({ status: 409, code: 'public_client', detail: 'This client has no secret.' });
+  const now = tx.clock.now();
+  const client_secret = randomToken('cs_');
+  const changed = await updateClient(tx.scope, client.id, {
+    ...secretColumns(client_secret, now),
+    previous_secret_digest: client.secret_digest,
+    previous_secret_expires_at: client.secret_digest && new Date(now.getTime() + previousSecretLifetimeMs),
+    updated_at: now,
+  });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
+  const previous_attributes = { secret_rotated_at: client.secret_rotated_at?.toISOString() ?? null };
+  await emit(tx, 'client.updated', { ...clientData(changed), previous_attributes });
+  return { client: changed, client_secret };
+}
+
+/** Deletes a client with its grants and consents; its tokens stop working at once. @throws {Refusal} 409 for the configured one */
+export async function removeClient(tx: Context, client: ClientRow): Promise<void> {
+  if (client.is_system)
+    throw new Refusal({
+      status: 409,
+      code: 'system_record',
+      detail: 'This client comes with the service and can not be deleted; disable it instead.',
+    });
+  await deleteClient(tx.scope, client.id);
+}

@@ -1,0 +1,150 @@
+import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
+import type { ClientRow } from '../../db/tables/clients.js';
+import type { ApiErrorCode } from '../../lib/error-codes.js';
+import { redirectUriProblem } from '../../lib/redirect-uri.js';
+import type { Problem } from '../refusal.js';
+
+/** What can be set on a client (RFC 7591 2 for the names). */
+export type ClientInput = Partial<
+  Pick<
+    ClientRow,
+    | 'name' | 'description' | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types'
+    | 'token_endpoint_auth_method' | 'scopes' | 'access_token_format' | 'first_party' | 'require_pkce' | 'id_token_lifetime' | 'refresh_token_lifetime'
+    | 'token_rate_limit' | 'backchannel_logout_uri' | 'backchannel_logout_session_required' | 'client_uri' | 'logo_uri' | 'policy_uri' | 'tos_uri' | 'contacts'
+    | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed'
+  >
+>; // prettier-ignore
+
+/** Whether the client registered itself (RFC 7591): its registration token changes it, whoever holds that. */
+export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest'>): boolean =>
+  client.registration_token_digest !== null;
+
+/** What the rules look at. */
+export type RuledClient = Pick<
+  ClientRow,
+  | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types' | 'token_endpoint_auth_method'
+  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri'
+>; // prettier-ignore
+
+/** What a client is where the input says nothing. */
+export function withDefaults(input: ClientInput): ClientInput {
+  const application_type = input.application_type ?? 'web';
+  const browserOrDevice = application_type === 'spa' || application_type === 'native';
+  const defaults: ClientInput = {
+    application_type,
+    token_endpoint_auth_method: browserOrDevice ? 'none' : 'client_secret_basic',
+    grant_types: application_type === 'machine' ? ['client_credentials'] : ['authorization_code'],
+  };
+  const client = { ...defaults, ...input };
+  const isPublic = client.token_endpoint_auth_method === 'none';
+  return { ...client, ...(isPublic && { require_pkce: true }), introspection_allowed: input.introspection_allowed ?? !isPublic };
+}
+
+const refused = (attribute: string | (string | number)[], code: ApiErrorCode, detail: string): Problem => ({
+  status: 422,
+  code,
+  detail,
+  attribute,
+});
+
+function redirectProblems(attribute: 'redirect_uris' | 'post_logout_redirect_uris', uris: readonly string[], native: boolean): Problem[] {
+  return uris.flatMap((uri, index) => {
+    const problem =
+      redirectUriProblem(uri) ??
+      (!native && !/^https?:/i.test(uri) ? 'must use https (private-use schemes are for native applications)' : null);
+    return problem === null ? [] : [refused([attribute, index], 'invalid_redirect_uri', `The URI ${problem}.`)];
+  });
+}
+
+function originProblems(origins: readonly string[]): Problem[] {
+  return origins.flatMap((origin, index) => {
+    const fits = URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && new URL(origin).origin === origin;
+    return fits
+      ? []
+      : [refused(['allowed_origins', index], 'invalid_origin', 'An origin is scheme, host and port, such as https://app.example.com.')];
+  });
+}
+
+function grantProblems(client: RuledClient): Problem[] {
+  const { application_type, grant_types, token_endpoint_auth_method } = client;
+  const isPublic = token_endpoint_auth_method === 'none';
+  const has = (grant: string) => grant_types.includes(grant);
+  const rules: [boolean, string | string[], ApiErrorCode, string][] = [
+    [
+      isPublic && has('client_credentials'),
+      'grant_types',
+      'grant_not_allowed',
+      'client_credentials needs a client that can keep a secret (RFC 6749 4.4).',
+    ],
+    [
+      has('refresh_token') && !has('authorization_code'),
+      'grant_types',
+      'grant_not_allowed',
+      'refresh_token goes with authorization_code only.',
+    ],
+    [
+      application_type === 'machine' && has('authorization_code'),
+      'grant_types',
+      'grant_not_allowed',
+      'A machine has no browser for authorization_code.',
+    ],
+    [
+      application_type === 'machine' && isPublic,
+      'token_endpoint_auth_method',
+      'auth_method_not_allowed',
+      'A machine client needs a secret.',
+    ],
+    [
+      application_type === 'spa' && !isPublic,
+      'token_endpoint_auth_method',
+      'auth_method_not_allowed',
+      'What runs in a browser can not keep a secret: use none.',
+    ],
+    [
+      has('authorization_code') && client.redirect_uris.length === 0,
+      'redirect_uris',
+      'required',
+      'authorization_code needs a redirect URI.',
+    ],
+  ];
+  return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
+}
+
+function keyProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
+  const { jwks, jwks_uri, token_endpoint_auth_method } = client;
+  const address = jwks_uri === null ? null : checkUrl(jwks_uri, policy);
+  const rules: [boolean, string, ApiErrorCode, string][] = [
+    [jwks !== null && jwks_uri !== null, 'jwks_uri', 'jwks_twice', 'Keys are given by value or by address, not both (RFC 7591 2).'],
+    [
+      token_endpoint_auth_method === 'private_key_jwt' && jwks === null && jwks_uri === null,
+      'token_endpoint_auth_method',
+      'jwks_required',
+      'private_key_jwt needs jwks or jwks_uri.',
+    ],
+    [address !== null, 'jwks_uri', 'invalid_url', `The URL ${(address && urlTexts[address]) ?? 'can not be used'}.`],
+  ];
+  return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
+}
+
+const urlTexts: Partial<Record<UrlProblem, string>> = {
+  url_scheme: 'must use https',
+  url_address: 'leads into a private network',
+  url_port: 'uses the port of another service',
+};
+
+/**
+ * Everything that doesn't fit together about a client, by attribute, whether an administrator set it or it registered itself.
+ * `allowPrivateNetwork`: see the configuration.
+ */
+export function clientProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
+  const native = client.application_type === 'native';
+  const logout = client.backchannel_logout_uri === null ? null : checkUrl(client.backchannel_logout_uri, policy);
+  return [
+    ...redirectProblems('redirect_uris', client.redirect_uris, native),
+    ...redirectProblems('post_logout_redirect_uris', client.post_logout_redirect_uris, native),
+    ...originProblems(client.allowed_origins),
+    ...grantProblems(client),
+    ...keyProblems(client, policy),
+    ...(logout === null ? [] : [refused('backchannel_logout_uri', 'invalid_url', `The URL ${urlTexts[logout] ?? 'can not be used'}.`)]),
+  ];
+}

@@ -1,0 +1,94 @@
+import { findConnection, listEnabledConnections, type ConnectionRow } from '../../db/tables/connections.js';
+import { isUuid } from '../../lib/random.js';
+import type { Place } from '../../lib/seal.js';
+import { normalizeEmail } from '../../lib/email-address.js';
+import { connectionStrategies, strategyOf, type StrategyName } from './strategies.js';
+import type { Context } from '../context.js';
+import type { Environment } from '../environments/environments.js';
+
+/** A connection as the service works with it. */
+export type Connection = ConnectionRow;
+
+/** The connection of the id in this environment, whatever its status; null for anything else. */
+export async function connectionOf(ctx: Context, id: string): Promise<Connection | null> {
+  if (!isUuid(id)) return null;
+  return ctx.cache.get(ctx.environment.id, 'connections', id, () => findConnection(ctx.scope, id));
+}
+
+/** The connections that people may use, by their display names. */
+export async function enabledConnections(ctx: Context): Promise<Connection[]> {
+  return (await ctx.cache.get(ctx.environment.id, 'connections', 'enabled', () => listEnabledConnections(ctx.scope))) ?? [];
+}
+
+/** The one address that providers send people back to; registered there. */
+export function callbackUrl(environment: Pick<Environment, 'issuer'>): string {
+  return `${environment.issuer}/auth/sso/callback`;
+}
+
+/** Where a login through the connection begins. */
+export function connectionLoginUrl(environment: Pick<Environment, 'issuer'>, connection: Pick<Connection, 'id'>): string {
+  return `${environment.issuer}/auth/sso/${connection.id}`;
+}
+
+/** The domain of an address in its ASCII form, lower case; null when it isn't one plain address. */
+export function domainOfEmail(email: string): string | null {
+  return normalizeEmail(email)?.email_key.split('@')[1] ?? null;
+}
+
+/** Whether a list of domains names this one: whole names only, without regard to case or spelling (RFC 5890). */
+export function namesDomain(domains: readonly string[], domain: string): boolean {
+  return domains.some((one) => domainOfEmail(`x@${one.trim()}`) === domain);
+}
+
+/** The connection that the address's domain belongs to, a required one first; or null. */
+export function connectionForAddress(connections: readonly Connection[], email: string): Connection | null {
+  const domain = domainOfEmail(email);
+  if (domain === null) return null;
+  const named = connections.filter((connection) => namesDomain(connection.domains, domain));
+  return named.find(({ required }) => required) ?? named[0] ?? null;
+}
+
+/** The connection through which alone the address signs in (`required`), or null when it may come in any way. */
+export async function requiredConnectionFor(ctx: Context, email: string): Promise<Connection | null> {
+  const connection = connectionForAddress(await enabledConnections(ctx), email);
+  return connection?.required ? connection : null;
+}
+
+/** Whether the provider can say, in a signed ID token, when the person signed in there (`auth_time`, OIDC Core 2). */
+export function tellsAuthTime({ strategy, issuer }: Pick<Connection, 'strategy' | 'issuer'>): boolean {
+  if (!Object.hasOwn(connectionStrategies, strategy)) return false;
+  const description = strategyOf(strategy as StrategyName);
+  return description.protocol === 'oidc' && (issuer ?? description.issuer) !== null;
+}
+
+const testPlace = 'sso-test';
+const testLifetimeMs = 3_600_000;
+
+/**
+ * Where an administrator tries a connection out: a real login that shows what comes back and changes nothing. Works for an hour, and
+ * while the connection is disabled too. It gives away nothing but what the provider says of whoever logs in there.
+ */
+export function connectionTestUrl(ctx: Context, connection: Pick<Connection, 'id'>): string {
+  const until = ctx.clock.now().getTime() + testLifetimeMs;
+  const ticket = ctx.sealer.sealText(JSON.stringify({ connection_id: connection.id, until }), `${testPlace} ${ctx.environment.id}`);
+  return `${connectionLoginUrl(ctx.environment, connection)}?test=${ticket}`;
+}
+
+/** Whether a ticket of {@link connectionTestUrl} is for this connection and still good. */
+export function isTestTicket(ctx: Context, ticket: string, connection_id: string): boolean {
+  const text = ctx.sealer.openText(ticket, `${testPlace} ${ctx.environment.id}`);
+  if (text === null) return false;
+  const opened = JSON.parse(text) as { connection_id: string; until: number };
+  return opened.connection_id === connection_id && opened.until > ctx.clock.now().getTime();
+}
+
+/** Opens the provider's secret, or null when the connection has none. */
+export function providerSecret(ctx: Pick<Context, 'sealer'>, connection: Connection): string | null {
+  const { id, provider_client_secret_sealed: sealed } = connection;
+  return sealed && ctx.sealer.open(sealed, secretPlace(id));
+}
+
+/** The place that a provider's secret is sealed for. */
+export function secretPlace(connection_id: string): Place {
+  return `connections/${connection_id}`;
+}

@@ -1,0 +1,113 @@
+import {
+  insertIdentity,
+  listIdentitiesOfUser,
+  removeIdentity,
+  updateIdentity,
+  type IdentityRow,
+  type IdentityWithConnection,
+} from '../../db/tables/identities.js';
+import { lockUser, type UserRow } from '../../db/tables/users.js';
+import { uuidv7 } from '../../lib/random.js';
+import { transaction, type Context } from '../context.js';
+import { queueMail } from '../mail/mail.js';
+import type { Origin } from '../origin.js';
+import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
+
+/** The accounts at providers that sign this user in, oldest first. */
+export async function listIdentities(ctx: Context, user_id: string): Promise<IdentityWithConnection[]> {
+  return listIdentitiesOfUser(ctx.scope, user_id);
+}
+
+/** `last_way_in`: the user has no password and no other usable identity, so nothing was changed. */
+export type UnlinkOutcome = 'unlinked' | 'not_found' | 'last_way_in';
+
+/** Whether the user could still sign in without this identity: by password, or through another enabled connection that counts. */
+export function isLastWayIn(
+  user: Pick<UserRow, 'password_hash'>,
+  identities: readonly IdentityWithConnection[],
+  identity_id: string,
+): boolean {
+  if (user.password_hash !== null) return false;
+  return !identities.some((other) => other.id !== identity_id && other.connection_status === 'enabled' && other.proven);
+}
+
+/**
+ * Parts a user from an account at a provider; never from the last way in. With `origin` it is the person's own doing, and recorded here; the
+ * Management API keeps its own record. The user's row is held meanwhile, so that two of them
+ * unlinked at the same moment don't leave the user outside.
+ */
+export async function unlinkIdentity(
+  ctx: Context,
+  input: { user_id: string; identity_id: string; origin?: Origin },
+): Promise<UnlinkOutcome> {
+  return transaction(ctx, async (tx): Promise<UnlinkOutcome> => {
+    const user = await lockUser(tx.scope, input.user_id);
+    const identities = user ? await listIdentitiesOfUser(tx.scope, user.id) : [];
+    const identity = identities.find(({ id }) => id === input.identity_id);
+    if (!user || !identity) return 'not_found';
+    if (isLastWayIn(user, identities, input.identity_id)) return 'last_way_in';
+    if (!(await removeIdentity(tx.scope, user.id, input.identity_id))) return 'not_found';
+    if (input.origin) {
+      const target = { target_type: 'identity', target_id: identity.id, display: identity.email ?? identity.connection_display_name };
+      const detail = { connection_id: identity.connection_id };
+      await recordSecurityEvent(tx, 'identity.unlinked', { actor: userParty(user).actor, target, origin: input.origin, detail });
+    }
+    return 'unlinked';
+  });
+}
+
+/** What a provider says of a person. */
+export type ProviderAccount = {
+  readonly connection_id: string;
+  /** The connection's as it was asked: what its provider says proves nothing of a later one. */
+  readonly generation: number;
+  readonly subject: string;
+  readonly email: string | null;
+  readonly claims: Readonly<Record<string, unknown>>;
+};
+
+/** Ties an account at a provider to a user. Another row of the same (connection, subject) makes this fail with 23505. */
+export async function linkIdentity(tx: Context, user_id: string, account: ProviderAccount): Promise<IdentityRow> {
+  const now = tx.clock.now();
+  return insertIdentity(tx.scope, { id: uuidv7(now.getTime()), user_id, ...account, last_login_at: now, created_at: now, updated_at: now });
+}
+
+/** Ties an account at a provider to a person who has an account here already, and tells that person by mail. Fails as {@link linkIdentity}. */
+export async function linkToAccount(
+  tx: Context,
+  user: Pick<UserRow, 'id' | 'email'>,
+  account: ProviderAccount,
+  { provider, origin }: { readonly provider: string; readonly origin: Origin },
+): Promise<IdentityRow> {
+  const identity = await linkIdentity(tx, user.id, account);
+  await announceLink(tx, identity, user, account, { provider, origin });
+  return identity;
+}
+
+/** Makes a void link count again, for a person who has just proven the local account; tells that person by mail. */
+export async function proveIdentity(
+  tx: Context,
+  identity: Pick<IdentityRow, 'id'>,
+  user: Pick<UserRow, 'id' | 'email'>,
+  account: ProviderAccount,
+  how: { readonly provider: string; readonly origin: Origin },
+): Promise<void> {
+  const now = tx.clock.now();
+  const { generation, email, claims } = account;
+  await updateIdentity(tx.scope, identity.id, { generation, email, claims, last_login_at: now, updated_at: now });
+  await announceLink(tx, identity, user, account, how);
+}
+
+async function announceLink(
+  tx: Context,
+  identity: Pick<IdentityRow, 'id'>,
+  user: Pick<UserRow, 'id' | 'email'>,
+  account: ProviderAccount,
+  { provider, origin }: { readonly provider: string; readonly origin: Origin },
+): Promise<void> {
+  const { actor } = userParty(user);
+  const target = { target_type: 'identity', target_id: identity.id, display: account.email ?? provider };
+  await recordSecurityEvent(tx, 'identity.linked', { actor, target, origin, detail: { connection_id: account.connection_id } });
+  const model = { provider, provider_email: account.email, account_url: `${tx.environment.issuer}/account` };
+  await queueMail(tx, { template: 'account-linked', to: user.email, model, origin });
+}

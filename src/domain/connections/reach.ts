@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ConnectionRow } from '../../db/tables/connections.js';
+import type { Actor } from '../actor.js';
+import { domainOfEmail } from './connections.js';
+import { holdsEverything, requireEverything } from '../reach/reach.js';
+
+/** What decides who somebody is who comes through a connection. The database counts their changes in `generation`, which voids all links. */
+export const identityDeciding = [
+  'strategy',
+  'issuer',
+  'authorization_endpoint',
+  'token_endpoint',
+  'userinfo_endpoint',
+  'jwks_uri',
+  'provider_client_id',
+  'claim_mapping',
+] as const satisfies readonly (keyof ConnectionRow)[];
+
+/** What of a connection its reach depends on. */
+export type ConnectionState = Pick<
+  ConnectionRow,
+  | (typeof identityDeciding)[number]
+  | 'status' | 'options' | 'scopes' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
+  | 'provider_client_secret_sealed'
+>; // prettier-ignore
+
+/** Attributes that widen or lead elsewhere what a connection already reaches. */
+const widening = [
+  ...identityDeciding,
+  'provider_client_secret_sealed',
+  'options',
+  'scopes',
+  'allow_registration',
+  'profile_sync',
+  'domains',
+] as const satisfies readonly (keyof ConnectionState)[];
+
+const attributeOf = (column: keyof ConnectionState) => (column === 'provider_client_secret_sealed' ? 'provider_client_secret' : column);
+const nameOf = (domain: string) => domainOfEmail(`x@${domain.trim()}`) ?? domain;
+
+/**
+ * The attribute by which a write would let a connection sign people in by its word alone (`account_linking` `verified_email`, over the
+ * addresses of its `domains` or over all), bring or keep people to it (`domains`, `required`), or be believed about new ones (`trusted`).
+ * Null: it reaches nobody who doesn't prove the local account. `before` null is a creation, `after` null a deletion.
+ */
+export function connectionReach(before: ConnectionState | null, after: ConnectionState | null): string | null {
+  if ((before?.required ?? false) !== (after?.required ?? false)) return 'required';
+  if (after === null) return null;
+  if (after.account_linking === 'verified_email' && before?.account_linking !== 'verified_email') return 'account_linking';
+  if (after.trusted && !before?.trusted) return 'trusted';
+  const known = new Set(before?.domains.map(nameOf));
+  if (after.domains.some((domain) => !known.has(nameOf(domain)))) return 'domains';
+  if (before === null || !(after.required || after.account_linking === 'verified_email')) return null;
+  const changed = widening.find((column) => !isDeepStrictEqual(before[column], after[column]));
+  if (changed !== undefined) return attributeOf(changed);
+  const opens = after.required ? before.status !== after.status : before.status !== 'enabled' && after.status === 'enabled';
+  return opens ? 'status' : null;
+}
+
+/** @throws {Refusal} 403 `scope_escalation` unless the actor holds every Management permission, or the write reaches nobody. */
+export function refuseConnectionReach(actor: Actor, before: ConnectionState | null, after: ConnectionState | null): void {
+  const attribute = connectionReach(before, after);
+  if (attribute !== null) requireEverything(actor, { attribute });
+}
+
+/** What makes somebody else's word count as that of the trusted connection. */
+const believed = [...identityDeciding, 'options'] as const;
+
+function staysTrusted(actor: Actor, before: ConnectionState | null, wanted: ConnectionState): boolean {
+  if (before === null) return holdsEverything(actor);
+  if (!before.trusted || holdsEverything(actor)) return before.trusted;
+  const led = believed.some((name) => !isDeepStrictEqual(before[name], wanted[name]));
+  const opened = (wanted.allow_registration && !before.allow_registration) || (wanted.status === 'enabled' && before.status !== 'enabled');
+  return !led && !opened;
+}
+
+/**
+ * Whether the connection is believed after the write, `asked` or by itself: what a holder of every permission makes is, what anybody else
+ * led elsewhere or opened to new people is not.
+ * @throws {Refusal} 403 `scope_escalation` for asking what only such a holder may
+ */
+export function trustAfter(actor: Actor, before: ConnectionState | null, wanted: ConnectionState, asked: boolean | undefined): boolean {
+  if (asked === false) return false;
+  const stays = staysTrusted(actor, before, wanted);
+  if (asked && !stays) requireEverything(actor, { attribute: 'trusted' });
+  return asked ?? stays;
+}

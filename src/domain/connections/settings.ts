@@ -1,0 +1,183 @@
+import { deleteConnection, insertConnection, updateConnection, type ConnectionRow } from '../../db/tables/connections.js';
+import { uuidv7 } from '../../lib/random.js';
+import { parseScope } from '../../lib/scope-set.js';
+import type { ApiErrorCode } from '../../lib/error-codes.js';
+import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
+import { attributeAliases, endpointFields, mappableAttributes, missingFields, strategyOf, type StrategyName } from './strategies.js';
+import type { Actor } from '../actor.js';
+import { refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
+import { domainOfEmail, secretPlace } from './connections.js';
+import type { Context } from '../context.js';
+import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+
+/** What can be set on a connection. The secret is plain here, sealed in the row and shown nowhere; null takes it away. */
+export type ConnectionInput = Partial<
+  Pick<
+    ConnectionRow,
+    | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
+    | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
+  >
+> & { provider_client_secret?: string | null }; // prettier-ignore
+
+const duplicates = { connections_environment_id_name_key: { attribute: 'name', detail: 'There is a connection of this name already.' } };
+
+const refused = (attribute: string | (string | number)[], code: ApiErrorCode, detail: string): Problem => ({
+  status: 422,
+  code,
+  detail,
+  attribute,
+});
+
+const urlTexts: Record<UrlProblem, string> = {
+  url_invalid: 'is not an absolute URL',
+  url_scheme: 'must use https',
+  url_userinfo: 'must not hold a user name or password',
+  url_fragment: 'must not hold a fragment',
+  url_port: 'uses the port of another kind of service',
+  url_address: 'leads into a private network',
+};
+
+function urlProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
+  return (['issuer', ...endpointFields] as const).flatMap((field) => {
+    const url = row[field];
+    const problem = url === null ? null : checkUrl(url, policy);
+    return problem === null ? [] : [refused(field, problem, `The URL ${urlTexts[problem]}.`)];
+  });
+}
+
+const mappable: ReadonlySet<string> = new Set([...mappableAttributes, ...Object.keys(attributeAliases)]);
+
+function mappingProblems(row: ConnectionRow): Problem[] {
+  return Object.keys(row.claim_mapping)
+    .filter((name) => !mappable.has(name))
+    .map((name) =>
+      refused(['claim_mapping', name], 'unknown_attribute', `"${name.slice(0, 100)}" is not an attribute that claims can fill.`),
+    );
+}
+
+function optionProblems(row: ConnectionRow): Problem[] {
+  const { options } = strategyOf(row.strategy as StrategyName);
+  return Object.entries(row.options).flatMap(([name, value]) => {
+    const option = options.find((one) => one.name === name);
+    if (!option)
+      return [refused(['options', name], 'unknown_option', `The strategy ${row.strategy} has no option "${name.slice(0, 100)}".`)];
+    const fits = option.type === 'boolean' ? typeof value === 'boolean' : typeof value === 'string' && value.length <= 255;
+    return fits
+      ? []
+      : [
+          refused(
+            ['options', name],
+            'invalid_type',
+            `"${name}" must be ${option.type === 'boolean' ? 'true or false' : 'a text of at most 255 characters'}.`,
+          ),
+        ];
+  });
+}
+
+function listProblems(row: ConnectionRow): Problem[] {
+  const scopes = row.scopes.flatMap((scope, index) =>
+    parseScope(scope)?.length === 1 ? [] : [refused(['scopes', index], 'invalid_scope', 'This is not one scope (RFC 6749 3.3).')],
+  );
+  const domains = row.domains.flatMap((domain, index) =>
+    domainOfEmail(`x@${domain}`) === null ? [refused(['domains', index], 'invalid_domain', 'This is not a domain name.')] : [],
+  );
+  return [...scopes, ...domains];
+}
+
+const requiredProblems = (row: ConnectionRow): Problem[] =>
+  row.required && row.domains.length === 0
+    ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
+    : [];
+
+/** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (specification 8.1.2). */
+function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
+  const present = (field: string) =>
+    field === 'provider_client_secret'
+      ? row.provider_client_secret_sealed !== null
+      : row[field as 'issuer'] !== null && row[field as 'issuer'] !== '';
+  const missing = missingFields(row.strategy as StrategyName, present).map((field) =>
+    refused(field, 'required', `The strategy ${row.strategy} needs ${field}.`),
+  );
+  return [
+    ...urlProblems(row, policy),
+    ...missing,
+    ...mappingProblems(row),
+    ...optionProblems(row),
+    ...listProblems(row),
+    ...requiredProblems(row),
+  ];
+}
+
+const blank = {
+  issuer: null,
+  authorization_endpoint: null,
+  token_endpoint: null,
+  userinfo_endpoint: null,
+  jwks_uri: null,
+  provider_client_secret_sealed: null,
+  scopes: [],
+  claim_mapping: {},
+  options: {},
+  domains: [],
+  status: 'enabled',
+  allow_registration: true,
+  account_linking: 'ask',
+  profile_sync: 'on_create',
+  required: false,
+  trusted: false,
+} as const;
+
+function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
+  if (secret === undefined) return rest;
+  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, secretPlace(id)) };
+}
+
+/** What speaks against a new connection, or against a change of `connection`, by what is given of the input; nothing without a strategy. */
+export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: ConnectionInput, connection: ConnectionRow | null): Problem[] {
+  const { provider_client_secret: secret, ...rest } = input;
+  // Whether there is a secret is all that the rules ask.
+  const next = { ...(connection ?? blank), ...rest, ...(secret === undefined ? {} : { provider_client_secret_sealed: secret }) };
+  const policy = { allowPrivateNetwork: ctx.config.allowPrivateNetwork };
+  return 'strategy' in next ? connectionProblems(next as ConnectionRow, policy) : [];
+}
+
+/**
+ * Makes a connection. What reaches people who don't prove the local account takes every Management permission.
+ * @throws {Refusal} 403, 409, 422
+ */
+export async function createConnection(tx: Context, actor: Actor, input: ConnectionInput): Promise<ConnectionRow> {
+  const now = tx.clock.now();
+  const id = uuidv7(now.getTime());
+  const columns = columnsOf(tx, id, input);
+  refuseIfAny(connectionInputProblems(tx, input, null));
+  const after = { ...blank, ...columns } as ConnectionState;
+  const trusted = trustAfter(actor, null, after, input.trusted);
+  refuseConnectionReach(actor, null, { ...after, trusted });
+  return refuseDuplicates(duplicates, () => insertConnection(tx.scope, { ...columns, trusted, id, created_at: now, updated_at: now }));
+}
+
+/**
+ * Changes a connection. Where that decides anew who somebody is who comes through it, its links are void from then on: each person proves
+ * the local account once more. @throws {Refusal} 403, 404, 422
+ */
+export async function changeConnection(
+  tx: Context,
+  actor: Actor,
+  connection: ConnectionRow,
+  input: ConnectionInput,
+): Promise<ConnectionRow> {
+  const columns = columnsOf(tx, connection.id, input);
+  refuseIfAny(connectionInputProblems(tx, input, connection));
+  const after = { ...connection, ...columns };
+  const trusted = trustAfter(actor, connection, after, input.trusted);
+  refuseConnectionReach(actor, connection, { ...after, trusted });
+  const changed = await updateConnection(tx.scope, connection.id, { ...columns, trusted, updated_at: tx.clock.now() });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such connection.' });
+  return changed;
+}
+
+/** Deletes a connection; accounts linked through it keep existing, without that way in. @throws {Refusal} 403 */
+export async function removeConnection(tx: Context, actor: Actor, connection: ConnectionRow): Promise<void> {
+  refuseConnectionReach(actor, connection, null);
+  await deleteConnection(tx.scope, connection.id);
+}

@@ -1,0 +1,172 @@
+import { profileColumns } from '../users/profile.js';
+import { named } from '../../lib/named.js';
+/** The fields of a connection that say where its provider is. */
+export const endpointFields = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'jwks_uri'] as const;
+export type EndpointField = (typeof endpointFields)[number];
+
+/**
+ * What a claim mapping may name on the left: how the person is called here. On the right stands the provider's claim, `a.b` for a
+ * member of an object.
+ */
+export const mappableAttributes = ['sub', 'email', 'email_verified', 'name', ...profileColumns] as const;
+export type MappableAttribute = (typeof mappableAttributes)[number];
+export type ClaimMapping = Readonly<Partial<Record<MappableAttribute, string | readonly string[]>>>;
+
+/** OIDC's names of two attributes; a mapping may use either (OIDC Core 5.1). */
+export const attributeAliases: Readonly<Record<string, MappableAttribute>> = named({ given_name: 'first_name', family_name: 'last_name' });
+
+/** A setting in `options` that only some strategies have. */
+export type StrategyOption = {
+  readonly name: string;
+  readonly type: 'text' | 'boolean';
+  readonly label: string;
+  readonly hint: string;
+};
+
+/** What forms, validation and documentation need to know of a strategy; what it does is in `src/sso/strategies`. */
+export type StrategyDescription = {
+  readonly display_name: string;
+  /** `oidc`: the person is in a signed ID token; `oauth2`: at the userinfo endpoint. */
+  readonly protocol: 'oidc' | 'oauth2';
+  /** What has to be there, beside name, `display_name` and `provider_client_id`: one whole alternative. Empty: nothing else. */
+  readonly needs: readonly (readonly ('issuer' | 'provider_client_secret' | EndpointField)[])[];
+  /** Used where the connection leaves the field empty. */
+  readonly issuer: string | null;
+  readonly endpoints: Readonly<Partial<Record<EndpointField, string>>>;
+  readonly scopes: readonly string[];
+  readonly claim_mapping: ClaimMapping;
+  readonly options: readonly StrategyOption[];
+  /** How the provider's answer comes back: in the address, or as a form that the browser posts. */
+  readonly response_mode: 'query' | 'form_post';
+};
+
+const standardClaims: ClaimMapping = {
+  sub: 'sub',
+  email: 'email',
+  email_verified: 'email_verified',
+  name: 'name',
+  first_name: 'given_name',
+  last_name: 'family_name',
+  middle_name: 'middle_name',
+  nickname: 'nickname',
+  preferred_username: 'preferred_username',
+  profile: 'profile',
+  picture: 'picture',
+  website: 'website',
+  gender: 'gender',
+  birthdate: 'birthdate',
+  zoneinfo: 'zoneinfo',
+  locale: 'locale',
+};
+
+const trustEmail: StrategyOption = {
+  name: 'trust_email',
+  type: 'boolean',
+  label: 'Addresses of the domains above count as verified',
+  hint: 'For a company directory that does not send email_verified. Applies to the domains of this connection only.',
+};
+
+const oidcNeeds = [['issuer'], ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint']] as const;
+
+/**
+ * The strategies by their wire names. The API's enum and checks, the dashboard's form and docs/sso.md follow from this list;
+ * `src/sso/strategies/index.ts` has one implementation for each.
+ */
+export const connectionStrategies = {
+  oidc: {
+    display_name: 'OpenID Connect',
+    protocol: 'oidc',
+    needs: oidcNeeds,
+    issuer: null,
+    endpoints: {},
+    scopes: ['openid', 'email', 'profile'],
+    claim_mapping: standardClaims,
+    options: [trustEmail],
+    response_mode: 'query',
+  },
+  google: {
+    display_name: 'Google',
+    protocol: 'oidc',
+    needs: [['provider_client_secret']],
+    issuer: 'https://accounts.google.com',
+    endpoints: {},
+    scopes: ['openid', 'email', 'profile'],
+    claim_mapping: standardClaims,
+    options: [
+      { name: 'hosted_domain', type: 'text', label: 'Workspace domain', hint: 'Only accounts of this Google Workspace may sign in.' },
+    ],
+    response_mode: 'query',
+  },
+  microsoft: {
+    display_name: 'Microsoft',
+    protocol: 'oidc',
+    needs: [['provider_client_secret']],
+    issuer: 'https://login.microsoftonline.com/common/v2.0',
+    endpoints: {},
+    scopes: ['openid', 'email', 'profile'],
+    claim_mapping: standardClaims,
+    options: [trustEmail],
+    response_mode: 'query',
+  },
+  apple: {
+    display_name: 'Apple',
+    protocol: 'oidc',
+    needs: [['provider_client_secret']],
+    issuer: 'https://appleid.apple.com',
+    endpoints: {},
+    scopes: ['openid', 'email', 'name'],
+    claim_mapping: standardClaims,
+    options: [
+      { name: 'team_id', type: 'text', label: 'Team ID', hint: 'Ten characters, at the top right of the Apple developer account.' },
+      { name: 'key_id', type: 'text', label: 'Key ID', hint: 'Of the Sign in with Apple key whose .p8 file is the client secret.' },
+    ],
+    response_mode: 'form_post',
+  },
+  github: {
+    display_name: 'GitHub',
+    protocol: 'oauth2',
+    needs: [['provider_client_secret']],
+    issuer: null,
+    endpoints: {
+      authorization_endpoint: 'https://github.com/login/oauth/authorize',
+      token_endpoint: 'https://github.com/login/oauth/access_token',
+      userinfo_endpoint: 'https://api.github.com/user',
+    },
+    scopes: ['read:user', 'user:email'],
+    claim_mapping: { ...standardClaims, sub: ['sub', 'id'], picture: ['picture', 'avatar_url'], preferred_username: 'login' },
+    options: [],
+    response_mode: 'query',
+  },
+  oauth2: {
+    display_name: 'OAuth 2.0',
+    protocol: 'oauth2',
+    needs: oidcNeeds,
+    issuer: null,
+    endpoints: {},
+    scopes: [],
+    claim_mapping: { ...standardClaims, sub: ['sub', 'id'] },
+    options: [trustEmail],
+    response_mode: 'query',
+  },
+} as const satisfies Record<string, StrategyDescription>;
+
+/** The wire name of a strategy. */
+export type StrategyName = keyof typeof connectionStrategies;
+
+/** Every strategy by name. */
+export const strategyNames = Object.keys(connectionStrategies) as StrategyName[];
+
+/** The description of a strategy, as its general type. */
+export function strategyOf(name: StrategyName): StrategyDescription {
+  return connectionStrategies[name];
+}
+
+/** The fields of which a connection of this strategy lacks at least one, by the alternative that comes closest; empty when it is complete. */
+export function missingFields(
+  name: StrategyName,
+  present: (field: 'issuer' | 'provider_client_secret' | EndpointField) => boolean,
+): string[] {
+  const { needs } = strategyOf(name);
+  const gaps = needs.map((fields) => fields.filter((field) => !present(field)));
+  return gaps.length === 0 ? [] : [...(gaps.toSorted((one, other) => one.length - other.length)[0] ?? [])];
+}

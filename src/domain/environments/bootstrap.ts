@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from 'node:util';
+import { insertApiResource, updateApiResource, type ApiResourceRow } from '../../db/tables/api_resources.js';
+import { insertClientGrant, findClientGrant, updateClientGrant } from '../../db/tables/client_grants.js';
+import { listConnectionIdsOfClient, removeClientConnections } from '../../db/tables/client_connections.js';
+import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { findDefaultEnvironment, insertEnvironment, listEnvironments, type EnvironmentRow } from '../../db/tables/environments.js';
+import { insertPermission, listPermissionsOfResource } from '../../db/tables/permissions.js';
+import { addRolePermissions, addUserRoles, findRoleByName, insertRole } from '../../db/tables/roles.js';
+import { findUserByEmailKey, insertUser } from '../../db/tables/users.js';
+import { withAdvisoryLock } from '../../db/advisory-lock.js';
+import { table } from '../../db/scope.js';
+import { digest } from '../../lib/digest.js';
+import { normalizeEmail } from '../../lib/email-address.js';
+import { own } from '../../lib/named.js';
+import { uuidv7 } from '../../lib/random.js';
+import { createContext, transaction, type Context, type Deps } from '../context.js';
+import { findEnvironmentById } from './environments.js';
+import { administratorRole, managementPermissions } from '../api-resources/management-permissions.js';
+import { ensureSigningKey } from '../signing-keys/signing-keys.js';
+
+const stamp = (ctx: Pick<Deps, 'clock'>) => {
+  const now = ctx.clock.now();
+  return { now, id: () => uuidv7(now.getTime()), times: { created_at: now, updated_at: now } };
+};
+
+async function ensureDefaultEnvironment(deps: Deps): Promise<EnvironmentRow> {
+  const existing = await findDefaultEnvironment(deps.knex);
+  if (existing) return existing;
+  const { id, times } = stamp(deps);
+  const kind = deps.config.loopback ? 'development' : 'production';
+  return insertEnvironment(deps.knex, { id: id(), name: 'Default', slug: 'default', kind, is_default: true, ...times });
+}
+
+/** The built-in resource of the Management API with all its permissions, and the administrator role that holds them. */
+export async function ensureManagementResource(ctx: Context): Promise<void> {
+  await transaction(ctx, async (tx) => {
+    const { id, times } = stamp(tx);
+    const identifier = tx.environment.management_audience;
+    let [resource] = await table<ApiResourceRow>(tx.scope, 'api_resources').where({ is_system: true } as never);
+    if (!resource)
+      resource = await insertApiResource(tx.scope, {
+        id: id(),
+        identifier,
+        name: 'Management API',
+        token_format: 'jwt',
+        access_token_lifetime: 3600,
+        user_access: 'granted',
+        is_system: true,
+        ...times,
+      });
+    // BASE_URL may have changed since, or an older release may have made it: the resource follows.
+    else if (resource.identifier !== identifier || resource.user_access !== 'granted')
+      await updateApiResource(tx.scope, resource.id, { identifier, user_access: 'granted', updated_at: times.updated_at });
+    const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
+    for (const name of managementPermissions) {
+      if (!known.has(name))
+        await insertPermission(tx.scope, {
+          id: id(),
+          api_resource_id: resource.id,
+          name,
+          description: describe(name),
+          is_system: true,
+          ...times,
+        });
+    }
+    const role =
+      (await findRoleByName(tx.scope, administratorRole)) ??
+      (await insertRole(tx.scope, {
+        id: id(),
+        name: administratorRole,
+        description: 'Holds every permission of the Management API.',
+        is_system: true,
+        ...times,
+      }));
+    const permissions = await listPermissionsOfResource(tx.scope, resource.id);
+    await addRolePermissions(tx.scope, role.id, permissions.map((permission) => permission.id)); // prettier-ignore
+  });
+}
+
+const describe = (permission: string) => {
+  const [collection = '', verb = ''] = permission.split(':');
+  return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ')}.`;
+};
+
+/** Makes the configured first administrator unless an account with that address exists; an existing one is left as it is. */
+async function ensureAdministrator(ctx: Context, admin: { email: string; password: string }): Promise<void> {
+  const address = normalizeEmail(admin.email);
+  if (!address) throw new Error('ADMIN_EMAIL is not a usable address');
+  if (await findUserByEmailKey(ctx.scope, address.email_key)) return;
+  const password_hash = await ctx.passwords.hash(admin.password);
+  await transaction(ctx, async (tx) => {
+    const { now, id, times } = stamp(tx);
+    const user = await insertUser(tx.scope, {
+      id: id(),
+      ...address,
+      email_verified: true,
+      first_name: 'Administrator',
+      password_hash,
+      password_changed_at: now,
+      ...times,
+    });
+    const role = await findRoleByName(tx.scope, administratorRole);
+    if (role) await addUserRoles(tx.scope, user.id, [role.id]);
+  });
+}
+
+/** Makes the configured management client, or brings it back wholly to what the configuration says: nobody takes it over for longer than a start. */
+async function ensureManagementClient(ctx: Context, configured: { client_id: string; client_secret: string }): Promise<void> {
+  await ensureMachineClient(ctx, { ...configured, name: 'Management client' });
+}
+
+/** Everything about a machine client that decides who can act with it: whatever became of it, it is brought back to this. */
+const machineClientColumns = ({ client_secret }: { client_secret: string }): Partial<ClientRow> => ({
+  application_type: 'machine',
+  redirect_uris: [],
+  post_logout_redirect_uris: [],
+  allowed_origins: [],
+  grant_types: ['client_credentials'],
+  token_endpoint_auth_method: 'client_secret_basic',
+  secret_digest: digest(client_secret),
+  secret_hint: client_secret.slice(-4),
+  previous_secret_digest: null,
+  previous_secret_expires_at: null,
+  registration_token_digest: null,
+  jwks: null,
+  jwks_uri: null,
+  scopes: null,
+  access_token_format: 'opaque',
+  first_party: false,
+  require_pkce: false,
+  introspection_allowed: true,
+  backchannel_logout_uri: null,
+  status: 'enabled',
+  is_system: true,
+});
+
+/** A confidential machine client that holds every Management permission of its environment. */
+export async function ensureMachineClient(ctx: Context, wanted: { client_id: string; client_secret: string; name: string }): Promise<void> {
+  await transaction(ctx, async (tx) => {
+    const { id, times } = stamp(tx);
+    const existing = await findClient(tx.scope, wanted.client_id);
+    const columns = machineClientColumns(wanted);
+    if (!existing) await insertClient(tx.scope, { id: wanted.client_id, name: wanted.name, ...columns, ...times });
+    else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(own(existing, name), value)))
+      await updateClient(tx.scope, existing.id, { ...columns, updated_at: times.updated_at });
+    await removeClientConnections(tx.scope, wanted.client_id, await listConnectionIdsOfClient(tx.scope, wanted.client_id));
+    const [resource] = await table<{ id: string; is_system: boolean }>(tx.scope, 'api_resources').where({ is_system: true } as never);
+    if (!resource) throw new Error('the Management API resource is missing');
+    const scopes = [...managementPermissions];
+    const grant = await findClientGrant(tx.scope, wanted.client_id, resource.id, 'client');
+    if (!grant)
+      await insertClientGrant(tx.scope, { id: id(), client_id: wanted.client_id, api_resource_id: resource.id, scopes, ...times });
+    else if (grant.scopes.join() !== scopes.join()) await updateClientGrant(tx.scope, grant.id, { scopes, updated_at: times.updated_at });
+  });
+}
+
+/** Everything that a new environment needs before it can answer: its key, its Management API, its system role. */
+export async function prepareEnvironment(deps: Deps, id: string): Promise<Context> {
+  const environment = await findEnvironmentById(deps, id);
+  if (!environment) throw new Error(`there is no environment ${id}`);
+  const ctx = createContext(deps, environment);
+  await ensureSigningKey(ctx);
+  await ensureManagementResource(ctx);
+  return ctx;
+}
+
+/**
+ * Brings an empty or older database to the point where the service can answer (specification 1.3). Idempotent; an advisory lock lets
+ * replicas start together.
+ */
+export async function bootstrap(deps: Deps): Promise<void> {
+  await withAdvisoryLock(deps.knex, 'bootstrap', async () => {
+    const row = await ensureDefaultEnvironment(deps);
+    for (const environment of await listEnvironments(deps.knex)) {
+      const ctx = await prepareEnvironment(deps, environment.id);
+      if (environment.id !== row.id) continue;
+      if (deps.config.admin) await ensureAdministrator(ctx, deps.config.admin);
+      if (deps.config.managementClient) await ensureManagementClient(ctx, deps.config.managementClient);
+    }
+  });
+  deps.cache.clear();
+}
+
+/** The context of the default environment. */
+export async function defaultContext(deps: Deps): Promise<Context> {
+  const row = await findDefaultEnvironment(deps.knex);
+  const environment = row && (await findEnvironmentById(deps, row.id));
+  if (!environment) throw new Error('the database was not bootstrapped');
+  return createContext(deps, environment);
+}

@@ -1,0 +1,77 @@
+import { findEnvironment, listEnvironments, type EnvironmentRow } from '../../db/tables/environments.js';
+import { listAllVerifiedDomains, listVerifiedDomains } from '../../db/tables/custom_domains.js';
+import type { Config } from '../../config.js';
+import type { Deps } from '../context.js';
+
+/** An environment as the service works with it: its row and what follows from BASE_URL and its domains. */
+export type Environment = EnvironmentRow & {
+  /** `iss` of everything it issues: the primary custom domain, else `base_url`. Never taken from a request (specification 3.2.2). */
+  readonly issuer: string;
+  /** Where it is reached without a custom domain. */
+  readonly base_url: string;
+  /** Every `iss` that its tokens may bear: the issuer, and what was the issuer before a domain changed it. */
+  readonly issuers: readonly string[];
+  /** `aud` of tokens for its Management API. */
+  readonly management_audience: string;
+};
+
+/** `<slug>.<host of BASE_URL>`, or BASE_URL itself for the default environment. */
+export function baseUrlOf(config: Pick<Config, 'baseUrl'>, row: Pick<EnvironmentRow, 'slug' | 'is_default'>): string {
+  if (row.is_default) return config.baseUrl;
+  const url = new URL(config.baseUrl);
+  return `${url.protocol}//${row.slug}.${url.host}`;
+}
+
+/** The row with what follows from BASE_URL and the domains. */
+export async function completeEnvironment(deps: Pick<Deps, 'config' | 'knex'>, row: EnvironmentRow): Promise<Environment> {
+  const domains = await listVerifiedDomains(deps.knex, row.id);
+  const base_url = baseUrlOf(deps.config, row);
+  const primary = domains.find((domain) => domain.is_primary);
+  const issuer = primary ? `https://${primary.domain}` : base_url;
+  const issuers = [...new Set([issuer, base_url, ...domains.map((domain) => `https://${domain.domain}`)])];
+  return { ...row, issuer, base_url, issuers, management_audience: `${base_url}/api` };
+}
+
+/** The environment of the id, remembered until it or its domains change. */
+export async function findEnvironmentById(deps: Deps, id: string): Promise<Environment | null> {
+  return deps.cache.get(id, 'environments', id, async () => {
+    const row = await findEnvironment(deps.knex, id);
+    return row && completeEnvironment(deps, row);
+  });
+}
+
+/** Which host leads where; small enough to be kept whole, so that a stream of made-up hosts costs nothing. */
+type Hosts = { readonly domains: ReadonlyMap<string, string>; readonly slugs: ReadonlyMap<string, string>; readonly default_id: string };
+
+async function loadHosts(deps: Deps): Promise<Hosts | null> {
+  const [environments, domains] = await Promise.all([listEnvironments(deps.knex), listAllVerifiedDomains(deps.knex)]);
+  const standard = environments.find((environment) => environment.is_default);
+  if (!standard) return null;
+  return {
+    domains: new Map(domains.map((row) => [row.domain, row.environment_id])),
+    slugs: new Map(environments.map((row) => [row.slug, row.id])),
+    default_id: standard.id,
+  };
+}
+
+function idOf(hosts: Hosts, own: string, host: string): string {
+  const name = host.toLowerCase();
+  if (name === own) return hosts.default_id;
+  const slug = name.endsWith(`.${own}`) ? name.slice(0, -own.length - 1) : '';
+  return hosts.domains.get(name.replace(/:\d+$/, '')) ?? hosts.slugs.get(slug) ?? hosts.default_id;
+}
+
+/** The environment that answers on a host (specification 3.2.1): a verified custom domain, `<slug>.<host of BASE_URL>`, else the default one. */
+export async function findEnvironmentForHost(deps: Deps, host: string): Promise<Environment> {
+  const hosts = await deps.cache.get('*', 'hosts', 'all', () => loadHosts(deps));
+  const environment = hosts && (await findEnvironmentById(deps, idOf(hosts, deps.config.baseHost, host)));
+  if (!environment) throw new Error('there is no default environment; was the database bootstrapped?');
+  return environment;
+}
+
+/** The same from memory alone, at once; undefined when something of it must be read first. */
+export function recallEnvironmentForHost(deps: Deps, host: string): Environment | undefined {
+  const hosts = deps.cache.recall<Hosts>('*', 'hosts', 'all');
+  const id = hosts && idOf(hosts, deps.config.baseHost, host);
+  return id === undefined ? undefined : deps.cache.recall<Environment>(id, 'environments', id);
+}

@@ -1,0 +1,76 @@
+import { insertSigningKey, type SigningKeyRow } from '../../db/tables/signing_keys.js';
+import { deleteEnvironment, insertEnvironment, updateEnvironment, type EnvironmentRow } from '../../db/tables/environments.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
+import { ensureMachineClient, ensureManagementResource } from './bootstrap.js';
+import { previousAttributes } from '../changes.js';
+import { completeEnvironment } from './environments.js';
+import type { Context } from '../context.js';
+import { environmentData, signingKeyData } from '../events/data.js';
+import { emit } from '../events/emit.js';
+import { Refusal, refuseDuplicates } from '../refusal.js';
+
+/** What can be set on an environment; auth settings are flat members (specification 3.1.2). */
+export type EnvironmentInput = Partial<Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at'>>;
+
+/** What a new environment is administered with; shown once. */
+export type ManagementClient = { readonly client_id: string; readonly client_secret: string };
+
+const duplicates = { environments_slug_key: { attribute: 'slug', detail: 'There is an environment with this slug already.' } };
+
+/** Only whoever holds `environments:write` in the default environment operates the service. @throws {Refusal} 403 */
+export function refuseUnlessOperator(ctx: Pick<Context, 'environment'>): void {
+  if (ctx.environment.is_default) return;
+  throw new Refusal({
+    status: 403,
+    code: 'operators_only',
+    detail: 'Environments are created and deleted with a token of the default environment.',
+  });
+}
+
+/** The context of another environment within the transaction at hand. */
+async function contextWithin(tx: Context, row: EnvironmentRow): Promise<Context> {
+  const environment = await completeEnvironment({ config: tx.config, knex: tx.scope.knex }, row);
+  return { ...tx, environment, scope: { ...tx.scope, environment_id: row.id } };
+}
+
+/**
+ * Makes an environment that can answer at once: its signing key (`key`, generated before the transaction), its Management API, its administrator
+ * role, and a machine client that holds every Management permission there.
+ * @throws {Refusal} 409
+ */
+export async function createEnvironment(
+  tx: Context,
+  input: EnvironmentInput,
+  key: Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>,
+): Promise<{ row: EnvironmentRow; management_client: ManagementClient }> {
+  const now = tx.clock.now();
+  const times = { created_at: now, updated_at: now };
+  tx.scope.touched.add('environments');
+  const row = await refuseDuplicates(duplicates, () => insertEnvironment(tx.scope.knex, { ...input, id: uuidv7(now.getTime()), ...times }));
+  const inner = await contextWithin(tx, row);
+  const stored = await insertSigningKey(inner.scope, { ...key, algorithm: 'RS256', status: 'primary', activated_at: now, ...times });
+  await emit(inner, 'signing_key.generated', signingKeyData(stored));
+  await ensureManagementResource(inner);
+  const management_client = { client_id: uuidv7(now.getTime()), client_secret: randomToken('cs_') };
+  await ensureMachineClient(inner, { ...management_client, name: 'Management client' });
+  return { row, management_client };
+}
+
+/** Changes an environment's settings; emits `environment.updated` there. @throws {Refusal} 404 */
+export async function changeEnvironment(tx: Context, before: EnvironmentRow, input: EnvironmentInput): Promise<EnvironmentRow> {
+  const changed = await updateEnvironment(tx.scope, before.id, { ...input, updated_at: tx.clock.now() });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such environment.' });
+  const inner = await contextWithin(tx, changed);
+  const after = environmentData(changed);
+  const previous_attributes = previousAttributes(environmentData(before), after);
+  if (Object.keys(previous_attributes).length > 0) await emit(inner, 'environment.updated', { ...after, previous_attributes });
+  return changed;
+}
+
+/** Deletes an environment with everything in it; the default one stays. @throws {Refusal} 403, 409 */
+export async function removeEnvironment(tx: Context, row: EnvironmentRow): Promise<void> {
+  refuseUnlessOperator(tx);
+  if (row.is_default)
+    throw new Refusal({ status: 409, code: 'default_environment', detail: 'The default environment can not be deleted.' });
+  await deleteEnvironment(tx.scope, row.id);
+}

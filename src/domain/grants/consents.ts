@@ -1,0 +1,82 @@
+import { addConsent, deleteConsent, findConsent } from '../../db/tables/consents.js';
+import { revokeGrants } from '../../db/tables/revocations.js';
+import { uuidv7 } from '../../lib/random.js';
+import { isWithin } from '../../lib/scope-set.js';
+import type { Context } from '../context.js';
+import { noOrigin, type Origin } from '../origin.js';
+import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
+import { grantRevocationEnd } from '../tokens/revoke.js';
+import { isOpenidScope } from '../tokens/scopes.js';
+
+/** What an application asks a person for: scopes, and the API resource that those beyond OpenID Connect's belong to. */
+export type ConsentQuestion = {
+  readonly user_id: string;
+  readonly client_id: string;
+  readonly scopes: readonly string[];
+  readonly resource: string | null;
+};
+
+/** The scopes in two heaps: those that mean the same everywhere, and those of the resource. */
+function heaps({ scopes, resource }: ConsentQuestion): [string, string[]][] {
+  const own = resource === null ? [] : scopes.filter((scope) => !isOpenidScope(scope));
+  const general = scopes.filter((scope) => !own.includes(scope));
+  return resource === null ? [['', general]] : [['', general], [resource, own]]; // prettier-ignore
+}
+
+/**
+ * Whether the person is asked every time, by their own applications too, and the answer isn't remembered: permissions of the Management
+ * API reach everybody of the environment.
+ */
+export const isAlwaysAsked = (ctx: Context, { resource }: Pick<ConsentQuestion, 'resource'>): boolean =>
+  resource === ctx.environment.management_audience;
+
+/** Whether the person allowed all of it before. A resource that was never allowed isn't, even without scopes of its own. */
+export async function isConsented(ctx: Context, question: ConsentQuestion): Promise<boolean> {
+  if (isAlwaysAsked(ctx, question)) return false;
+  const consent = await findConsent(ctx.scope, question.user_id, question.client_id);
+  return (
+    consent !== null &&
+    heaps(question).every(
+      ([resource, scopes]) =>
+        isWithin(scopes, consent.resource_scopes[resource] ?? []) && (resource === '' || consent.resources.includes(resource)),
+    )
+  );
+}
+
+/** What the trace of a consent says of whose it is. */
+const partiesOf = (user_id: string, client_id: string) => ({
+  actor: { actor_kind: 'user', actor_id: user_id, display: null } as const,
+  target: { target_type: 'client', target_id: client_id },
+});
+
+/**
+ * Remembers that the person allowed it. Of what is always asked only the rest is kept: by it the person finds the application and can end it.
+ * Call it in a transaction.
+ */
+export async function giveConsent(tx: Context, asked: ConsentQuestion, origin: Origin = noOrigin): Promise<void> {
+  const question = isAlwaysAsked(tx, asked) ? { ...asked, scopes: asked.scopes.filter(isOpenidScope), resource: null } : asked;
+  const { user_id, client_id } = question;
+  const at = tx.clock.now();
+  for (const [resource, scopes] of heaps(question))
+    await addConsent(tx.scope, { id: uuidv7(at.getTime()), user_id, client_id, resource, scopes, at });
+  const detail = { scopes: question.scopes, resource: question.resource };
+  await recordSecurityEvent(tx, 'consent.given', { ...partiesOf(user_id, client_id), origin, detail });
+}
+
+/** Notes that the person did not allow it. */
+export function noteConsentDenied(ctx: Context, user_id: string, client_id: string, origin: Origin): void {
+  noteSecurityEvent(ctx, 'consent.denied', { ...partiesOf(user_id, client_id), origin });
+}
+
+/**
+ * Takes back what the user allowed the client, and ends everything that the client holds of the user, `offline_access` or
+ * not (specification 5.3.3). Call it in a transaction. With `origin` it is the person's own doing, and recorded here; the Management API keeps its own record.
+ * @returns false when there was neither.
+ */
+export async function withdrawConsent(tx: Context, user_id: string, client_id: string, origin?: Origin): Promise<boolean> {
+  const known = await deleteConsent(tx.scope, user_id, client_id);
+  const ended = await revokeGrants(tx.scope, { user_id, client_id }, grantRevocationEnd(tx));
+  const withdrawn = known || ended > 0;
+  if (withdrawn && origin) await recordSecurityEvent(tx, 'consent.withdrawn', { ...partiesOf(user_id, client_id), origin });
+  return withdrawn;
+}

@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
+import { isCommonPassword } from './common-passwords.js';
+import { createHashingQueue, type Urgency } from './hashing-queue.js';
+import { createBcryptVerifier } from './bcrypt.js';
+
+/** Longest password, in Unicode code points after NFC. */
+export const MAX_PASSWORD_LENGTH = 128;
+/** Longest password text that is looked at, in UTF-16 units as received: 128 code points never need more, even decomposed. */
+const MAX_PASSWORD_UNITS = 1024;
+
+/** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
+const parameters = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+
+/** What a hash costs: memory in KiB (8 at least), passes over it. */
+export type PasswordCost = { readonly memoryCost: number; readonly timeCost: number };
+
+const bcryptHash = /^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/;
+const argon2Hashed = /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?((?:[mtp]=\d{1,7},?){3})\$[A-Za-z0-9+/]{11,86}\$([A-Za-z0-9+/]{22,86})$/;
+
+/** The kind of hashes made at a cost. */
+const kindAt = ({ memoryCost, timeCost }: PasswordCost) => `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$`;
+
+/** The kind of the hashes that are made here. */
+const ownKind = kindAt(parameters);
+
+/**
+ * The kind of a stored hash, which is what its check costs: algorithm and parameters (`$2b$12$` for every spelling of bcrypt at cost 12).
+ * The kinds of imported hashes are told apart in the same way by the database's `password_hash_kind`. What can't be read costs a decoy of
+ * our own kind.
+ */
+export function passwordHashKind(phc: string): string {
+  if (bcryptHash.test(phc)) return `$2b${phc.slice(3, 7)}`;
+  if (!acceptsPasswordHash(phc)) return ownKind;
+  return /^\$argon2(?:id|i|d)\$(?:v=\d+\$)?[^$]+\$/.exec(phc)?.[0] ?? ownKind;
+}
+
+/** A hash of the kind that belongs to no password. */
+const sampleOf = (kind: string) => kind + (kind.startsWith('$2') ? '.'.repeat(53) : `${'A'.repeat(22)}$${'A'.repeat(43)}`);
+
+/**
+ * Whether a stored or imported hash is one that `verify` reads at a bearable cost: argon2 in PHC form (at most 256 MiB, 16 passes,
+ * 16 lanes, and no more work than 16 times ours) or bcrypt (`$2a$`, `$2b$`, `$2y$`, cost 4 to 14). Anything dearer would let an
+ * imported record exhaust memory or processor at each login.
+ */
+export function acceptsPasswordHash(phc: string): boolean {
+  if (bcryptHash.test(phc)) return true;
+  const found = argon2Hashed.exec(phc);
+  if (!found) return false;
+  const parameter = Object.fromEntries(found[1]!.split(',').map((pair) => pair.split('=')));
+  const [memory, passes, lanes] = [Number(parameter.m), Number(parameter.t), Number(parameter.p)];
+  if (!(lanes >= 1 && lanes <= 16 && passes >= 1 && passes <= 16)) return false;
+  const bearable = memory <= 262_144 && memory * passes <= 16 * parameters.memoryCost * parameters.timeCost;
+  return memory >= 8 * lanes && bearable && found[2]!.length % 4 !== 1;
+}
+
+/** The text that is hashed: exactly what was typed, in NFC (RFC 8265 section 4.2.2), so that two keyboards give one password. */
+const typed = (password: string) => Buffer.from(password.normalize('NFC'), 'utf8');
+
+const tooLong = (password: string) => password.length > MAX_PASSWORD_UNITS;
+
+const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
+
+/** Hashes into the PHC form with its parameters in the order of the reference implementation, which other software expects. */
+async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): Promise<string> {
+  const salt = randomBytes(16);
+  const digest = await argon2Hash(text, { ...parameters, memoryCost, timeCost, salt, raw: true });
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parameters.parallelism}$${unpadded(salt)}$${unpadded(digest)}`;
+}
+
+/**
+ * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
+ * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each urgency wait, for `maxWaitMs` (default 5 s)
+ * at most; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
+ * `cost` is for tests that aren't about passwords: nothing else hashes for less.
+ */
+export function createPasswordHasher({
+  concurrency = Math.max(1, availableParallelism() - 1),
+  queueMax = 200,
+  maxWaitMs = 5_000,
+  cost = parameters,
+}: { readonly concurrency?: number; readonly queueMax?: number; readonly maxWaitMs?: number; readonly cost?: PasswordCost } = {}) {
+  const { memoryCost, timeCost } = cost;
+  const hashing = { ...parameters, memoryCost, timeCost };
+  const made = kindAt(cost);
+  const queue = createHashingQueue({ concurrency, queueMax, maxWaitMs });
+  const verifyBcrypt = createBcryptVerifier();
+
+  const check = (phc: string, text: Buffer) => (phc.startsWith('$2') ? verifyBcrypt(phc, text.toString('utf8')) : argon2Verify(phc, text));
+
+  /** Whether it is the password as typed or as received: one check, two where normalising changes it. */
+  async function checkBoth(phc: string, password: string): Promise<boolean> {
+    const normalised = typed(password);
+    if (await check(phc, normalised)) return true;
+    const received = Buffer.from(password, 'utf8');
+    return !received.equals(normalised) && (await check(phc, received));
+  }
+
+  async function verifyDecoy(password: string, urgency: Urgency = 'stranger', kind = made): Promise<false> {
+    const sample = sampleOf(kind);
+    if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
+    await queue.run(urgency, () => checkBoth(sample, password));
+    return false;
+  }
+
+  return {
+    /**
+     * The argon2id PHC string to store.
+     * @throws {RangeError} for a text that {@link passwordProblems} would refuse as too long
+     */
+    async hash(password: string): Promise<string> {
+      if (tooLong(password)) throw new RangeError('password too long to hash');
+      return queue.run('known', () => argon2Phc(typed(password), hashing));
+    },
+
+    /** The same if no other password waits; else null, for what can be done another time. */
+    async hashIfIdle(password: string): Promise<string | null> {
+      return queue.idle() ? queue.run('known', () => argon2Phc(typed(password), hashing)) : null;
+    },
+
+    /**
+     * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
+     * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
+     */
+    async verify(phc: string, password: string, urgency: Urgency = 'stranger'): Promise<boolean> {
+      if (tooLong(password)) return false;
+      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency);
+      return queue.run(urgency, () => checkBoth(phc, password));
+    },
+
+    /** Costs what `verify` of a hash of the kind (ours, unless told) costs and is never true: for an unknown account, or one without a password. */
+    verifyDecoy,
+
+    /**
+     * What a refused check costs beyond the one that was made: `phc` is the hash that was checked (null: a decoy), `imported` the kinds of
+     * imported hashes in the environment. Afterwards one hash of each kind was checked, ours included, whoever's password it was to be.
+     */
+    async verifyOtherKinds(
+      phc: string | null,
+      imported: readonly string[],
+      password: string,
+      urgency: Urgency = 'stranger',
+    ): Promise<void> {
+      const checked = phc === null ? made : passwordHashKind(phc);
+      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, urgency, kind);
+    },
+
+    /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */
+    needsRehash(phc: string): boolean {
+      return !phc.startsWith('$argon2id$') || argon2NeedsRehash(phc, hashing);
+    },
+  };
+}
+
+/** See {@link createPasswordHasher}. */
+export type PasswordHasher = ReturnType<typeof createPasswordHasher>;
+
+/** The stable codes of {@link passwordProblems}, in the order in which they are reported. */
+export type PasswordProblem =
+  'password_too_short' | 'password_too_long' | 'password_common' | 'password_contains_email' | 'password_contains_name';
+
+/** What a password may not be made of. */
+export type PasswordOwner = {
+  readonly email?: string | null;
+  readonly first_name?: string | null;
+  readonly last_name?: string | null;
+  readonly min_length?: number;
+};
+
+const fold = (text: string) => text.normalize('NFKC').toLowerCase();
+
+/** True when the password is little more than one of the words: what is left beside it would be too short by itself. */
+function madeOf(password: string, words: readonly string[], min_length: number): boolean {
+  return words.some((word) => [...word].length >= 3 && password.includes(word) && [...password.replaceAll(word, '')].length < min_length);
+}
+
+function emailWords(email: string): string[] {
+  const whole = fold(email.trim());
+  const local = whole.slice(0, Math.max(0, whole.lastIndexOf('@')));
+  return [whole, local, local.replace(/[._+-]/g, '')];
+}
+
+/**
+ * Everything that is wrong with a new password; empty when it may be used. Length counts Unicode code points after NFC, from
+ * `min_length` (8) to 128; there are no composition rules (NIST SP 800-63B section 3.1.1.2). It may not hold the whole email address, nor
+ * consist of the local part or a name with fewer than `min_length` characters beside it, nor be a common password.
+ */
+export function passwordProblems(password: string, { email, first_name, last_name, min_length = 8 }: PasswordOwner): PasswordProblem[] {
+  if (tooLong(password)) return ['password_too_long'];
+  const length = [...password.normalize('NFC')].length;
+  if (length > MAX_PASSWORD_LENGTH) return ['password_too_long'];
+  const problems: PasswordProblem[] = [];
+  if (length < min_length) problems.push('password_too_short');
+  else if (isCommonPassword(password)) problems.push('password_common');
+  const folded = fold(password);
+  const mail = email ? emailWords(email) : [];
+  if ((mail[0] && folded.includes(mail[0])) || madeOf(folded, mail, min_length)) problems.push('password_contains_email');
+  const [first, last] = [fold(first_name?.trim() ?? ''), fold(last_name?.trim() ?? '')];
+  if (madeOf(folded, [first, last, `${first} ${last}`, first + last, last + first], min_length)) problems.push('password_contains_name');
+  return problems;
+}

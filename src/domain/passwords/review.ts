@@ -1,0 +1,52 @@
+import type { IdentityWithConnection } from '../../db/tables/identities.js';
+import { listSessionsEnded, type SessionRow } from '../../db/tables/sessions.js';
+import { findUser, type UserRow } from '../../db/tables/users.js';
+import { transaction, type Context } from '../context.js';
+import { listIdentities, unlinkIdentity } from '../connections/identities.js';
+
+const place = (ctx: Context) => `password-review ${ctx.environment.id}` as const;
+const lifetimeMs = 1_800_000;
+
+type Review = { readonly user_id: string; /** Milliseconds. */ readonly changed_at: number; readonly until: number };
+
+/**
+ * What lets whoever has just recovered an account look over what else opens it, without being signed in yet: good for half an hour, and
+ * until the password is changed again.
+ */
+export function mintReview(ctx: Context, user: Pick<UserRow, 'id' | 'password_changed_at'>): string {
+  const review: Review = {
+    user_id: user.id,
+    changed_at: user.password_changed_at?.getTime() ?? 0,
+    until: ctx.clock.now().getTime() + lifetimeMs,
+  };
+  return ctx.sealer.sealText(JSON.stringify(review), place(ctx));
+}
+
+/** Whose recovery the token looks over; null when it is altered, too old, or overtaken by another change of the password. */
+export async function findReviewed(ctx: Context, token: string): Promise<UserRow | null> {
+  const text = ctx.sealer.openText(token, place(ctx));
+  const review = text === null ? null : (JSON.parse(text) as Review);
+  if (!review || review.until <= ctx.clock.now().getTime()) return null;
+  const user = await findUser(ctx.scope, review.user_id);
+  return user?.status === 'active' && user.password_changed_at?.getTime() === review.changed_at ? user : null;
+}
+
+/** What a recovery ended, and the accounts at providers that still sign the person in. */
+export type Recovered = { readonly sessions: readonly SessionRow[]; readonly identities: readonly IdentityWithConnection[] };
+
+/** Every session that the recovery of the user ended, last active first, and every connected account. */
+export async function recoveredBy(ctx: Context, user: Pick<UserRow, 'id' | 'password_changed_at'>): Promise<Recovered> {
+  const sessions = await listSessionsEnded(ctx.scope, user.id, 'password_reset', user.password_changed_at ?? ctx.clock.now());
+  return { sessions, identities: await listIdentities(ctx, user.id) };
+}
+
+/** Parts the user from these accounts at providers; what isn't the user's is left alone. @returns how many are gone */
+export async function dropIdentities(ctx: Context, user_id: string, ids: readonly string[]): Promise<number> {
+  return transaction(ctx, async (tx) => {
+    let gone = 0;
+    for (const identity_id of new Set(ids)) {
+      if ((await unlinkIdentity(tx, { user_id, identity_id })) === 'unlinked') gone++;
+    }
+    return gone;
+  });
+}

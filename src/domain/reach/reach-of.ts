@@ -1,0 +1,102 @@
+import type { ApiResourceRow } from '../../db/tables/api_resources.js';
+import type { ClientGrantRow } from '../../db/tables/client_grants.js';
+import type { ClientRow } from '../../db/tables/clients.js';
+import type { ConnectionRow } from '../../db/tables/connections.js';
+import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
+import type { EnvironmentRow } from '../../db/tables/environments.js';
+import type { RoleRow } from '../../db/tables/roles.js';
+import type { WebhookDeliveryRow } from '../../db/tables/webhook_deliveries.js';
+import type { WebhookRow } from '../../db/tables/webhooks.js';
+import { findApiResource } from '../../db/tables/api_resources.js';
+import {
+  listReachOfClientGrants,
+  listReachOfDefaultRoles,
+  listReachOfLinkedUsers,
+  listReachOfRoles,
+  listReachOfUser,
+} from '../../db/tables/reach.js';
+import type { Context } from '../context.js';
+import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
+import { fullReach, joined, noReach, type Reach } from './reach.js';
+
+type Tx = Pick<Context, 'scope'>;
+
+/** A person: the Management permissions of the roles held. */
+export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => new Set(await listReachOfUser(tx.scope, user_id));
+
+/** What hangs on a person: a session, a provider account, a consent. */
+export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> => reachOfUser(tx, row.user_id);
+
+/** A role: its Management permissions, for whoever is given it. */
+export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Reach> =>
+  new Set(await listReachOfRoles(tx.scope, [role.id]));
+
+/** Whoever comes: what every new user is given. */
+export const reachOfNewcomers = async (tx: Tx): Promise<Reach> => new Set(await listReachOfDefaultRoles(tx.scope));
+
+/**
+ * A client: what it was granted of the Management API, for itself or to ask people for; a first-party one everything, for people are not asked
+ * before they hand it what is theirs.
+ */
+export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'first_party'>): Promise<Reach> {
+  if (client.first_party) return fullReach;
+  return new Set(await listReachOfClientGrants(tx.scope, client.id));
+}
+
+/** A grant: its scopes, when it is for the Management API. */
+export async function reachOfClientGrant(tx: Tx, grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id'>): Promise<Reach> {
+  const resource = await findApiResource(tx.scope, grant.api_resource_id);
+  return resource?.is_system ? new Set(grant.scopes) : noReach;
+}
+
+/** An API resource: the Management API itself is everything, any other nothing of it. */
+export const reachOfApiResource = (resource: Pick<ApiResourceRow, 'is_system'>): Reach => (resource.is_system ? fullReach : noReach);
+
+/**
+ * A connection: everybody linked to it, the new people whom it may register, when it is trusted to give them what default roles give, and
+ * everybody whom it may link by address alone.
+ */
+export async function reachOfConnection(
+  tx: Tx,
+  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted'>,
+): Promise<Reach> {
+  if (connection.account_linking === 'verified_email') return fullReach;
+  const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
+  return connection.allow_registration && connection.trusted ? joined(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
+}
+
+/** A custom domain: the primary one is in every mail and is the issuer. */
+export const reachOfCustomDomain = (domain: Pick<CustomDomainRow, 'is_primary'>): Reach => (domain.is_primary ? fullReach : noReach);
+
+/** An environment by its settings: one for development shows its mails, an open one takes in whoever comes. */
+export async function reachOfEnvironment(
+  tx: Tx,
+  environment: Pick<EnvironmentRow, 'id' | 'kind' | 'registration_enabled'>,
+): Promise<Reach> {
+  if (environment.kind === 'development') return fullReach;
+  if (!environment.registration_enabled) return noReach;
+  return new Set(await listReachOfDefaultRoles({ ...tx.scope, environment_id: environment.id }));
+}
+
+/** The permissions to read what an event of a type tells: those of its subject's collection. */
+export function permissionsToRead(event_type: string): readonly string[] {
+  if (event_type === '*') return managementPermissions.filter((name) => name.endsWith(':read'));
+  const subject = event_type.split('.')[0] ?? '';
+  // A token is nobody's collection: its event tells who signed in where.
+  if (subject === 'token') return ['sessions:read', 'clients:read'];
+  const collection = `${subject}s`;
+  if (!(managementCollections as readonly string[]).includes(collection)) return permissionsToRead('*');
+  return [`${collection}:read`];
+}
+
+/** A webhook: the read permissions of all that it is told now, or was told and may be sent again. */
+export function reachOfWebhook(webhook: Pick<WebhookRow, 'events' | 'past_events'>): Reach {
+  return new Set([...webhook.events, ...webhook.past_events].flatMap(permissionsToRead));
+}
+
+/** A delivery: the read permissions of what its payload tells. */
+export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>): Reach => new Set(permissionsToRead(delivery.event_type));
+
+/** Whether the actor may read what an event of the type tells. */
+export const mayReadEvent = (actor: { readonly permissions: Reach }, event_type: string): boolean =>
+  permissionsToRead(event_type).every((name) => actor.permissions.has(name));

@@ -1,0 +1,86 @@
+import { refuseEscalation, type Actor } from '../actor.js';
+import { managementPermissions } from '../api-resources/management-permissions.js';
+
+/**
+ * The reach of a principal (a client, person, connection, domain, key, role, webhook, environment): every Management permission that whoever
+ * controls it could come to hold or act with. No write raises the reach of anything beyond what its actor holds, and no write hands control
+ * of what reaches further than the actor to somebody else. This file decides it; `reach-of.ts` says how far each principal reaches.
+ */
+export type Reach = ReadonlySet<string>;
+
+/** The reach of what nobody can act with. */
+export const noReach: Reach = new Set();
+
+/** The reach of whatever everybody of the environment depends on: its mails, its sign-ins, its keys. */
+export const fullReach: Reach = new Set(managementPermissions);
+
+/** Both together. */
+export const joined = (one: Iterable<string>, other: Iterable<string>): Reach => new Set([...one, ...other]);
+
+/**
+ * What a change means for whoever could act with the record:
+ * - `plain`: nothing, unless it raises the reach after all;
+ * - `reach`: it decides how far the record reaches: what it adds, and what it takes away, must be held;
+ * - `control`: it decides who acts with the record, or whether anybody can: all that the record reaches, before and after, must be held;
+ * - `everything`: it reaches everybody, whatever the record: every Management permission must be held.
+ */
+export type Touch = 'plain' | 'reach' | 'control' | 'everything';
+
+/** A part of the record that a write touches; the place is for the error's pointer. */
+export type Touched = { readonly touch: Touch; readonly at: { readonly attribute?: string; readonly relationship?: string } };
+
+/** A write as the decision sees it: how far the record reached, how far it reaches then (nothing for what isn't there), what was touched. */
+export type Change = { readonly before: Reach; readonly after: Reach; readonly touched: readonly Touched[] };
+
+const without = (one: Reach, other: Reach) => [...one].filter((name) => !other.has(name));
+
+/** The Management permissions that a change takes. */
+export function permissionsOf({ before, after, touched }: Change): Reach {
+  const touches = new Set(touched.map((one) => one.touch));
+  const needed = new Set(without(after, before));
+  if (touches.has('reach') || touches.has('control')) for (const name of without(before, after)) needed.add(name);
+  if (touches.has('control')) for (const name of joined(before, after)) needed.add(name);
+  if (touches.has('everything')) for (const name of fullReach) needed.add(name);
+  return needed;
+}
+
+const blame: readonly Touch[] = ['everything', 'reach', 'control', 'plain'];
+
+/** The place that an error points at: where the reach itself is decided, if that was touched. */
+function placeOf({ before, after, touched }: Change): Touched['at'] {
+  const grew = without(after, before).length > 0 || without(before, after).length > 0;
+  const order = grew ? blame : (['everything', 'control', 'reach', 'plain'] as const);
+  for (const touch of order) {
+    const found = touched.find((one) => one.touch === touch);
+    if (found) return found.at;
+  }
+  return {};
+}
+
+/**
+ * The one decision about reach.
+ * @returns the Management permissions that the change took
+ * @throws {Refusal} 403 `scope_escalation`, naming in `meta.required` what the actor lacks
+ */
+export function requireReach(actor: Pick<Actor, 'permissions'>, change: Change): Reach {
+  const needed = permissionsOf(change);
+  refuseEscalation(actor, needed, placeOf(change));
+  return needed;
+}
+
+/** Whether the actor holds every permission of the Management API, so that nothing it does can raise anybody above it. */
+export function holdsEverything(actor: Pick<Actor, 'permissions'>): boolean {
+  return managementPermissions.every((permission) => actor.permissions.has(permission));
+}
+
+/**
+ * Refuses what reaches everybody of the environment (its mails, its sign-ins) to whoever doesn't hold every Management permission.
+ * @param at attribute or relationship that would reach so far, for the error's pointer
+ * @throws {Refusal} 403 `scope_escalation`
+ */
+export function requireEverything(actor: Pick<Actor, 'permissions'>, at: { attribute?: string; relationship?: string } = {}): void {
+  requireReach(actor, { before: noReach, after: noReach, touched: [{ touch: 'everything', at }] });
+}
+
+/** Strangers: clients that register themselves, people before they have an account. They hold nothing. */
+export const stranger: Pick<Actor, 'permissions'> = { permissions: noReach };

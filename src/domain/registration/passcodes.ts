@@ -1,0 +1,111 @@
+import { noteHalfUsed, returnGuess } from '../../db/tables/passcode_budgets.js';
+import { countAttempt, insertPasscode, type AttemptLimits, type PasscodePurpose, type PasscodeRow } from '../../db/tables/passcodes.js';
+import type { EmailAddress } from '../../lib/email-address.js';
+import { isUuid, randomDigits, randomToken, uuidv7 } from '../../lib/random.js';
+import type { Context } from '../context.js';
+import { noOrigin } from '../origin.js';
+import { noteSecurityEvent } from '../audit/security-trail.js';
+
+const codeLength = 6;
+const budgetWindowMs = 3_600_000;
+/** How many codes' worth of tries all passcodes of one address get in that window: a guesser can't win by asking again and again. */
+const budgetFactor = 10;
+/** The same for all passcodes of an environment: guessing at many addresses, some code would be right some day. */
+const environmentFactor = 100;
+
+/** What is digested: the code bound to its passcode, so that no other one's code is right here. */
+const boundCode = (id: string, code: string) => `${id} ${code}`;
+
+/** A new code for the passcode. One that nobody may use (`usable` false) gets a digest of no code at all. */
+export function mintCode(ctx: Pick<Context, 'sealer'>, id: string, usable = true): { code: string; code_digest: Buffer } {
+  const code = randomDigits(codeLength);
+  return { code, code_digest: ctx.sealer.digest('passcode', boundCode(id, usable ? code : randomToken(''))) };
+}
+
+/** Stores a passcode for an address; the caller mails the code. */
+export async function startPasscode(
+  tx: Context,
+  input: EmailAddress & {
+    purpose: PasscodePurpose;
+    user_id: string | null;
+    usable: boolean;
+    lifetime: number;
+    initiated_by?: 'user' | 'admin';
+    link_digest?: Buffer;
+  },
+): Promise<{ passcode: PasscodeRow; code: string }> {
+  const now = tx.clock.now();
+  const id = uuidv7(now.getTime());
+  const { purpose, email, email_key, user_id, usable, lifetime, initiated_by = 'user', link_digest = null } = input;
+  const { code, code_digest } = mintCode(tx, id, usable);
+  const expires_at = new Date(now.getTime() + lifetime * 1000);
+  const passcode = await insertPasscode(tx.scope, {
+    id,
+    purpose,
+    email,
+    email_key,
+    user_id,
+    initiated_by,
+    code_digest,
+    link_digest,
+    sent_at: now,
+    expires_at,
+    created_at: now,
+  });
+  return { passcode, code };
+}
+
+/** What a try came to. `expired`: no such passcode, spent, out of tries, past its time, or a code that a later one replaced. */
+export type CodeVerdict =
+  | { readonly outcome: 'right'; readonly passcode: PasscodeRow }
+  | { readonly outcome: 'wrong'; readonly attempts_left: number }
+  | { readonly outcome: 'expired' }
+  /** Too many wrong codes came in the environment: none is looked at for `retry_after` seconds. */
+  | { readonly outcome: 'budget_used_up'; readonly retry_after: number };
+
+const limitsOf = (ctx: Context): AttemptLimits => {
+  const { otp_max_attempts } = ctx.environment;
+  return {
+    max_attempts: otp_max_attempts,
+    max_wrong: otp_max_attempts * budgetFactor,
+    budget: otp_max_attempts * environmentFactor,
+    since: new Date(ctx.clock.now().getTime() - budgetWindowMs),
+  };
+};
+
+/** Tells operators, by the log and a metric, that guesses use the environment's budget up: at half of it once a window, and at its end. */
+async function watchBudget(ctx: Context, guess_count: number, half_noted: boolean, { budget }: AttemptLimits): Promise<void> {
+  const half = Math.ceil(budget / 2);
+  const happening = {
+    target: { target_type: 'environment', target_id: ctx.environment.id },
+    origin: noOrigin,
+    detail: { guess_count, budget },
+  };
+  if (guess_count >= half && !half_noted && (await noteHalfUsed(ctx.scope, half, ctx.clock.now())))
+    noteSecurityEvent(ctx, 'passcode.budget_half_used', happening);
+  if (guess_count >= budget) noteSecurityEvent(ctx, 'passcode.budget_used_up', happening);
+}
+
+/**
+ * Tries a code. The try is counted before the code is compared, in constant time; a right one is not spent yet (`consumePasscode`).
+ * Spaces and dashes are no part of a code.
+ */
+export async function tryCode(ctx: Context, purpose: PasscodePurpose, id: string, typed: string): Promise<CodeVerdict> {
+  if (!isUuid(id)) return { outcome: 'expired' };
+  const limits = limitsOf(ctx);
+  const now = ctx.clock.now();
+  const { passcode, guess_count, half_noted, used_up_since } = await countAttempt(ctx.scope, { purpose, id }, limits, now);
+  if (used_up_since !== null) {
+    const wait = used_up_since.getTime() + budgetWindowMs - now.getTime();
+    return { outcome: 'budget_used_up', retry_after: Math.max(1, Math.ceil(wait / 1000)) };
+  }
+  if (!passcode) return { outcome: 'expired' };
+  const isPresented = (stored: Buffer) => ctx.sealer.isDigest('passcode', boundCode(id, typed.replace(/[\s-]/g, '')), stored);
+  const right = isPresented(passcode.code_digest);
+  if (right || passcode.superseded_digests.some(isPresented)) {
+    await returnGuess(ctx.scope);
+    return right ? { outcome: 'right', passcode } : { outcome: 'expired' };
+  }
+  await watchBudget(ctx, guess_count ?? 0, half_noted, limits);
+  return { outcome: 'wrong', attempts_left: Math.max(0, limits.max_attempts - passcode.attempt_count) };
+}

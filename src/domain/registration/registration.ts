@@ -1,0 +1,167 @@
+import {
+  completePasscode,
+  consumePasscode,
+  findByToken,
+  findPasscode,
+  lockByToken,
+  renewPasscode,
+  type PasscodeRow,
+} from '../../db/tables/passcodes.js';
+import { findUserByEmailKey, insertUserIfNew, type UserRow } from '../../db/tables/users.js';
+import { digest } from '../../lib/digest.js';
+import type { EmailAddress } from '../../lib/email-address.js';
+import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
+import { requiredConnectionFor, type Connection } from '../connections/connections.js';
+import { transaction, type Context } from '../context.js';
+import { giveDefaultRoles } from '../roles/default-roles.js';
+import { userData } from '../events/data.js';
+import { emit } from '../events/emit.js';
+import { queueMail, type MailOrigin } from '../mail/mail.js';
+import { mailElsewhere } from '../passwords/reset.js';
+import { mintCode, startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
+
+/** Seconds that the token of a proven address is good for (specification 4.3). */
+export const registrationTokenLifetime = 1800;
+/** Seconds between two mails of one registration. */
+export const resendPause = 60;
+const resendsPerHour = 5;
+const hourMs = 3_600_000;
+
+async function mailCode(
+  tx: Context,
+  known: UserRow | null,
+  mail: { passcode: PasscodeRow; code: string; required: Connection | null; origin: MailOrigin },
+): Promise<void> {
+  const { passcode, code, required, origin } = mail;
+  const send_before = passcode.expires_at;
+  if (required) return mailElsewhere(tx, passcode.email, required, { origin, send_before });
+  if (known) {
+    const { issuer } = tx.environment;
+    const model = { login_url: `${issuer}/login`, reset_url: `${issuer}/password/forgot` };
+    return queueMail(tx, { template: 'account-exists', to: known.email, model, origin, send_before });
+  }
+  const model = { code, expires_in: tx.environment.otp_lifetime };
+  return queueMail(tx, { template: 'register-code', to: passcode.email, model, origin, send_before });
+}
+
+/**
+ * Starts a registration: a code goes to the address. One that has an account gets a mail which says so, and a registration whose code
+ * nobody knows: the same work, the same answer (specification 4.3.2). So does one that signs in through one connection alone (`required`).
+ */
+export async function startRegistration(ctx: Context, address: EmailAddress, origin: MailOrigin): Promise<PasscodeRow> {
+  const known = await findUserByEmailKey(ctx.scope, address.email_key);
+  const required = await requiredConnectionFor(ctx, address.email);
+  return transaction(ctx, async (tx) => {
+    const { passcode, code } = await startPasscode(tx, {
+      ...address,
+      purpose: 'registration',
+      user_id: known?.id ?? null,
+      usable: known === null && required === null,
+      lifetime: tx.environment.otp_lifetime,
+    });
+    await mailCode(tx, known, { passcode, code, required, origin });
+    return passcode;
+  });
+}
+
+/** The registration of the id, or null. */
+export async function findRegistration(ctx: Context, id: string): Promise<PasscodeRow | null> {
+  return isUuid(id) ? findPasscode(ctx.scope, 'registration', id) : null;
+}
+
+/** What asking for another code came to; `retry_after` in seconds. */
+export type ResendVerdict =
+  | { readonly outcome: 'sent'; readonly registration: PasscodeRow }
+  | { readonly outcome: 'too_soon'; readonly retry_after: number }
+  | { readonly outcome: 'expired' };
+
+/** Sends another code, once a minute and five times in an hour; the earlier one is worthless from then on. */
+export async function resendCode(ctx: Context, id: string, origin: MailOrigin): Promise<ResendVerdict> {
+  const now = ctx.clock.now();
+  const registration = await findRegistration(ctx, id);
+  const age = registration ? now.getTime() - registration.created_at.getTime() : hourMs;
+  if (!registration || registration.consumed_at !== null || age >= hourMs) return { outcome: 'expired' };
+  const known = await findUserByEmailKey(ctx.scope, registration.email_key);
+  const required = await requiredConnectionFor(ctx, registration.email);
+  const { code, code_digest } = mintCode(ctx, id, known === null && required === null);
+  const renewed = await transaction(ctx, async (tx) => {
+    const passcode = await renewPasscode(tx.scope, id, {
+      code_digest,
+      now,
+      expires_at: new Date(now.getTime() + tx.environment.otp_lifetime * 1000),
+      sent_before: new Date(now.getTime() - resendPause * 1000),
+      max_sent: 1 + resendsPerHour,
+      started_after: new Date(now.getTime() - hourMs),
+    });
+    if (passcode) await mailCode(tx, known, { passcode, code, required, origin });
+    return passcode;
+  });
+  if (renewed) return { outcome: 'sent', registration: renewed };
+  const pauseLeft = resendPause * 1000 - (now.getTime() - registration.sent_at.getTime());
+  const hourLeft = hourMs - age;
+  const wait = registration.sent_count > resendsPerHour ? hourLeft : pauseLeft;
+  return { outcome: 'too_soon', retry_after: Math.max(1, Math.ceil(wait / 1000)) };
+}
+
+/** A proven address: `token` goes on with it, once. */
+export type Proof = { readonly outcome: 'right'; readonly registration: PasscodeRow; readonly token: string };
+
+/** Checks the code of a registration and spends it. */
+export async function verifyRegistration(
+  ctx: Context,
+  id: string,
+  code: string,
+): Promise<Proof | Exclude<CodeVerdict, { outcome: 'right' }>> {
+  const verdict = await tryCode(ctx, 'registration', id, code);
+  if (verdict.outcome !== 'right') return verdict;
+  const token = randomToken('');
+  const now = ctx.clock.now();
+  const token_expires_at = new Date(now.getTime() + registrationTokenLifetime * 1000);
+  const registration = await consumePasscode(ctx.scope, verdict.passcode, now, { token_digest: digest(token), token_expires_at });
+  return registration ? { outcome: 'right', registration, token } : { outcome: 'expired' };
+}
+
+/** The proven registration that the token goes on with, or null. */
+export async function findProvenRegistration(ctx: Context, token: string): Promise<PasscodeRow | null> {
+  return /^[\w-]{43}$/.test(token) ? findByToken(ctx.scope, digest(token), ctx.clock.now()) : null;
+}
+
+/** What completing a registration came to. */
+export type Completion =
+  { readonly outcome: 'registered'; readonly user: UserRow } | { readonly outcome: 'email_taken' } | { readonly outcome: 'expired' };
+
+/**
+ * Makes the account of a proven address: user, default roles and `user.registered` in one transaction that spends the token. Whether the
+ * address is still free is decided by the index; a taken one doesn't spend the token.
+ */
+export async function completeRegistration(
+  ctx: Context,
+  input: { token: string; first_name: string; last_name: string; password: string; client_id: string | null },
+): Promise<Completion> {
+  const password_hash = await ctx.passwords.hash(input.password);
+  const now = ctx.clock.now();
+  return transaction(ctx, async (tx): Promise<Completion> => {
+    const registration = await lockByToken(tx.scope, digest(input.token), now);
+    if (!registration || (await requiredConnectionFor(tx, registration.email)) !== null) return { outcome: 'expired' };
+    const user = await insertUserIfNew(tx.scope, {
+      id: uuidv7(now.getTime()),
+      email: registration.email,
+      email_key: registration.email_key,
+      email_verified: true,
+      first_name: input.first_name,
+      last_name: input.last_name,
+      password_hash,
+      password_changed_at: now,
+      last_login_at: now,
+      login_count: 1,
+      created_at: now,
+      updated_at: now,
+    });
+    if (!user) return { outcome: 'email_taken' };
+    await completePasscode(tx.scope, registration.id, now);
+    const roles = await giveDefaultRoles(tx, user.id);
+    const { client_id } = input;
+    await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'email_otp', connection_id: null, client_id });
+    return { outcome: 'registered', user };
+  });
+}

@@ -1,0 +1,73 @@
+import type { PermissionRow } from '../../db/tables/permissions.js';
+import {
+  addRolePermissions, countRoleHolders, deleteRole, insertRole, listPermissionIdsOfRole, listPermissionNamesOfRoles, removeRolePermissions, updateRole, type RoleRow,
+} from '../../db/tables/roles.js'; // prettier-ignore
+import { uuidv7 } from '../../lib/random.js';
+import { previousAttributes } from '../changes.js';
+import type { Context } from '../context.js';
+import { emit } from '../events/emit.js';
+import { Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
+
+export type RoleInput = Partial<Pick<RoleRow, 'name' | 'description' | 'is_default'>>;
+
+const duplicates = { roles_environment_id_name_key: { attribute: 'name', detail: 'There is a role of this name already.' } };
+
+/** A role as events show it. */
+function roleData(role: RoleRow, permissions: readonly string[]) {
+  const { id, name, description, is_default } = role;
+  return {
+    id,
+    name,
+    description,
+    is_default,
+    permissions: [...permissions],
+    created_at: role.created_at.toISOString(),
+    updated_at: role.updated_at.toISOString(),
+  };
+}
+
+const refuseSystem = (role: RoleRow) => {
+  if (role.is_system) throw systemRecord('The role is part of the service and can not be changed.');
+};
+
+/** Makes a role with the given permissions; emits `role.created`. @throws {Refusal} 409 */
+export async function createRole(tx: Context, input: RoleInput, permissions: readonly PermissionRow[]): Promise<RoleRow> {
+  const now = tx.clock.now();
+  const role = await refuseDuplicates(duplicates, () =>
+    insertRole(tx.scope, { ...input, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
+  );
+  await addRolePermissions(tx.scope, role.id, permissions.map((permission) => permission.id)); // prettier-ignore
+  await emit(tx, 'role.created', roleData(role, await listPermissionNamesOfRoles(tx.scope, [role.id])));
+  return role;
+}
+
+/** Changes a role and, when given, which permissions it has; emits `role.updated`. @throws {Refusal} 403, 409 */
+export async function changeRole(
+  tx: Context,
+  role: RoleRow,
+  input: RoleInput,
+  change: { add: readonly PermissionRow[]; remove: readonly PermissionRow[] } = { add: [], remove: [] },
+): Promise<RoleRow> {
+  refuseSystem(role);
+  const held = new Set(await listPermissionIdsOfRole(tx.scope, role.id));
+  const added = change.add.filter((permission) => !held.has(permission.id));
+  const removed = change.remove.filter((permission) => held.has(permission.id));
+  const before = roleData(role, await listPermissionNamesOfRoles(tx.scope, [role.id]));
+  await addRolePermissions(tx.scope, role.id, added.map((permission) => permission.id)); // prettier-ignore
+  await removeRolePermissions(tx.scope, role.id, removed.map((permission) => permission.id)); // prettier-ignore
+  const changed = await refuseDuplicates(duplicates, async () => updateRole(tx.scope, role.id, { ...input, updated_at: tx.clock.now() }));
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such role.' });
+  const after = roleData(changed, await listPermissionNamesOfRoles(tx.scope, [role.id]));
+  const previous_attributes = previousAttributes(before, after);
+  if (Object.keys(previous_attributes).length > 0) await emit(tx, 'role.updated', { ...after, previous_attributes });
+  return changed;
+}
+
+/** Deletes a role that nobody holds. @throws {Refusal} 403 for a system role, 409 while users hold it */
+export async function removeRole(tx: Context, role: RoleRow): Promise<void> {
+  refuseSystem(role);
+  const holders = await countRoleHolders(tx.scope, role.id);
+  if (holders > 0)
+    throw new Refusal({ status: 409, code: 'role_in_use', detail: `${holders} users hold this role.`, meta: { user_count: holders } });
+  await deleteRole(tx.scope, role.id);
+}

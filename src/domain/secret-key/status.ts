@@ -1,0 +1,41 @@
+import { listSecretKeys, type SecretKeyRow } from '../../db/tables/secret_keys.js';
+import type { Deps } from '../context.js';
+
+/** What lasts longest of all that a key makes and that isn't stored sealed: the code of a reset that an administrator asked for. */
+const lastingMs = 86_400_000;
+
+/** Stands for all values that were sealed before they named their key. */
+export const unnamedKey = 'unnamed';
+
+/** A key as an operator sees it. `may_go_at`: from when SECRET_KEY_PREVIOUS can do without it; null while it can't. */
+export type SecretKeyStatus = {
+  readonly id: string;
+  readonly seals: boolean;
+  /** Whether it ever did; a key that is listed for the next change has not. */
+  readonly has_sealed: boolean;
+  readonly pending_count: number;
+  readonly may_go_at: Date | null;
+};
+
+/** From when nothing needs the key any more: what it made has run out. Null while values are sealed with it. */
+export function mayGoAt({ emptied_at, sealing_seen_at, created_at }: SecretKeyRow): Date | null {
+  return emptied_at && new Date((sealing_seen_at ?? created_at).getTime() + lastingMs);
+}
+
+/** The keys that are known of: the one that everything is sealed with first, then the earlier ones. */
+export async function secretKeyStatus({ knex }: Pick<Deps, 'knex'>): Promise<SecretKeyStatus[]> {
+  const rows = await listSecretKeys(knex);
+  return rows
+    .map((row, index) => ({
+      id: row.id,
+      seals: index === 0 && row.sealing_since !== null,
+      has_sealed: row.sealing_since !== null,
+      pending_count: Number(row.pending_count),
+      may_go_at: mayGoAt(row),
+    }))
+    .filter(({ id, may_go_at }) => id !== unnamedKey || may_go_at === null);
+}
+
+/** How many values wait to be sealed anew. */
+export const pendingCount = (keys: readonly SecretKeyStatus[]): number =>
+  keys.filter(({ seals }) => !seals).reduce((sum, { pending_count }) => sum + pending_count, 0);

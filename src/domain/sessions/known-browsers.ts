@@ -1,0 +1,49 @@
+import { deleteBrowserLockout, findBrowserLockout, recordBrowserFailure } from '../../db/tables/browser_lockouts.js';
+import type { UserRow } from '../../db/tables/users.js';
+import { digest } from '../../lib/digest.js';
+import type { Context } from '../context.js';
+
+/**
+ * What a browser brings along of its earlier sign-ins: an id that says nothing, and who signed in with it, when. It lets nobody in; it tells a
+ * browser that an account knows from a stranger's.
+ */
+export type Device = {
+  readonly id: string;
+  /** User ids with the time of the last sign-in in milliseconds, the latest first. */
+  readonly users: readonly (readonly [user_id: string, at: number])[];
+};
+
+/** How long an account knows a browser after a sign-in: 400 days, beyond which browsers keep no cookie (RFC 6265bis 5.5). */
+export const knownForSeconds = 400 * 86_400;
+const failuresKeptMs = 86_400_000;
+
+/** Whether the account knows the browser. A new password makes strangers of all of them: whoever had the old one may have used any. */
+export function isKnownTo(ctx: Context, device: Device | null, user: Pick<UserRow, 'id' | 'password_changed_at'>): boolean {
+  const at = device?.users.find(([id]) => id === user.id)?.[1];
+  if (at === undefined || at + knownForSeconds * 1000 <= ctx.clock.now().getTime()) return false;
+  return user.password_changed_at === null || at >= user.password_changed_at.getTime();
+}
+
+/** A known browser: its wrong passwords are counted apart from those of strangers. */
+export type TrustedBrowser = {
+  /** Counts a wrong password. */
+  failed(): Promise<void>;
+  /** Forgets those that were counted. */
+  succeeded(): Promise<void>;
+};
+
+/** The browser if the account knows it, unless it guessed so often that it is a stranger for `lockout_lifetime`: then null. */
+export async function trustedBrowser(ctx: Context, device: Device | null, user: UserRow): Promise<TrustedBrowser | null> {
+  if (device === null || !isKnownTo(ctx, device, user)) return null;
+  const browser_digest = digest(`${device.id} ${user.id}`);
+  const now = ctx.clock.now();
+  const counted = await findBrowserLockout(ctx.scope, browser_digest);
+  if (counted?.locked_until != null && counted.locked_until > now) return null;
+  const { lockout_threshold: threshold, lockout_lifetime } = ctx.environment;
+  const locked_until = new Date(now.getTime() + lockout_lifetime * 1000);
+  const expires_at = new Date(locked_until.getTime() + failuresKeptMs);
+  return {
+    failed: () => recordBrowserFailure(ctx.scope, browser_digest, { threshold, locked_until, expires_at }),
+    succeeded: async () => (counted ? deleteBrowserLockout(ctx.scope, browser_digest) : undefined),
+  };
+}

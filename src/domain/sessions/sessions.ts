@@ -1,0 +1,162 @@
+import { insertBackchannelLogouts } from '../../db/tables/backchannel_logouts.js';
+import {
+  findSessionByToken,
+  insertSession,
+  renewSession,
+  revokeSessions,
+  touchSession,
+  type SessionRow,
+  type SessionWithUser,
+} from '../../db/tables/sessions.js';
+import { revokeGrants } from '../../db/tables/revocations.js';
+import { digest } from '../../lib/digest.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
+import { grantRevocationEnd } from '../tokens/revoke.js';
+import type { Context } from '../context.js';
+
+/** The session that a browser presents, with its user. */
+export type BrowserSession = SessionWithUser;
+
+/** When a session ends by itself: its own expiry, the environment's lifetimes if they became shorter, idleness. */
+export function sessionEnd(
+  ctx: Pick<Context, 'environment'>,
+  session: Pick<SessionRow, 'signed_in_at' | 'expires_at' | 'last_activity_at'>,
+): Date {
+  const { session_lifetime, session_idle_lifetime } = ctx.environment;
+  const ends = [session.expires_at.getTime(), session.signed_in_at.getTime() + session_lifetime * 1000];
+  if (session_idle_lifetime !== null) ends.push(session.last_activity_at.getTime() + session_idle_lifetime * 1000);
+  return new Date(Math.min(...ends));
+}
+
+/**
+ * Whether the session that a refresh token belongs to still lives, as far as that follows from its lifetime: using the token is no activity
+ * of the browser, so idleness doesn't count.
+ */
+export function holdsRefreshTokens(
+  ctx: Pick<Context, 'environment'>,
+  token: { session_revoked_at: Date | null; session_expires_at: Date | null; session_signed_in_at: Date | null },
+  now: Date,
+): boolean {
+  const { session_revoked_at, session_expires_at, session_signed_in_at } = token;
+  if (session_revoked_at !== null || session_expires_at === null || session_signed_in_at === null) return false;
+  const longest = session_signed_in_at.getTime() + ctx.environment.session_lifetime * 1000;
+  return Math.min(session_expires_at.getTime(), longest) > now.getTime();
+}
+
+/** The state of a session as the API shows it. */
+export function sessionStatus(ctx: Pick<Context, 'environment' | 'clock'>, session: SessionRow): 'active' | 'expired' | 'revoked' {
+  if (session.revoked_at !== null) return 'revoked';
+  return sessionEnd(ctx, session) > ctx.clock.now() ? 'active' : 'expired';
+}
+
+/** The live session of an active user that the cookie's value stands for, or null. */
+export async function findBrowserSession(ctx: Context, token: string): Promise<BrowserSession | null> {
+  if (!/^[\w-]{43}$/.test(token)) return null;
+  const session = await findSessionByToken(ctx.scope, digest(token));
+  if (!session || session.user_status !== 'active' || sessionStatus(ctx, session) !== 'active') return null;
+  return session;
+}
+
+const touchPauseMs = 60_000;
+
+/** Moves the last activity, at most once a minute (specification 4.7.3). */
+export async function noteActivity(ctx: Context, session: BrowserSession): Promise<void> {
+  const now = ctx.clock.now();
+  if (now.getTime() - session.last_activity_at.getTime() >= touchPauseMs) await touchSession(ctx.scope, session.id, now);
+}
+
+/** Providers' clocks may differ from ours by this much. */
+export const providerSkewMs = 60_000;
+
+type Proven = Pick<SessionRow, 'authenticated_at' | 'auth_time_known' | 'provider_amr'>;
+
+/** Whether the person is known to have proven who they are at that moment (milliseconds) or later; a provider may be off by its clock. */
+export function isProvenSince(session: Proven, since: number): boolean {
+  const skew = session.provider_amr === null ? 0 : providerSkewMs;
+  return session.auth_time_known && session.authenticated_at.getTime() >= since - skew;
+}
+
+/** Whether the person is known to have proven who they are within the last so many milliseconds, by the strictest reading. */
+export function isProvenWithin(ctx: Pick<Context, 'clock'>, session: Proven, ms: number): boolean {
+  return session.auth_time_known && ctx.clock.now().getTime() - session.authenticated_at.getTime() < ms;
+}
+
+/** What a provider says of the sign-in there: `auth_time` null when it doesn't say. */
+export type ProviderSignIn = { readonly amr: string[]; readonly acr: string | null; readonly auth_time: Date | null };
+
+/** What is known of a sign-in; `amr` are RFC 8176 values. With `provider` the person was proven there, unless `amr` says how they were here. */
+export type SignIn = {
+  user_id: string;
+  amr: string[];
+  acr?: string | null;
+  ip_address: string | null;
+  user_agent: string | null;
+  provider?: ProviderSignIn | null;
+};
+
+/** When the person proved who they are: now, or when the provider says, which is never believed to be later than now. */
+function proofColumns(now: Date, { amr, provider = null }: SignIn): Partial<SessionRow> {
+  const provider_columns = { provider_amr: provider?.amr ?? null, provider_acr: provider?.acr ?? null };
+  if (provider === null || amr.length > 0) return { ...provider_columns, authenticated_at: now, auth_time_known: true };
+  const { auth_time } = provider;
+  const authenticated_at = auth_time !== null && auth_time < now ? auth_time : now;
+  return { ...provider_columns, authenticated_at, auth_time_known: auth_time !== null };
+}
+
+function signInColumns(ctx: Context, input: SignIn, token: string): Partial<SessionRow> {
+  const now = ctx.clock.now();
+  return {
+    token_digest: digest(token),
+    ip_address: input.ip_address,
+    user_agent: input.user_agent?.slice(0, 512) ?? null,
+    amr: input.amr,
+    acr: input.acr ?? null,
+    ...proofColumns(now, input),
+    signed_in_at: now,
+    last_activity_at: now,
+    expires_at: new Date(now.getTime() + ctx.environment.session_lifetime * 1000),
+    updated_at: now,
+  };
+}
+
+/** A new session of a user who has just proven who it is; the token is for the cookie and known to nobody else. */
+export async function startSession(ctx: Context, input: SignIn): Promise<{ session: SessionRow; token: string }> {
+  const token = randomToken('');
+  const now = ctx.clock.now();
+  const session = await insertSession(ctx.scope, {
+    ...signInColumns(ctx, input, token),
+    id: uuidv7(now.getTime()),
+    user_id: input.user_id,
+    created_at: now,
+  });
+  return { session, token };
+}
+
+/**
+ * Another sign-in of the user whom the session belongs to: the cookie gets a new token (session fixation) and the sign-in counts as
+ * fresh, but the session goes on, with all that was issued in it. Null when it ended meanwhile.
+ */
+export async function signInAgain(ctx: Context, session_id: string, input: SignIn): Promise<{ session: SessionRow; token: string } | null> {
+  const token = randomToken('');
+  const session = await renewSession(ctx.scope, session_id, signInColumns(ctx, input, token));
+  return session && { session, token };
+}
+
+/**
+ * Ends sessions, and with each of them what was issued in it (unless `offline_access` was granted); their clients are told by
+ * back-channel logout. Call it in a transaction.
+ * @returns the sessions that were live until now.
+ */
+export async function endSessions(
+  tx: Context,
+  which: { id: string } | { user_id: string; except?: string | undefined },
+  reason: 'logout' | 'revoked' | 'replaced' | 'password_changed' | 'password_reset' | 'user_blocked',
+): Promise<SessionRow[]> {
+  const ended = await revokeSessions(tx.scope, which, tx.clock.now(), reason);
+  for (const session of ended) {
+    await revokeGrants(tx.scope, { user_id: session.user_id, session_id: session.id, keep_offline: true }, grantRevocationEnd(tx));
+  }
+  const ids = ended.map((session) => session.id);
+  if (ids.length > 0) await insertBackchannelLogouts(tx.scope, ids, tx.environment.issuer, tx.clock.now());
+  return ended;
+}

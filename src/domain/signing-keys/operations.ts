@@ -1,0 +1,57 @@
+import { insertSigningKey, lockSigningKey, updateSigningKey, type SigningKeyRow } from '../../db/tables/signing_keys.js';
+import type { Context } from '../context.js';
+import { signingKeyData } from '../events/data.js';
+import { emit } from '../events/emit.js';
+import { invalidTransition, Refusal } from '../refusal.js';
+import type { generateSigningKey } from './signing-keys.js';
+
+/** What `generateSigningKey` makes, outside of any transaction. */
+export type NewSigningKey = Awaited<ReturnType<typeof generateSigningKey>>;
+
+/** Publishes a new key as the next one; emits `signing_key.generated`. @throws {Refusal} 409 while there is a next key already */
+export async function publishNextKey(tx: Context, key: NewSigningKey): Promise<SigningKeyRow> {
+  if (await lockSigningKey(tx.scope, 'next')) throw invalidTransition('There is a next key already: activate or deactivate it first.');
+  const now = tx.clock.now();
+  try {
+    const row = await insertSigningKey(tx.scope, { ...key, algorithm: 'RS256', status: 'next', created_at: now, updated_at: now });
+    await emit(tx, 'signing_key.generated', signingKeyData(row));
+    return row;
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint === 'signing_keys_next') throw invalidTransition('There is a next key already.');
+    throw error;
+  }
+}
+
+/** Lets the next key sign from now on; the one until now stays published, so that what it signed can be verified. @throws {Refusal} 409 */
+export async function activateKey(tx: Context, key: SigningKeyRow): Promise<SigningKeyRow> {
+  if (key.status !== 'next') throw invalidTransition('Only a next key can be activated.');
+  const now = tx.clock.now();
+  const primary = await lockSigningKey(tx.scope, 'primary');
+  if (primary) await updateSigningKey(tx.scope, primary.kid, { status: 'previous', retired_at: now, updated_at: now });
+  const activated = await updateSigningKey(tx.scope, key.kid, { status: 'primary', activated_at: now, updated_at: now });
+  if (!activated) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such key.' });
+  return activated;
+}
+
+/**
+ * Takes a key out of the published set: what it signed is refused from then on. Emits `signing_key.deactivated`.
+ * @throws {Refusal} 409 for the primary key, and for one that is deactivated already
+ */
+export async function deactivateKey(tx: Context, key: SigningKeyRow, reason: 'manual' | 'rotation'): Promise<SigningKeyRow> {
+  if (key.status === 'primary') throw invalidTransition('The primary key signs; activate another one first.');
+  if (key.status === 'deactivated') throw invalidTransition('The key is deactivated already.');
+  const now = tx.clock.now();
+  const changed = await updateSigningKey(tx.scope, key.kid, { status: 'deactivated', deactivated_at: now, updated_at: now });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such key.' });
+  const primary = await lockSigningKey(tx.scope, 'primary');
+  await emit(tx, 'signing_key.deactivated', {
+    id: key.kid,
+    kid: key.kid,
+    algorithm: key.algorithm,
+    status: 'deactivated',
+    deactivated_at: now.toISOString(),
+    reason,
+    replaced_by: primary?.kid ?? null,
+  });
+  return changed;
+}

@@ -1,0 +1,33 @@
+import { revokeId } from '../../db/tables/revocations.js';
+import type { Client } from '../clients/clients.js';
+import { transaction, type Context } from '../context.js';
+import type { Origin } from '../origin.js';
+import { recordSecurityEvent } from '../audit/security-trail.js';
+
+const dayMs = 86_400_000;
+
+/** Until when a revoked grant must be remembered: nothing it issued lives longer. Client lifetimes are at most 400 days. */
+export function grantRevocationEnd(ctx: Pick<Context, 'clock' | 'environment'>): Date {
+  return new Date(ctx.clock.now().getTime() + Math.max(ctx.environment.refresh_token_lifetime * 1000, 400 * dayMs));
+}
+
+/** Ends everything that one authorization gave out (RFC 6749 4.1.2, RFC 7009 2.1). */
+export async function endGrant(ctx: Context, grant_id: string): Promise<void> {
+  await revokeId(ctx.scope, grant_id, grantRevocationEnd(ctx));
+}
+
+/** What was presented a second time: by whom, of whom, from where. */
+export type Reuse = { readonly client: Client; readonly grant_id: string; readonly user_id: string; readonly origin: Origin };
+
+/** Ends the grant of a code or refresh token that was presented a second time, and records it (RFC 6749 4.1.2, RFC 9700 4.14.2). */
+export async function endReusedGrant(
+  ctx: Context,
+  event: 'authorization_code.reused' | 'refresh_token.reused',
+  { client, grant_id, user_id, origin }: Reuse,
+): Promise<void> {
+  await transaction(ctx, async (tx) => {
+    await endGrant(tx, grant_id);
+    const actor = { actor_kind: 'client', actor_id: client.id, display: client.name } as const;
+    await recordSecurityEvent(tx, event, { actor, target: { target_type: 'user', target_id: user_id }, origin, detail: { grant_id } });
+  });
+}

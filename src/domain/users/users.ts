@@ -1,0 +1,217 @@
+import { addUserRoles, listRoleIdsOfUser, listRoleNamesOfUser, removeUserRoles, touchRecord, type RoleRow } from '../../db/tables/roles.js';
+import { voidPasswordResets } from '../../db/tables/passcodes.js';
+import { revokeGrants } from '../../db/tables/revocations.js';
+import { deleteUser, insertUser, updateUser, type UserRow } from '../../db/tables/users.js';
+import { normalizeEmail } from '../../lib/email-address.js';
+import { uuidv7 } from '../../lib/random.js';
+import type { Actor } from '../actor.js';
+import { refuseLastAdministrator } from './administrators.js';
+import { previousAttributes } from '../changes.js';
+import type { Context } from '../context.js';
+import { giveDefaultRoles } from '../roles/default-roles.js';
+import { userData } from '../events/data.js';
+import { emit } from '../events/emit.js';
+import { emitPasswordReset } from '../events/users.js';
+import { acceptsPasswordHash, passwordProblems } from '../passwords/passwords.js';
+import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { endSessions } from '../sessions/sessions.js';
+import { grantRevocationEnd } from '../tokens/revoke.js';
+import { named } from '../../lib/named.js';
+
+/** What an administrator may set on a user. `password` is plain and only ever hashed; `password_hash` comes from another system. */
+export type UserInput = Partial<
+  Pick<
+    UserRow,
+    | 'email' | 'email_verified' | 'first_name' | 'last_name' | 'middle_name' | 'nickname' | 'preferred_username' | 'profile' | 'picture' | 'website'
+    | 'gender' | 'birthdate' | 'zoneinfo' | 'locale' | 'phone_number' | 'phone_number_verified' | 'address' | 'external_id' | 'metadata'
+  >
+> & { password?: string; password_hash?: string }; // prettier-ignore
+
+const duplicates = {
+  users_email: { attribute: 'email', detail: 'There is a user with this address already.' },
+  users_external_id: { attribute: 'external_id', detail: 'There is a user with this external id already.' },
+};
+
+const passwordTexts: Readonly<Record<string, string>> = named({
+  password_too_short: 'The password is too short.',
+  password_too_long: 'The password is longer than 128 characters.',
+  password_common: 'The password is among the most common ones.',
+  password_contains_email: 'The password is made of the email address.',
+  password_contains_name: 'The password is made of the name.',
+});
+
+const invalidEmail: Problem = {
+  status: 422,
+  code: 'invalid_email',
+  detail: 'This is not an email address that mail can be sent to.',
+  attribute: 'email',
+};
+
+/** What speaks against the address and the password that somebody else sets, as far as that follows from what is given. */
+export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput, current: UserRow | null): Problem[] {
+  const { email, password } = input;
+  const owner = { ...current, ...input };
+  const found =
+    password === undefined
+      ? []
+      : passwordProblems(password, {
+          email: owner.email ?? null,
+          first_name: owner.first_name ?? null,
+          last_name: owner.last_name ?? null,
+          min_length: ctx.environment.password_min_length,
+        });
+  return [
+    ...(email !== undefined && !normalizeEmail(email) ? [invalidEmail] : []),
+    ...found.map((code): Problem => {
+      return { status: 422, code, detail: passwordTexts[code] ?? 'The password can not be used.', attribute: 'password' };
+    }),
+  ];
+}
+
+/**
+ * The hash to store for a password that somebody else sets, or for one imported; undefined when the input has neither. Costs a hash: call it
+ * outside the transaction. @throws {Refusal} 422
+ */
+export async function hashOf(ctx: Context, input: UserInput, current: UserRow | null): Promise<string | undefined> {
+  const { password, password_hash } = input;
+  if (password !== undefined && password_hash !== undefined) {
+    throw new Refusal({
+      status: 422,
+      code: 'invalid_value',
+      detail: 'Give a password or a password_hash, not both.',
+      attribute: 'password_hash',
+    });
+  }
+  if (password_hash !== undefined) {
+    if (acceptsPasswordHash(password_hash)) return password_hash;
+    const detail = 'The hash must be argon2 in PHC form or bcrypt, at a cost that can be borne.';
+    throw new Refusal({ status: 422, code: 'unsupported_password_hash', detail, attribute: 'password_hash' });
+  }
+  if (password === undefined) return undefined;
+  refuseIfAny(userProblems(ctx, input, current));
+  return ctx.passwords.hash(password);
+}
+
+/** The columns of the input; the address with its key. @throws {Refusal} 422 */
+function columnsOf(input: UserInput): Partial<UserRow> {
+  const { password: _password, password_hash: _hash, email, ...rest } = input;
+  if (email === undefined) return rest;
+  const address = normalizeEmail(email);
+  if (!address) throw new Refusal(invalidEmail);
+  return { ...rest, ...address };
+}
+
+const createdBy = ({ actor_kind, actor_id }: Actor) => ({ actor_kind, actor_id });
+
+/**
+ * Makes a user with the given roles and the default ones; emits `user.created`. `hash` comes from {@link hashOf}.
+ * @throws {Refusal} 409, 422
+ */
+export async function createUser(
+  tx: Context,
+  actor: Actor,
+  input: UserInput,
+  hash: string | undefined,
+  roles: readonly RoleRow[],
+): Promise<UserRow> {
+  const now = tx.clock.now();
+  const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now };
+  const user = await refuseDuplicates(duplicates, async () =>
+    insertUser(tx.scope, { ...columnsOf(input), ...password, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
+  );
+  await addUserRoles(tx.scope, user.id, roles.map((role) => role.id)); // prettier-ignore
+  await emit(tx, 'user.created', { ...userData(user, await giveDefaultRoles(tx, user.id)), created_by: createdBy(actor) });
+  return user;
+}
+
+/**
+ * Changes a user. A new password ends the sessions and is announced as `user.password_reset`; everything else as `user.updated`.
+ * @throws {Refusal} 409, 422
+ */
+export async function changeUser(tx: Context, user: UserRow, input: UserInput, hash: string | undefined): Promise<UserRow> {
+  const columns = columnsOf(input);
+  const now = tx.clock.now();
+  const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now, failed_login_count: 0, locked_until: null };
+  const changed = await refuseDuplicates(duplicates, async () =>
+    updateUser(tx.scope, user.id, { ...columns, ...password, updated_at: now }),
+  );
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such user.' });
+  if (hash !== undefined) {
+    await endSessions(tx, { user_id: user.id }, 'password_reset');
+    await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
+    await voidPasswordResets(tx.scope, user.id, now);
+    await emitPasswordReset(tx, changed, { initiated_by: 'admin', sessions_revoked: true });
+  }
+  await emitUpdated(tx, user, changed);
+  return changed;
+}
+
+/** Attributes that make `user.updated` worth sending beside those that the event itself shows. */
+const profile = [
+  'middle_name', 'nickname', 'preferred_username', 'profile', 'website', 'gender', 'birthdate', 'zoneinfo', 'phone_number', 'phone_number_verified', 'address',
+] as const; // prettier-ignore
+
+async function emitUpdated(tx: Context, before: UserRow, after: UserRow, rolesBefore?: readonly string[]): Promise<void> {
+  const roles = await listRoleNamesOfUser(tx.scope, after.id);
+  const shown = (user: UserRow, names: readonly string[]) => ({
+    ...Object.fromEntries(profile.map((name) => [name, user[name]])),
+    ...userData(user, names),
+  });
+  const previous_attributes = previousAttributes(shown(before, rolesBefore ?? roles), shown(after, roles));
+  if (Object.keys(previous_attributes).length > 0) await emit(tx, 'user.updated', { ...userData(after, roles), previous_attributes });
+}
+
+/** Deletes a user; nobody deletes themselves or the last administrator. @throws {Refusal} 409 */
+export async function removeUser(tx: Context, actor: Actor, user: UserRow): Promise<void> {
+  refuseSelf(actor, user, 'delete');
+  await refuseLastAdministrator(tx, user.id);
+  await endSessions(tx, { user_id: user.id }, 'revoked');
+  await deleteUser(tx.scope, user.id);
+}
+
+function refuseSelf(actor: Actor, user: UserRow, verb: string): void {
+  if (actor.actor_kind === 'user' && actor.actor_id === user.id) {
+    throw new Refusal({ status: 409, code: 'own_account', detail: `You can not ${verb} your own account.` });
+  }
+}
+
+/** Blocks a user and ends the sessions and everything that was issued to clients, `offline_access` or not. @throws {Refusal} 409 */
+export async function blockUser(tx: Context, actor: Actor, user: UserRow): Promise<UserRow> {
+  if (user.status === 'blocked') throw invalidTransition('The user is blocked already.');
+  refuseSelf(actor, user, 'block');
+  await refuseLastAdministrator(tx, user.id);
+  await endSessions(tx, { user_id: user.id }, 'user_blocked');
+  await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
+  return setStatus(tx, user, 'blocked');
+}
+
+/** Lets a blocked user in again. @throws {Refusal} 409 */
+export async function unblockUser(tx: Context, user: UserRow): Promise<UserRow> {
+  if (user.status === 'active') throw invalidTransition('The user is not blocked.');
+  return setStatus(tx, user, 'active');
+}
+
+async function setStatus(tx: Context, user: UserRow, status: UserRow['status']): Promise<UserRow> {
+  const changed = (await updateUser(tx.scope, user.id, { status, updated_at: tx.clock.now() })) ?? user;
+  await emitUpdated(tx, user, changed);
+  return changed;
+}
+
+/** Gives and takes roles; `user.updated` tells what they were. @throws {Refusal} 409 `last_administrator` */
+export async function changeUserRoles(
+  tx: Context,
+  user: UserRow,
+  change: { add: readonly RoleRow[]; remove: readonly RoleRow[] },
+): Promise<UserRow> {
+  const held = new Set(await listRoleIdsOfUser(tx.scope, user.id));
+  const added = change.add.filter((role) => !held.has(role.id));
+  const removed = change.remove.filter((role) => held.has(role.id));
+  if (added.length === 0 && removed.length === 0) return user;
+  const before = await listRoleNamesOfUser(tx.scope, user.id);
+  if (removed.some((role) => role.is_system)) await refuseLastAdministrator(tx, user.id);
+  await addUserRoles(tx.scope, user.id, added.map((role) => role.id)); // prettier-ignore
+  await removeUserRoles(tx.scope, user.id, removed.map((role) => role.id)); // prettier-ignore
+  const changed = (await touchRecord<UserRow>(tx.scope, 'users', user.id, tx.clock.now())) ?? user;
+  await emitUpdated(tx, user, changed, before);
+  return changed;
+}

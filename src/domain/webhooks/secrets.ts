@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import type { Place, Sealer } from '../../lib/seal.js';
+
+/** Where in the sealer's terms a webhook's secret belongs: sealed for one webhook, it doesn't open for another. */
+export const secretPlace = (webhook_id: string): Place => `webhooks/${webhook_id}`;
+
+/** How long the secret before a rotation still signs the Standard Webhooks header, in milliseconds. */
+export const previousSecretLifetimeMs = 24 * 3_600_000;
+
+/** A new signing secret in plain (`whsec_` and standard base64 of 32 random bytes) and as its row keeps it. */
+export function mintSigningSecret(
+  sealer: Sealer,
+  webhook_id: string,
+): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
+  const signing_secret = `whsec_${randomBytes(32).toString('base64')}`;
+  return { signing_secret, secret_sealed: sealer.seal(signing_secret, secretPlace(webhook_id)), secret_hint: signing_secret.slice(-4) };
+}
+
+/** Opens sealed secrets and remembers the latest ones: sending a thousand deliveries opens one seal. */
+export type SecretOpener = {
+  /** @throws {SealError} when the secret doesn't open */
+  open(webhook_id: string, which: 'current' | 'previous', sealed: Buffer): string;
+};
+
+const maxRemembered = 1000;
+
+export function createSecretOpener(sealer: Sealer): SecretOpener {
+  const opened = new Map<string, { sealed: Buffer; plain: string }>();
+  return {
+    open(webhook_id, which, sealed) {
+      const name = `${webhook_id} ${which}`;
+      const known = opened.get(name);
+      if (known?.sealed.equals(sealed)) return known.plain;
+      const plain = sealer.open(sealed, secretPlace(webhook_id));
+      if (opened.size >= maxRemembered) opened.clear();
+      opened.set(name, { sealed, plain });
+      return plain;
+    },
+  };
+}

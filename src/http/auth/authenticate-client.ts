@@ -1,0 +1,115 @@
+import type { NextFunction, Request, Response } from 'express';
+import { assertionType, claimedSubject, clientByAssertion } from '../../domain/clients/assertion.js';
+import { clientBySecret, enabledClient, type Client } from '../../domain/clients/clients.js';
+import type { ClientAuthMethod } from '../../db/tables/clients.js';
+import { OAuthError } from '../../errors.js';
+import { parseBasicCredentials, type BasicCredentials } from '../../lib/basic-credentials.js';
+
+/** How clients prove who they are at the token endpoint; discovery and client validation follow from this list. */
+export const clientAuthMethods = [
+  'client_secret_basic',
+  'client_secret_post',
+  'private_key_jwt',
+  'none',
+] as const satisfies readonly ClientAuthMethod[];
+
+/** What the client presents as itself; exactly one method, or none. */
+type Credentials =
+  | { method: 'secret'; client_id: string; client_secret: string }
+  | { method: 'assertion'; client_id: string; assertion: string }
+  | { method: 'none'; client_id: string }
+  | { method: 'absent' };
+
+const twoMethods = () => OAuthError.invalid_request('the client must use one authentication method, not two');
+
+/** The assertion (RFC 7521 4.2), alone and of the kind that is known; whose it is may be said by the assertion itself. */
+function assertionOf(req: Request): Credentials | null {
+  const { form } = req;
+  const assertion = form.get('client_assertion');
+  const type = form.get('client_assertion_type');
+  if (assertion === undefined && type === undefined) return null;
+  if (req.headers.authorization !== undefined || form.get('client_secret') !== undefined) throw twoMethods();
+  if (assertion === undefined) throw OAuthError.invalid_request('client_assertion is required with client_assertion_type');
+  if (type !== assertionType)
+    throw OAuthError.invalid_client('client_assertion_type must be urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+  const subject = claimedSubject(assertion);
+  const client_id = form.get('client_id');
+  if (subject === null) throw OAuthError.invalid_client('the client_assertion can not be read');
+  if (client_id !== undefined && client_id !== subject) throw OAuthError.invalid_client('client_id differs from the client_assertion');
+  return { method: 'assertion', client_id: subject, assertion };
+}
+
+/** The Basic credentials of the request; null without an Authorization header, and for one that says something else. */
+function basicCredentialsOf(req: Request): BasicCredentials | null {
+  const { authorization } = req.headers;
+  return (req.basic ??= authorization === undefined ? null : parseBasicCredentials(authorization));
+}
+
+/** Reads the credentials; two methods in one request are refused (RFC 6749 2.3). Needs `form` before. */
+function credentialsOf(req: Request): Credentials {
+  const asserted = assertionOf(req);
+  if (asserted) return asserted;
+  const { authorization } = req.headers;
+  const client_id = req.form.get('client_id');
+  const client_secret = req.form.get('client_secret');
+  if (authorization !== undefined) {
+    const basic = basicCredentialsOf(req);
+    if (!basic) throw OAuthError.invalid_client('the Authorization header must be Basic with client_id and client_secret');
+    if (client_secret !== undefined) throw twoMethods();
+    if (client_id !== undefined && client_id !== basic.client_id)
+      throw OAuthError.invalid_request('client_id differs from the Authorization header');
+    return { method: 'secret', ...basic };
+  }
+  if (client_id === undefined) return { method: 'absent' };
+  return client_secret === undefined ? { method: 'none', client_id } : { method: 'secret', client_id, client_secret };
+}
+
+/** The client id that a request claims, before anything is proven; for rate limits. */
+export function claimedClientId(req: Request): string {
+  const basic = basicCredentialsOf(req);
+  const assertion = req.form.get('client_assertion');
+  const subject = assertion === undefined ? null : claimedSubject(assertion);
+  return (basic?.client_id ?? req.form.get('client_id') ?? subject ?? '').slice(0, 255);
+}
+
+const secretMethods = new Set(['client_secret_basic', 'client_secret_post']);
+
+async function authenticated(req: Request): Promise<Client | null> {
+  const credentials = credentialsOf(req);
+  switch (credentials.method) {
+    case 'secret': {
+      if (credentials.client_secret === '') return null;
+      const client = await clientBySecret(req.ctx, credentials.client_id, credentials.client_secret);
+      return client && secretMethods.has(client.token_endpoint_auth_method) ? client : null;
+    }
+    case 'assertion': {
+      const { issuers } = req.ctx.environment;
+      const audiences = issuers.flatMap((issuer) => [issuer, `${issuer}/oauth/token`]);
+      const proven = await clientByAssertion(req.ctx, credentials.client_id, credentials.assertion, audiences);
+      if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
+      return proven;
+    }
+    case 'none': {
+      const client = await enabledClient(req.ctx, credentials.client_id);
+      return client?.token_endpoint_auth_method === 'none' ? client : null;
+    }
+    case 'absent':
+      return null;
+  }
+}
+
+/** Proves the client (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. */
+export async function authenticateClient(req: Request, _res: Response, next: NextFunction): Promise<void> {
+  if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
+  const client = await authenticated(req);
+  if (!client) throw OAuthError.invalid_client();
+  req.client = client;
+  req.ctx.clientUse.note(req.ctx.environment.id, client.id, req.ctx.clock.now());
+  next();
+}
+
+/** Refuses a public client where a secret is needed, such as introspection (RFC 7662 2.1). Needs `authenticateClient` before. */
+export function confidentialOnly(req: Request, _res: Response, next: NextFunction): void {
+  if (req.client.token_endpoint_auth_method === 'none') throw OAuthError.invalid_client('this endpoint needs an authenticated client');
+  next();
+}

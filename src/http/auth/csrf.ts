@@ -1,0 +1,67 @@
+import type { NextFunction, Request, Response } from 'express';
+import { PageError } from '../../errors.js';
+import { randomToken } from '../../lib/random.js';
+import { listAllowedOrigins } from '../../db/tables/clients.js';
+import { cookieName, readCookie, setCookie } from '../request/cookies.js';
+
+const cookie = 'csrf';
+const field = '_csrf';
+const shape = /^[\w-]{43}$/;
+
+/** A token belongs to one browser (its csrf cookie) and to one session; another browser's or session's is worthless. */
+const boundTo = (req: Request, secret: string) => `${secret} ${req.session?.id ?? ''}`;
+
+/** The token for a form on this page; gives the browser its csrf cookie when it has none. Needs `browserSession` before. */
+export function csrfToken(req: Request, res: Response): string {
+  let secret = readCookie(req, cookieName(req, cookie));
+  if (secret === undefined || !shape.test(secret)) {
+    secret = randomToken('');
+    setCookie(req, res, cookie, secret);
+  }
+  return req.ctx.sealer.digest('csrf', boundTo(req, secret)).toString('base64url');
+}
+
+/**
+ * Whether the browser says that the request comes from a page of this very host and scheme; null when it says nothing (not a browser). Our pages
+ * ask for no referrer, which makes browsers send `Origin: null` with their own forms too: then `Sec-Fetch-Site` decides.
+ */
+function sameOrigin(req: Request): boolean | null {
+  const { origin } = req.headers;
+  const site = req.headers['sec-fetch-site'];
+  if (origin !== undefined && origin !== 'null') {
+    // The page's scheme counts too (RFC 6454 4): whoever can answer for us over plain http must not post as us.
+    const { config, environment } = req.ctx;
+    return origin === `${new URL(config.baseUrl).protocol}//${req.headers.host}` || environment.issuers.includes(origin);
+  }
+  if (typeof site === 'string') return site === 'same-origin' || (site === 'none' && origin === undefined);
+  return origin === undefined ? null : false;
+}
+
+async function isAllowedOrigin(req: Request): Promise<boolean> {
+  const { ctx } = req;
+  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' allowed origins', () => listAllowedOrigins(ctx.scope));
+  return req.headers.origin !== undefined && (origins ?? []).includes(req.headers.origin);
+}
+
+/**
+ * Refuses a state change that another site may have caused: a form needs its token and must come from our own page, a JSON body
+ * (which no form can send) our own or a client's allowed origin. Needs `browserSession` and a parsed body before.
+ */
+export async function csrf(req: Request, _res: Response, next: NextFunction): Promise<void> {
+  const refusal = new PageError(
+    403,
+    'csrf_failed',
+    'This form is no longer valid, or it was sent from another site. Go back, reload the page and try again.',
+  );
+  const own = sameOrigin(req);
+  if (req.is('application/json') === 'application/json') {
+    if (own === false && !(await isAllowedOrigin(req))) throw refusal;
+    return next();
+  }
+  if (own === false) throw refusal;
+  const secret = readCookie(req, cookieName(req, cookie));
+  const presented = req.form.get(field);
+  if (secret === undefined || presented === undefined || !shape.test(secret) || !shape.test(presented)) throw refusal;
+  if (!req.ctx.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal;
+  next();
+}

@@ -1,0 +1,41 @@
+import type { Request, Response } from 'express';
+import { knownForSeconds, type Device } from '../../domain/sessions/known-browsers.js';
+import { randomToken } from '../../lib/random.js';
+import { cookieName, readCookie, setCookie } from '../request/cookies.js';
+
+const name = 'device';
+const maxUsers = 5;
+const maxLength = 2048;
+
+/** Sealed for the environment: another one's cookie says nothing here, and nobody can write one. */
+const place = (req: Request) => `device ${req.ctx.environment.id}` as const;
+
+/** What the browser's cookie says; null for a browser that nobody has signed in with, or whose cookie isn't ours. */
+export function deviceOf(req: Request): Device | null {
+  const sealed = readCookie(req, cookieName(req, name));
+  if (sealed === undefined || sealed.length > maxLength) return null;
+  const text = req.ctx.sealer.openText(sealed, place(req));
+  return text === null ? null : (JSON.parse(text) as Device);
+}
+
+/** When the user last signed in with this browser; null when this browser is new to the account. */
+export function lastSignInHere(req: Request, user_id: string): Date | null {
+  const at = deviceOf(req)?.users.find(([id]) => id === user_id)?.[1];
+  return at === undefined ? null : new Date(at);
+}
+
+/** Notes in the browser that the user has signed in with it just now. The five latest are remembered. */
+export function rememberDevice(req: Request, res: Response, user_id: string): void {
+  const known = deviceOf(req);
+  const others = (known?.users ?? []).filter(([id]) => id !== user_id);
+  const device: Device = {
+    id: known?.id ?? randomToken(''),
+    users: [[user_id, req.ctx.clock.now().getTime()] as const, ...others].slice(0, maxUsers),
+  };
+  setCookie(req, res, name, req.ctx.sealer.sealText(JSON.stringify(device), place(req)), knownForSeconds);
+}
+
+/** After a new password, which makes strangers of all browsers: keeps the one that it was set with, if the account knew it before. */
+export function keepDevice(req: Request, res: Response, user_id: string): void {
+  if (lastSignInHere(req, user_id) !== null) rememberDevice(req, res, user_id);
+}

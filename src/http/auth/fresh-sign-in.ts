@@ -1,0 +1,148 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { enabledConnections, requiredConnectionFor, tellsAuthTime } from '../../domain/connections/connections.js';
+import { listIdentities } from '../../domain/connections/identities.js';
+import { provePassword } from '../../domain/passwords/prove-password.js';
+import { isProvenWithin, type BrowserSession } from '../../domain/sessions/sessions.js';
+import { findUser } from '../../db/tables/users.js';
+import { PageError } from '../../errors.js';
+import { csrfToken } from './csrf.js';
+import { deviceOf, lastSignInHere } from './device-cookie.js';
+import { errorTexts } from '../pages/error-texts.js';
+import { wantsJson } from '../request/form.js';
+import { originOf } from '../pages/mail-origin.js';
+import type { FormPage, PageConnection } from '../pages/page-models.js';
+import { basePage } from '../pages/pages.js';
+import { addressKey, limitBy } from '../limits/rate-limits.js';
+import { signIn } from './sign-in.js';
+import type { Web } from '../web.js';
+
+/** Between an action of the account page and what it does. Posts `current_password` to `action`, the address that was posted to. */
+export interface FreshSignInPage extends FormPage {
+  action: string;
+  email: string;
+  /** Whether a password proves it here. */
+  password: boolean;
+  /** Whether one can be had by mail. */
+  by_mail: boolean;
+  /** Connections that prove it; `href` leads back to the account page. */
+  ways: (PageConnection & { href: string })[];
+}
+
+declare module '../pages/page-models.js' {
+  interface PageModels {
+    'account/fresh-sign-in': FreshSignInPage;
+  }
+}
+
+const freshMs = 10 * 60_000;
+
+/** The field, or JSON member, of the password that shows anew that it is still the same person. */
+export const proofField = 'current_password';
+
+function sessionOf(req: Request): BrowserSession {
+  if (!req.session) throw new Error('this handler is for somebody signed in');
+  return req.session;
+}
+
+/** Whether it is more than ten minutes ago, or unknown, that the person behind the session proved who they are. */
+export function isStale(req: Request): boolean {
+  return !isProvenWithin(req.ctx, sessionOf(req), freshMs);
+}
+
+/** How the person can show that it is still them: by password, or by signing in once more through a connection of theirs. */
+export type WaysToProve = {
+  readonly password: boolean;
+  readonly connections: readonly PageConnection[];
+  /** Whether a password can be had by mail: not where one connection is the only way in. */
+  readonly by_mail: boolean;
+};
+
+/** The ways of whoever is signed in. Connections that can't say when somebody signed in there prove nothing fresh. */
+export async function waysToProve(req: Request): Promise<WaysToProve> {
+  const { ctx } = req;
+  const { user_id, user_email } = sessionOf(req);
+  const required = await requiredConnectionFor(ctx, user_email);
+  const linked = new Set((await listIdentities(ctx, user_id)).filter(({ proven }) => proven).map(({ connection_id }) => connection_id));
+  const connections = (await enabledConnections(ctx))
+    .filter((connection) => linked.has(connection.id) && tellsAuthTime(connection) && (required === null || required.id === connection.id))
+    .map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageConnection['strategy'] }));
+  const user = required === null ? await findUser(ctx.scope, user_id) : null;
+  return { password: user?.password_hash != null, connections, by_mail: required === null };
+}
+
+/** Where somebody signs in once more through a connection, and comes back from. */
+export function provePath(connection: Pick<PageConnection, 'id'>, return_to: string): string {
+  return `/auth/sso/${connection.id}?${new URLSearchParams({ prompt: 'login', return_to }).toString()}`;
+}
+
+/** `missing`: neither a fresh sign-in nor a password. */
+export type Proof = 'proven' | 'missing' | 'wrong';
+
+/** Whether the sign-in is fresh, or the request bears the right password, which renews it. */
+export type Prove = (req: Request, res: Response) => Promise<Proof>;
+
+function passwordOf(req: Request): string | undefined {
+  const member: unknown = (req.body as Record<string, unknown> | undefined)?.[proofField];
+  return req.form.get(proofField) ?? (typeof member === 'string' ? member : undefined);
+}
+
+const isKnown = (req: Request) => lastSignInHere(req, sessionOf(req).user_id) !== null;
+const accountKey = (req: Request) => `${req.ctx.environment.id} ${sessionOf(req).user_email.toLowerCase()}`;
+
+/** Wrong passwords count against the limits and the lockout of the login. */
+export function createProve(web: Web): Prove {
+  const { login } = web.deps.config.rateLimits;
+  const byAddress = limitBy(web.limiter, { name: 'login', limit: login, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` });
+  const byAccount = limitBy(web.limiter, { name: 'login_email', limit: login, key: (req) => (isKnown(req) ? null : accountKey(req)) });
+  const byKnown = limitBy(web.limiter, { name: 'login_known', limit: login, key: (req) => (isKnown(req) ? accountKey(req) : null) });
+  return async (req, res) => {
+    if (!isStale(req)) return 'proven';
+    const password = passwordOf(req);
+    if (password === undefined) return 'missing';
+    for (const limit of [byAddress, byAccount, byKnown]) {
+      await new Promise<void>((resolve, reject) => void limit(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve())));
+    }
+    const session = sessionOf(req);
+    const user = await findUser(req.ctx.scope, session.user_id);
+    const by = { origin: originOf(req), device: deviceOf(req) };
+    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, by) : null;
+    if (verdict?.outcome !== 'ok' || verdict.user.id !== session.user_id) return 'wrong';
+    await signIn(req, res, session.user_id, ['pwd'], null, verdict.user.password_hash);
+    const now = req.ctx.clock.now();
+    req.session = { ...session, authenticated_at: now, signed_in_at: now, auth_time_known: true, provider_amr: null, provider_acr: null };
+    return 'proven';
+  };
+}
+
+async function ask(web: Web, req: Request, res: Response, wrong: boolean): Promise<void> {
+  const { password, connections, by_mail } = await waysToProve(req);
+  web.renderPage(
+    res,
+    'account/fresh-sign-in',
+    {
+      ...basePage(req.ctx.environment, { title: 'Show that it is still you', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      action: req.originalUrl.split('?')[0] ?? req.originalUrl,
+      email: sessionOf(req).user_email,
+      password,
+      by_mail,
+      ways: connections.map((connection) => ({ ...connection, href: provePath(connection, '/account') })),
+      errors: wrong ? { [proofField]: errorTexts.invalid_password } : undefined,
+    },
+    { status: wrong ? 401 : 403 },
+  );
+}
+
+/**
+ * Lets an action of the account page pass within ten minutes of a sign-in, or with the password asked on the spot: others get a page that
+ * asks for it, JSON 403 `fresh_sign_in_required` or 401 `invalid_password`. Needs `signedIn`, a parsed body and `csrf` before.
+ */
+export function freshSignIn(web: Web): RequestHandler {
+  const prove = createProve(web);
+  return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
+    const proof = req.session === null ? 'proven' : await prove(req, res);
+    if (proof === 'proven') return next();
+    if (!wantsJson(req)) return ask(web, req, res, proof === 'wrong');
+    if (proof === 'missing') throw new PageError(403, 'fresh_sign_in_required', errorTexts.fresh_sign_in_required);
+    throw new PageError(401, 'invalid_password', errorTexts.invalid_password, { fields: { [proofField]: ['invalid_password'] } });
+  };
+}

@@ -1,0 +1,42 @@
+import type { Request, Response } from 'express';
+import { transaction } from '../../domain/context.js';
+import { endSessions, signInAgain, startSession, type ProviderSignIn } from '../../domain/sessions/sessions.js';
+import { recordSignIn } from '../../domain/audit/sign-in-trail.js';
+import { holdPassword } from '../../db/tables/users.js';
+import { PageError } from '../../errors.js';
+import { setSessionCookie } from './browser-session.js';
+import { lastSignInHere, rememberDevice } from './device-cookie.js';
+import { errorTexts } from '../pages/error-texts.js';
+import { originOf } from '../pages/mail-origin.js';
+
+/**
+ * Signs the user in to this browser, with a new token at every sign-in (session fixation): the same person's session goes on,
+ * somebody else's ends. It is recorded, and a browser that is new to the account is told of by mail. Needs `browserSession` before.
+ * @param proven_hash the hash of the password that was proven: changed meanwhile, it signs nobody in, since a reset ends what rests on the old one
+ * @param provider what the provider says of the sign-in there, when the person came through one
+ * @throws {PageError} 401 when the password was changed a moment ago
+ */
+export async function signIn(
+  req: Request,
+  res: Response,
+  user_id: string,
+  amr: string[],
+  acr: string | null = null,
+  proven_hash: string | null = null,
+  provider: ProviderSignIn | null = null,
+): Promise<void> {
+  const input = { user_id, amr, acr, provider, ip_address: req.ip ?? null, user_agent: req.headers['user-agent'] ?? null };
+  const { session } = req;
+  const last_here = lastSignInHere(req, user_id);
+  const started = await transaction(req.ctx, async (tx) => {
+    if (proven_hash !== null && !(await holdPassword(tx.scope, user_id, proven_hash))) return null;
+    const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
+    if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
+    const opened = renewed ?? (await startSession(tx, input));
+    await recordSignIn(tx, { user_id, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin: originOf(req) });
+    return opened;
+  });
+  if (!started) throw new PageError(401, 'invalid_credentials', errorTexts.invalid_credentials);
+  setSessionCookie(req, res, started.token);
+  rememberDevice(req, res, user_id);
+}

@@ -1,0 +1,250 @@
+import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
+import type { PageLink } from '../../errors.js';
+
+/** What every page needs; `basePage` in pages.ts builds it. */
+export interface BasePage {
+  /** The h1 and, with the environment's name, the document's title. */
+  title: string;
+  environment: {
+    name: string;
+    logo_url: string | null;
+    support_email: string | null;
+    kind: 'production' | 'staging' | 'development';
+  };
+  /** `accentPath(branding.primary_color)` */
+  accent_path: string;
+  request_id: string;
+  /** Required by every page with a form that posts. */
+  csrf_token?: string | undefined;
+}
+
+/** A remark above the form; `good` after something worked, `info` for the rest. */
+export type Notice = { tone: 'good' | 'info' | 'warning'; text: string };
+
+/**
+ * A page with a form. `errors` holds a sentence per field name (see error-texts.ts); the key `form` is for what belongs to no single
+ * field. `values` fills the fields again.
+ */
+export interface FormPage extends BasePage {
+  errors?: Record<string, string> | undefined;
+  values?: Record<string, string | null | undefined> | undefined;
+  notice?: Notice | null | undefined;
+}
+
+/** The application on whose behalf the person is here, while an authorization request is pending. */
+export type PageClient = { name: string; logo_uri: string | null };
+
+export type PageConnection = {
+  id: string;
+  display_name: string;
+  strategy: 'oidc' | 'google' | 'microsoft' | 'github' | 'apple' | 'oauth2';
+  /** Set on the one this browser used last, which the handler puts first. */
+  last_used?: boolean | undefined;
+};
+
+export type { PageLink };
+
+/** `values`: email. Posts `email`, `password`, `return_to` to /login. Title: "Sign in" or "Sign in to Acme Notes". */
+export interface LoginPage extends FormPage {
+  client: PageClient | null;
+  /** Same-origin path, empty for none; travels on in the form and in the links. */
+  return_to: string;
+  connections: PageConnection[];
+  /** Whether addresses of some domains need no password here (home-realm discovery). */
+  company_login?: boolean | undefined;
+  registration_enabled: boolean;
+}
+
+/** `values`: email. Posts `email`, `return_to` to /register. */
+export interface RegisterPage extends FormPage {
+  client: PageClient | null;
+  return_to: string;
+  connections: PageConnection[];
+}
+
+/** Posts `registration_id`, `code`, `return_to` to /register/verify; the resend form posts `registration_id`, `return_to` to /register/resend. */
+export interface RegisterVerifyPage extends FormPage {
+  registration_id: string;
+  email: string;
+  /** ISO 8601 */
+  expires_at: string;
+  return_to: string;
+}
+
+/** `values`: first_name, last_name. Posts `registration_token`, `first_name`, `last_name`, `password`, `return_to` to /register/complete. */
+export interface RegisterCompletePage extends FormPage {
+  registration_token: string;
+  email: string;
+  password_min_length: number;
+  return_to: string;
+}
+
+/** `values`: email. Posts `email`, `return_to` to /password/forgot. */
+export interface PasswordForgotPage extends FormPage {
+  return_to: string;
+}
+
+/** `values`: code (from the link in the mail). Posts `reset_id`, `code`, `password`, `return_to` to /password/reset. */
+export interface PasswordResetPage extends FormPage {
+  reset_id: string;
+  password_min_length: number;
+  return_to: string;
+}
+
+/** Something happened, or was sent: one paragraph per text and at most one way on. */
+export interface MessagePage extends BasePage {
+  tone: 'good' | 'info' | 'warning';
+  text: string[];
+  next: PageLink | null;
+}
+
+export type PageSession = {
+  id: string;
+  /** In words: "Chrome on macOS" */
+  device: string;
+  ip_address: string | null;
+  /** ISO 8601 */
+  created_at: string;
+  /** ISO 8601 */
+  last_activity_at: string;
+  current: boolean;
+};
+
+/** An account at a provider that signs this user in. */
+export type PageIdentity = {
+  id: string;
+  connection_id: string;
+  display_name: string;
+  strategy: PageConnection['strategy'];
+  email: string | null;
+  linked_at: string;
+  /** False: the connection has changed since, and the link signs nobody in until it is connected again. */
+  proven: boolean;
+};
+
+/** An application this user let in; `scopes` in words (scope-texts.ts). */
+export type PageApplication = { client_id: string; name: string; logo_uri: string | null; scopes: string[]; granted_at: string };
+
+/** The profile as form values: OIDC Core 5.1 claims under their names here, the address flattened to `address_<member>`. */
+export const profileFields = [
+  ...profileColumns,
+  ...addressMembers.map((member) => `address_${member}` as const),
+] as const satisfies readonly string[];
+export type ProfileField = ProfileColumn | `address_${AddressMember}`;
+
+/**
+ * Forms: profile to POST /account/profile; `current_password`, `password` to POST /account/password; POST /account/sessions/{id}/revoke and
+ * /account/sessions/revoke_others; POST /account/identities/{id}/unlink; POST /auth/sso/{connection_id}/connect; POST /account/applications/{client_id}/revoke; POST /logout.
+ */
+export interface AccountPage extends FormPage {
+  user: { email: string; email_verified: boolean; phone_number_verified: boolean; name: string };
+  values: Record<ProfileField, string | null | undefined>;
+  /** False: signed in through a connection only; the page then offers to set one by mail. */
+  has_password: boolean;
+  password_min_length: number;
+  sessions: PageSession[];
+  identities: PageIdentity[];
+  /** Further ones that could be connected. */
+  connections?: PageConnection[] | undefined;
+  applications: PageApplication[];
+}
+
+/** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */
+export interface LinkAccountPage extends FormPage {
+  action: string;
+  hidden: Record<string, string>;
+  /** The local account's; with `again` what the provider says or the person typed, to be changed. */
+  email: string;
+  /** The two were connected before, and the connection has changed since. */
+  again: boolean;
+  connection: { display_name: string; strategy: PageConnection['strategy'] };
+}
+
+/** GET /logout: posts to /logout. */
+export interface LogoutPage extends BasePage {
+  user: { email: string; name: string };
+  return_to: string;
+}
+
+/** Posts `decision` allow or deny, and `hidden`, to `action`. */
+export interface ConsentPage extends FormPage {
+  client: PageClient & { policy_uri: string | null; tos_uri: string | null };
+  /** Where the browser goes next, so that a stranger's site can't hide behind a known name: "notes.example" */
+  redirect_host: string;
+  user: { email: string; name: string };
+  /** `text` in words (scope-texts.ts) */
+  scopes: { name: string; text: string }[];
+  action: string;
+  hidden: Record<string, string>;
+}
+
+/** RP-Initiated Logout 1.0 section 2: asks. Posts `decision` logout or stay, and `hidden`, to `action`. */
+export interface LogoutConfirmPage extends BasePage {
+  client: PageClient | null;
+  user: { email: string; name: string };
+  action: string;
+  hidden: Record<string, string>;
+}
+
+export interface LoggedOutPage extends BasePage {
+  client: PageClient | null;
+  next: PageLink | null;
+}
+
+/** OAuth 2.0 Form Post Response Mode 1.0: submits itself to the redirect URI; name its origin in `formAction`. */
+export interface FormPostPage extends BasePage {
+  client: PageClient;
+  action: string;
+  fields: Record<string, string>;
+}
+
+/** What happened (`title`, `text`), what to do (`next_step`, `next`), and what to quote (`code`, request id). */
+export interface ErrorPage extends BasePage {
+  status: number;
+  code: string;
+  text: string;
+  /** One sentence */
+  next_step: string;
+  next: PageLink | null;
+}
+
+export type MailboxMessage = { id: string; to: string; subject: string; text: string; created_at: string };
+
+/** The development mailbox, newest first. */
+export interface MailboxPage extends BasePage {
+  messages: MailboxMessage[];
+  /** The address filtered by, empty for all. */
+  to: string;
+}
+
+/** GET / */
+export interface HomePage extends BasePage {
+  base_url: string;
+  user: { email: string; name: string } | null;
+  /** Whether /dev/mailbox is there. */
+  mailbox: boolean;
+}
+
+/**
+ * Every view and the model it takes. A surface with views of its own adds them where it lives:
+ * `declare module './page-models.js' { interface PageModels { 'dashboard/webhooks': WebhooksPage } }`
+ */
+export interface PageModels {
+  'account/login': LoginPage;
+  'account/register': RegisterPage;
+  'account/register-verify': RegisterVerifyPage;
+  'account/register-complete': RegisterCompletePage;
+  'account/password-forgot': PasswordForgotPage;
+  'account/password-reset': PasswordResetPage;
+  'account/message': MessagePage;
+  'account/account': AccountPage;
+  'account/link-account': LinkAccountPage;
+  'account/logout': LogoutPage;
+  'oauth/consent': ConsentPage;
+  'oauth/logout-confirm': LogoutConfirmPage;
+  'oauth/logged-out': LoggedOutPage;
+  'oauth/form-post': FormPostPage;
+  error: ErrorPage;
+  'dev/mailbox': MailboxPage;
+  'dev/home': HomePage;
+}

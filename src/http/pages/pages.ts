@@ -1,0 +1,90 @@
+import type { Response } from 'express';
+import { createTemplates } from '../../lib/templates.js';
+import type { BasePage, PageModels } from './page-models.js';
+import { accentPath, type Assets } from './static.js';
+import { viewHelpers } from './view-functions.js';
+
+export type * from './page-models.js';
+
+export type RenderOptions = {
+  /** 200 unless told otherwise. */
+  status?: number;
+  /** Origins beside our own that a form on this page, or a redirect that answers it, may lead to (`formActionSource`). */
+  formAction?: readonly string[];
+};
+
+/** Renders a view with its model and sends it as an HTML page with the headers of every page (specification 11.3.2). */
+export type RenderPage = <View extends keyof PageModels>(
+  res: Response,
+  view: View,
+  model: PageModels[View],
+  options?: RenderOptions,
+) => void;
+
+export type PageRenderer = { renderPage: RenderPage };
+
+/** Built once; `cache: false` reads the templates anew for every page, which is for designing them. */
+export function createPageRenderer(options: { assets: Assets; viewsDir?: string; cache?: boolean }): PageRenderer {
+  const { assets, ...templateOptions } = options;
+  const templates = createTemplates(templateOptions);
+  const helpers = viewHelpers(assets);
+
+  return {
+    renderPage(res, view, model, { status = 200, formAction = [] } = {}) {
+      const html = templates.render(view, { ...model, ...helpers });
+      res.status(status).set(pageHeaders(formAction)).send(html);
+    },
+  };
+}
+
+/** The environment as far as pages show it: a row of `environments`, or anything of that shape. */
+export type BrandedEnvironment = {
+  name: string;
+  kind: 'production' | 'staging' | 'development';
+  support_email: string | null;
+  branding: { name?: string | null | undefined; logo_url?: string | null | undefined; primary_color?: string | null | undefined } | null;
+};
+
+/** The part of the model that all pages share. */
+export function basePage(
+  environment: BrandedEnvironment,
+  page: { title: string; request_id: string; csrf_token?: string | undefined },
+): BasePage {
+  const { branding } = environment;
+  return {
+    ...page,
+    environment: {
+      name: branding?.name || environment.name,
+      logo_url: branding?.logo_url || null,
+      support_email: environment.support_email,
+      kind: environment.kind,
+    },
+    accent_path: accentPath(branding?.primary_color),
+  };
+}
+
+/**
+ * What the policy's `form-action` must name so that Chromium follows a form post that is answered with a redirect to this URI:
+ * the origin, or the bare scheme where the policy's grammar has no place for the host (private-use schemes, IPv6 literals).
+ */
+export function formActionSource(uri: string): string {
+  const { protocol, origin, hostname } = new URL(uri);
+  return origin === 'null' || hostname.startsWith('[') ? protocol : origin;
+}
+
+const source = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.-]+(:\d+)?)?$/i;
+
+function pageHeaders(formAction: readonly string[]): Record<string, string> {
+  const targets = ["'self'", ...new Set(formAction.filter((origin) => source.test(origin)))].join(' ');
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy':
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; font-src 'self'; " +
+      `form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
+    'X-Frame-Options': 'DENY',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  };
+}

@@ -1,0 +1,212 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import { OverloadedError } from '../../domain/passwords/hashing-queue.js';
+import {
+  ApiError,
+  BodyError,
+  OAuthError,
+  PageError,
+  RateLimitedError,
+  UnavailableError,
+  type ApiErrorObject,
+  type PageLink,
+} from '../../errors.js';
+import { isApiErrorCode, type ApiErrorCode } from '../../lib/error-codes.js';
+import { wantsJson } from '../request/form.js';
+import { MethodNotAllowedError } from '../routes.js';
+import { basePage } from './pages.js';
+import type { Web } from '../web.js';
+
+/** What every surface needs to know of a refusal, whatever its dialect. */
+type Refusal = {
+  status: number;
+  code: string;
+  /** Public text. */
+  text: string;
+  headers: Record<string, string>;
+  extra: Readonly<Record<string, unknown>>;
+  next?: PageLink | null;
+};
+
+/** Codes of Postgres and Node that mean "not now": the caller may try again. */
+const unavailableCodes = new Set([
+  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH',
+  '57014', '57P01', '57P02', '57P03', '53300', '53100', '53200', '25006', '55P03', '08000', '08003', '08006', '40001', '40P01',
+]); // prettier-ignore
+
+/**
+ * Codes of Postgres for a value that it can't hold: a NUL or a lone surrogate that slipped through (22021, 22P05, 22P02), a text too
+ * long, a number too large (22001, 22003). What somebody sends is never a failure of ours.
+ */
+const unstorableCodes = new Set(['22021', '22P05', '22P02', '22001', '22003']);
+
+function isUnavailable(error: unknown): boolean {
+  const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
+  if (typeof code === 'string' && unavailableCodes.has(code)) return true;
+  return (
+    name === 'KnexTimeoutError' ||
+    // Knex puts the statement before pg's words: `ROLLBACK - Connection terminated unexpectedly`.
+    (typeof message === 'string' && /(?:^| - )(?:Connection terminated|Query read timeout|timeout e)[^-]*$/i.test(message))
+  );
+}
+
+const retryHeaders = (seconds: number) => ({ 'Retry-After': String(seconds) });
+
+function refusalOf(error: unknown): Refusal {
+  const plain = { headers: {}, extra: {} };
+  if (error instanceof OAuthError)
+    return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
+  if (error instanceof PageError)
+    return { status: error.status, code: error.code, text: error.text, headers: {}, extra: error.extra, next: error.next };
+  if (error instanceof ApiError) {
+    const [first] = error.errors;
+    return { status: first?.status ?? 500, code: first?.code ?? 'server_error', text: first?.detail ?? '', ...plain };
+  }
+  if (error instanceof MethodNotAllowedError) {
+    return {
+      status: 405,
+      code: 'method_not_allowed',
+      text: `this address takes ${error.allow}`,
+      headers: { Allow: error.allow },
+      extra: {},
+    };
+  }
+  if (error instanceof BodyError)
+    return { status: error.status, code: error.status === 413 ? 'payload_too_large' : 'invalid_request', text: error.message, ...plain };
+  if (error instanceof RateLimitedError) {
+    return {
+      status: 429,
+      code: 'rate_limited',
+      text: `too many requests; try again in ${error.retry_after} s`,
+      headers: retryHeaders(error.retry_after),
+      extra: {},
+    };
+  }
+  if (error instanceof UnavailableError || error instanceof OverloadedError) {
+    return {
+      status: 503,
+      code: 'temporarily_unavailable',
+      text: 'the service is busy; try again shortly',
+      headers: retryHeaders(error.retry_after),
+      extra: {},
+    };
+  }
+  if (isUnavailable(error)) {
+    return {
+      status: 503,
+      code: 'temporarily_unavailable',
+      text: 'the database can not be reached; try again shortly',
+      headers: retryHeaders(5),
+      extra: {},
+    };
+  }
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && unstorableCodes.has(code))
+    return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
+  const { status, type } = error as { status?: unknown; type?: unknown };
+  if (typeof type === 'string' && typeof status === 'number' && status >= 400 && status < 500) {
+    const texts: Record<number, string> = { 413: 'the body is too large', 415: 'the body must not be compressed, and be UTF-8' };
+    return {
+      status,
+      code: status === 413 ? 'payload_too_large' : 'invalid_request',
+      text: texts[status] ?? 'the body can not be read',
+      ...plain,
+    };
+  }
+  if (error instanceof URIError) return { status: 400, code: 'invalid_request', text: 'the address can not be decoded', ...plain };
+  return { status: 500, code: 'server_error', text: 'something went wrong; the log has the cause under this request id', ...plain };
+}
+
+/** Which dialect an address speaks. */
+type Surface = 'oauth' | 'api' | 'page';
+
+const oauthJson = /^\/(oauth\/(token|introspect|revoke|userinfo|register)|\.well-known\/|healthz$|readyz$|metrics$)/;
+
+function surfaceOf(path: string): Surface {
+  if (path === '/api' || path.startsWith('/api/')) return 'api';
+  return oauthJson.test(path) ? 'oauth' : 'page';
+}
+
+/** One JSON:API error object; `id` is the request id (specification 11.1.1). */
+export function apiErrorDocument(req: Pick<Request, 'request_id'>, errors: readonly ApiErrorObject[]): string {
+  return JSON.stringify({
+    jsonapi: { version: '1.1' },
+    errors: errors.map((error) => ({ id: req.request_id, ...error, status: String(error.status) })),
+  });
+}
+
+const titles: Record<number, string> = {
+  400: 'Bad request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not found', 405: 'Method not allowed', 409: 'Conflict', 413: 'Payload too large',
+  415: 'Unsupported media type', 429: 'Too many requests', 500: 'Internal server error', 503: 'Service unavailable',
+}; // prettier-ignore
+
+/** The code of a refusal that other surfaces know too. */
+const apiCodeOf = ({ code, status }: Refusal): ApiErrorCode =>
+  isApiErrorCode(code) ? code : status >= 500 ? 'server_error' : 'invalid_request';
+
+function renderApi(req: Request, res: Response, error: unknown, refusal: Refusal): void {
+  const errors: readonly ApiErrorObject[] =
+    error instanceof ApiError
+      ? error.errors
+      : [{ status: refusal.status, code: apiCodeOf(refusal), title: titles[refusal.status] ?? 'Error', detail: refusal.text }];
+  const statuses = new Set(errors.map((one) => one.status));
+  const status = statuses.size === 1 ? (errors[0]?.status ?? 500) : 400;
+  if (error instanceof ApiError) res.set({ ...error.headers });
+  res.status(status).setHeader('Content-Type', 'application/vnd.api+json');
+  res.setHeader('Cache-Control', 'no-store');
+  res.end(req.method === 'HEAD' ? undefined : apiErrorDocument(req, errors));
+}
+
+/** RFC 6749 5.2 allows visible ASCII without `"` and `\` in a description. */
+const ascii = (text: string) => text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
+
+function renderJson(req: Request, res: Response, refusal: Refusal): void {
+  res.status(refusal.status).set('Cache-Control', 'no-store');
+  const body = { error: refusal.code, error_description: ascii(refusal.text), ...refusal.extra };
+  res.json(surfaceOf(req.path) === 'page' ? { ...body, request_id: req.request_id } : body);
+}
+
+function renderAsPage(web: Web, req: Request, res: Response, refusal: Refusal): void {
+  const environment = req.ctx?.environment ?? { name: 'Sign-in', kind: 'production' as const, support_email: null, branding: null };
+  const nextStep: Record<number, string> = {
+    403: 'Go back, reload the page and try again.',
+    404: 'Check the address for typing mistakes.',
+    405: 'Go back and use the link or button of the page.',
+    429: 'Wait a moment, then try again.',
+    503: 'Wait a moment, then reload this page.',
+    500: 'Try again; if it happens again, tell support the request id below.',
+  };
+  web.renderPage(
+    res,
+    'error',
+    {
+      ...basePage(environment, { title: refusal.status >= 500 ? 'Something went wrong' : "This didn't work", request_id: req.request_id }),
+      status: refusal.status,
+      code: refusal.code,
+      text: refusal.text.charAt(0).toUpperCase() + refusal.text.slice(1),
+      next_step: refusal.next
+        ? 'If it happens again, tell support the request id below.'
+        : (nextStep[refusal.status] ?? 'Go back to the application and start again.'),
+      next: refusal.next ?? null,
+    },
+    { status: refusal.status },
+  );
+}
+
+/** The one place where refusals and failures become answers, each in its surface's dialect (specification 11.1). */
+export function renderErrors(web: Web): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    if (res.headersSent) return next(error);
+    const refusal = refusalOf(error);
+    if (refusal.status >= 500) {
+      const cause = (error as { cause?: unknown }).cause ?? error;
+      web.deps.logger.error(
+        { request_id: req.request_id, path: req.path, err: cause },
+        refusal.status === 503 ? 'request.unavailable' : 'request.failed',
+      );
+    }
+    res.set(refusal.headers);
+    if (error instanceof ApiError || surfaceOf(req.path) === 'api') return renderApi(req, res, error, refusal);
+    if (surfaceOf(req.path) === 'oauth' || wantsJson(req)) return renderJson(req, res, refusal);
+    renderAsPage(web, req, res, refusal);
+  };
+}

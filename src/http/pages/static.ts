@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { Request, RequestHandler, Response } from 'express';
+import { contrast, parseHex, readable, shade, textOn } from '../../lib/contrast.js';
+import { named } from '../../lib/named.js';
+
+const defaultPublicDir = fileURLToPath(new URL('../../../public/', import.meta.url));
+
+/** The calm blue of environments that chose no colour of their own. */
+export const defaultAccent = '2b5fc7';
+
+/** The surfaces that accents are checked against: `--surface` and `--ground` of `public/tokens.css`, light and dark. */
+const surfaces = { light: ['ffffff', 'f5f6f8'], dark: ['1b1d22', '131519'] } as const;
+
+const types: Record<string, string> = named({
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.ico': 'image/x-icon',
+  '.png': 'image/png',
+});
+
+const immutable = 'public, max-age=31536000, immutable';
+
+type Asset = { type: string; hash: string; bytes: Buffer; br: Buffer; gzip: Buffer };
+
+export type Assets = {
+  /** `account.css` -> `/assets/account-<hash>.css`, an address that may be cached for ever. Throws for a file that isn't there. */
+  url(name: string): string;
+  /** Answers GET and HEAD below `/assets/` (mount without a prefix); everything else passes on. */
+  handler: RequestHandler;
+};
+
+/** Everything in `public/` (one flat folder), read, hashed and compressed once; the files are few and small. */
+export function createAssets(options: { publicDir?: string } = {}): Assets {
+  const { publicDir = defaultPublicDir } = options;
+  const assets = new Map(
+    readdirSync(publicDir, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && types[extname(entry.name)] !== undefined)
+      .map((entry) => [entry.name, load(join(publicDir, entry.name))]),
+  );
+
+  return {
+    url(name) {
+      const asset = assets.get(name);
+      if (!asset) throw new Error(`no file public/${name}`);
+      const extension = extname(name);
+      return `/assets/${name.slice(0, -extension.length)}-${asset.hash}${extension}`;
+    },
+    handler(req, res, next) {
+      if (!req.path.startsWith('/assets/') || (req.method !== 'GET' && req.method !== 'HEAD')) return next();
+      const path = req.path.slice('/assets/'.length);
+      const accent = /^accent\/([0-9a-f]{6})\.css$/.exec(path)?.[1];
+      if (accent) return void sendAccent(res, accent);
+      const [, base = '', hash, extension = ''] = /^([\w.-]+?)(?:-([0-9a-f]{12}))?(\.\w+)$/.exec(path) ?? [];
+      const asset = assets.get(`${base}${extension}`);
+      if (!asset) return next();
+      sendAsset(req, res, asset, hash === asset.hash);
+    },
+  };
+}
+
+/** The stylesheet that carries an environment's colour, since the pages' policy allows no inline style. */
+export function accentPath(primaryColor: string | null | undefined): string {
+  return `/assets/accent/${(primaryColor && parseHex(primaryColor)) || defaultAccent}.css`;
+}
+
+/**
+ * The accent tokens for a colour of six hex digits. Fills keep the colour in light mode and are lightened in dark mode, text and
+ * links are moved to at least 4.5:1 against every surface (WCAG 2.2, 1.4.3; in dark mode to 6:1, as hues look dimmer there), and text
+ * on the fill is black or white by contrast.
+ */
+export function accentCss(hex: string): string {
+  const text = { light: readable(hex, surfaces.light, 4.5, 'black'), dark: readable(hex, surfaces.dark, 6, 'white') };
+  const fill = { light: hex, dark: text.dark };
+  const on = { light: textOn(fill.light), dark: textOn(fill.dark) };
+  const hover = { light: away(fill.light, on.light), dark: away(fill.dark, on.dark) };
+  const lines = Object.entries({ accent: fill, 'accent-hover': hover, 'on-accent': on, 'accent-text': text });
+  return `@layer tokens{:root{${lines.map(([name, value]) => `--${name}:light-dark(#${value.light},#${value.dark})`).join(';')}}}\n`;
+}
+
+/** The nearest visible step away from the text on it, so that the contrast only grows; towards it where there is no room left. */
+function away(fill: string, on: string): string {
+  const direction = on === 'ffffff' ? -1 : 1;
+  const steps = [0.06, -0.06, -0.12, -0.18, -0.24].map((step) => shade(fill, step * direction));
+  return steps.find((step) => contrast(step, fill) >= 1.08 && contrast(step, on) >= 4.5) ?? fill;
+}
+
+function load(path: string): Asset {
+  const bytes = readFileSync(path);
+  return {
+    type: types[extname(path)] ?? 'application/octet-stream',
+    hash: createHash('sha256').update(bytes).digest('hex').slice(0, 12),
+    bytes,
+    br: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+    gzip: gzipSync(bytes, { level: 9 }),
+  };
+}
+
+/** A current hash may be kept for ever; the plain name, or the hash of another release, is checked again each time. */
+function sendAsset(req: Request, res: Response, asset: Asset, current: boolean): void {
+  res.set('X-Content-Type-Options', 'nosniff').set('Content-Type', asset.type).set('Vary', 'Accept-Encoding');
+  res.set('Cache-Control', current ? immutable : 'no-cache');
+  const encoding = req.acceptsEncodings('br', 'gzip', 'identity');
+  const coded = encoding === 'br' || encoding === 'gzip' ? encoding : null;
+  res.set('ETag', `"${asset.hash}${coded ? `-${coded}` : ''}"`);
+  if (coded) res.set('Content-Encoding', coded);
+  res.send(coded ? asset[coded] : asset.bytes);
+}
+
+function sendAccent(res: Response, hex: string): void {
+  res.set('X-Content-Type-Options', 'nosniff').set('Content-Type', 'text/css; charset=utf-8').set('Cache-Control', immutable);
+  res.send(accentCss(hex));
+}

@@ -1,0 +1,23 @@
+import { dateTimeWords, dateWords } from '../../lib/date-words.js';
+import type { Assets } from './static.js';
+
+/** What views can call beside reading their model, as `page.<name>`. */
+export function viewHelpers(assets: Assets) {
+  return { asset: assets.url, dateWords, dateTimeWords, withQuery, splitLinks, webAddress };
+}
+
+/** `path?a=1&b=2` without the empty parameters. */
+function withQuery(path: string, parameters: Record<string, string | null | undefined>): string {
+  const query = new URLSearchParams(Object.entries(parameters).filter((entry): entry is [string, string] => Boolean(entry[1])));
+  return query.size > 0 ? `${path}?${query}` : path;
+}
+
+/** Plain text in pieces, so that a view can link the web addresses in it and escape everything. */
+function splitLinks(text: string): { text: string; href: string | null }[] {
+  return text.split(/(https?:\/\/[^\s<>"]+)/).map((piece, index) => ({ text: piece, href: index % 2 === 1 ? piece : null }));
+}
+
+/** The address when a browser may be sent there (http and https only: no `javascript:` in a link or logo), else null. */
+function webAddress(uri: string | null | undefined): string | null {
+  return uri && /^https?:\/\//i.test(uri) && URL.canParse(uri) ? uri : null;
+}

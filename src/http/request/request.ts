@@ -1,0 +1,25 @@
+import type { Context } from '../../domain/context.js';
+import type { Client } from '../../domain/clients/clients.js';
+import type { BrowserSession } from '../../domain/sessions/sessions.js';
+import type { ActiveToken } from '../../domain/tokens/access-token.js';
+import type { BasicCredentials } from '../../lib/basic-credentials.js';
+import type { Parameters } from '../../lib/parameters.js';
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** The context of this request's environment; set by `environment`. */
+    ctx: Context;
+    /** Echoed as X-Request-Id and shown with every error. */
+    request_id: string;
+    /** The fields of a form body; set by `form`. */
+    form: Parameters;
+    /** What the Authorization header says as Basic credentials, null when it doesn't; set when first asked for. */
+    basic?: BasicCredentials | null;
+    /** The authenticated client; set by `authenticateClient`. */
+    client: Client;
+    /** The verified access token; set by `authenticateBearer`. */
+    token: ActiveToken;
+    /** The live session of the browser, or null; set by `browserSession`. */
+    session: BrowserSession | null;
+  }
+}

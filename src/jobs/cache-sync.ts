@@ -1,0 +1,56 @@
+import { recentCacheChanges } from '../db/tables/cache_changes.js';
+import type { Deps } from '../domain/context.js';
+
+const pauseMs = 400;
+
+/** Tells the cache what changed: from notifications at once, and from the change rows for those that were missed. */
+export type CacheSync = {
+  /** Takes the payload of a `cache` notification: `<environment id> <table>`. */
+  notified(payload: string): void;
+  /** One look at the recent changes; the loop does it by itself. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Starts the loop. As long as it can't look, the cache trusts nothing older than a second. */
+export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'clock'>): CacheSync {
+  let closed = false;
+  let timer: NodeJS.Timeout | null = null;
+  let running: Promise<void> = Promise.resolve();
+  let seen = new Set<string>();
+
+  const sync = async () => {
+    const started = deps.clock.now();
+    try {
+      const changes = await recentCacheChanges(deps.knex);
+      // The window overlaps, so that a change which became visible late is not missed; each one is acted on once.
+      const fresh = changes.filter((change) => !seen.has(change.id));
+      for (const change of fresh) deps.cache.invalidate(change.environment_id, change.kind);
+      seen = new Set(changes.map((change) => change.id));
+      deps.cache.synced(started);
+    } catch (error) {
+      if (!closed) deps.logger.warn({ err: error }, 'cache.unsynced');
+    }
+  };
+
+  const loop = () => {
+    if (closed) return;
+    running = sync().finally(() => {
+      if (!closed) timer = setTimeout(loop, pauseMs);
+    });
+  };
+  loop();
+
+  return {
+    notified(payload) {
+      const [environment_id = '', kind = ''] = payload.split(' ');
+      deps.cache.invalidate(environment_id, kind);
+    },
+    sync,
+    async close() {
+      closed = true;
+      if (timer) clearTimeout(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { addDailyStats } from '../db/tables/daily_stats.js';
+import { startLoop, type Loop } from '../platform/loop.js';
+import type { Deps } from '../domain/context.js';
+
+const pauseMs = 20_000;
+
+/** Adds what this process has counted since the last time to the days of the database. A failure loses nothing. */
+export async function flushDailyStats(deps: Pick<Deps, 'knex' | 'clock' | 'metrics'>): Promise<void> {
+  const taken = deps.metrics.daily.take();
+  try {
+    await addDailyStats(deps.knex, deps.clock.now(), taken);
+  } catch (error) {
+    for (const { environment_id, name, label, count } of taken)
+      for (let i = 0; i < count; i++) deps.metrics.daily.add(environment_id, name, label);
+    throw error;
+  }
+}
+
+/** Writes the counts every twenty seconds, and a last time when it stops. */
+export function startDailyStats(deps: Deps): Loop {
+  const loop = startLoop({
+    name: 'daily_stats',
+    pauseMs,
+    logger: deps.logger,
+    async pass() {
+      await flushDailyStats(deps);
+      return false;
+    },
+  });
+  return {
+    wake: () => loop.wake(),
+    async stop() {
+      await loop.stop();
+      await flushDailyStats(deps).catch((error: unknown) => deps.logger.warn({ err: error }, 'daily_stats.lost'));
+    },
+  };
+}

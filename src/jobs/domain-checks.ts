@@ -1,0 +1,90 @@
+import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { insertAuditLog } from '../db/tables/audit_logs.js';
+import { listDomainsToCheck, lockCustomDomain, type CustomDomainRow } from '../db/tables/custom_domains.js';
+import { uuidv7 } from '../lib/random.js';
+import { startLoop, type Loop } from '../platform/loop.js';
+import { administratorAddresses } from '../domain/users/administrators.js';
+import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
+import { checkDomain, missingDays, noteDomainCheck, type DomainCheck } from '../domain/environments/custom-domains.js';
+import { findEnvironmentById } from '../domain/environments/environments.js';
+import { queueMail } from '../domain/mail/mail.js';
+
+const dayMs = 86_400_000;
+const pauseMs = 600_000;
+const batch = 100;
+
+/** The audit entry of a domain that the service itself has taken away. */
+async function recordFailure(tx: Context, before: CustomDomainRow, after: CustomDomainRow): Promise<void> {
+  const occurred_at = tx.clock.now();
+  await insertAuditLog(tx.scope, {
+    id: uuidv7(occurred_at.getTime()),
+    occurred_at,
+    action: 'custom_domain.failed',
+    outcome: 'success',
+    reason: after.failure_reason,
+    actor_kind: 'system',
+    actor_id: null,
+    actor_display: null,
+    actor_permissions: [],
+    target_type: 'custom_domain',
+    target_id: after.id,
+    target_display: after.domain,
+    changes: { status: [before.status, after.status], is_primary: [before.is_primary, after.is_primary] },
+    ip_address: null,
+    user_agent: null,
+    request_id: null,
+    idempotency_key_digest: null,
+  });
+}
+
+/** Tells the administrators that the record is missing, or that the domain is gone, with the page where they see which. */
+async function tellAdministrators(tx: Context, row: CustomDomainRow): Promise<void> {
+  const domain_url = `${tx.environment.base_url}/dashboard/custom_domains/${row.id}`;
+  const model = { domain_url, failed: row.status === 'failed', days: missingDays };
+  for (const to of await administratorAddresses(tx))
+    await queueMail(tx, { template: 'domain-record-missing', to, model, origin: { ip_address: null, user_agent: null } });
+}
+
+async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise<void> {
+  const before = await lockCustomDomain(tx.scope, id);
+  if (before?.status !== 'verified') return;
+  const after = await noteDomainCheck(tx, before, check);
+  const { id: environment_id } = tx.environment;
+  const told = { environment_id, domain: after.domain, is_primary: before.is_primary, failure_reason: after.failure_reason };
+  if (after.status === 'failed') {
+    tx.logger.error(told, 'custom_domain.failed');
+    await recordFailure(tx, before, after);
+  } else if (after.missing_since !== null) tx.logger.warn({ ...told, missing_since: after.missing_since }, 'custom_domain.record_missing');
+  if (after.status === 'failed' || (before.missing_since === null && after.missing_since !== null)) await tellAdministrators(tx, after);
+}
+
+/**
+ * One pass over the verified domains that were last looked up a day ago or more; an advisory lock lets one replica do it at a time.
+ * @returns how many were looked up
+ */
+export async function domainCheckPass(deps: Deps, signal?: AbortSignal): Promise<number> {
+  let checked = 0;
+  await tryAdvisoryLock(deps.knex, 'custom_domains', async () => {
+    const due = await listDomainsToCheck(deps.knex, new Date(deps.clock.now().getTime() - dayMs), batch);
+    for (const row of due) {
+      if (signal?.aborted) return;
+      const environment = await findEnvironmentById(deps, row.environment_id);
+      if (!environment) continue;
+      const ctx = createContext(deps, environment);
+      const check = await checkDomain(ctx, row);
+      await transaction(ctx, (tx) => noteAndTell(tx, row.id, check));
+      checked += 1;
+    }
+  });
+  return checked;
+}
+
+/** Runs passes until stopped. */
+export function startDomainChecks(deps: Deps): Loop {
+  return startLoop({
+    name: 'domain_checks',
+    pauseMs,
+    logger: deps.logger,
+    pass: async (signal) => (await domainCheckPass(deps, signal)) === batch,
+  });
+}

@@ -1,0 +1,70 @@
+import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { analyzeGrownTables } from '../db/postgres/statistics.js';
+import { deleteExpired, expiringTables } from '../db/tables/expiring.js';
+import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
+import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
+import { startLoop, type Loop } from '../platform/loop.js';
+import type { Deps } from '../domain/context.js';
+import { named } from '../lib/named.js';
+
+const batch = 1_000;
+const maxBatchesPerPass = 50;
+const pauseMs = 30_000;
+
+/** Repeats while there is a whole batch to delete, up to the bound of a pass. @returns how many rows went */
+async function inBatches(deleteBatch: () => Promise<number>): Promise<number> {
+  let total = 0;
+  for (let i = 0; i < maxBatchesPerPass; i++) {
+    const deleted = await deleteBatch();
+    total += deleted;
+    if (deleted < batch) break;
+  }
+  return total;
+}
+
+/**
+ * One pass over what has expired: batches of a thousand rows by the index on their expiry, a bounded number of batches, one replica at
+ * a time. @returns how many rows went, by table.
+ */
+export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock'>): Promise<Record<string, number>> {
+  const gone: Record<string, number> = named();
+  await tryAdvisoryLock(deps.knex, 'janitor', async () => {
+    gone['cache_changes'] = await deleteOldCacheChanges(deps.knex);
+    gone['rate_limits'] = await inBatches(() => deleteExpiredRateLimits(deps.knex, batch));
+    for (const table of expiringTables) {
+      gone[table.name] = (gone[table.name] ?? 0) + (await inBatches(() => deleteExpired(deps.knex, table, deps.clock.now(), batch)));
+    }
+  });
+  return gone;
+}
+
+/** Runs passes until stopped. */
+export function startJanitor(deps: Deps): Loop {
+  return startLoop({
+    name: 'janitor',
+    pauseMs,
+    logger: deps.logger,
+    async pass() {
+      await janitorPass(deps);
+      return false;
+    },
+  });
+}
+
+const statisticsPauseMs = 3_000;
+
+/** Keeps the statistics of growing tables fit to plan by, one replica at a time. */
+export function startStatistics(deps: Deps): Loop {
+  return startLoop({
+    name: 'statistics',
+    pauseMs: statisticsPauseMs,
+    logger: deps.logger,
+    async pass() {
+      await tryAdvisoryLock(deps.knex, 'statistics', async () => {
+        const analyzed = await analyzeGrownTables(deps.knex);
+        if (analyzed.length > 0) deps.logger.debug({ tables: analyzed }, 'statistics.renewed');
+      });
+      return false;
+    },
+  });
+}

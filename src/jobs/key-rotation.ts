@@ -1,0 +1,66 @@
+import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { listEnvironments } from '../db/tables/environments.js';
+import { listPublishedSigningKeys, longestSignedLifetime } from '../db/tables/signing_keys.js';
+import { startLoop, type Loop } from '../platform/loop.js';
+import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
+import { findEnvironmentById } from '../domain/environments/environments.js';
+import { activateKey, deactivateKey, publishNextKey } from '../domain/signing-keys/operations.js';
+import { generateSigningKey } from '../domain/signing-keys/signing-keys.js';
+
+const dayMs = 86_400_000;
+/** A primary key signs for 90 days (specification 5.11.1). */
+const rotationMs = 90 * dayMs;
+/** The next key is published this long before it signs, so that every verifier has seen it. */
+const publishedBeforeMs = dayMs;
+const pauseMs = 600_000;
+
+/** What was done for an environment in one pass. */
+export type Rotation = { generated: string[]; activated: string[]; deactivated: string[] };
+
+/** Brings one environment's keys to where the calendar wants them. Call it under the lock. */
+async function rotateKeys(ctx: Context, done: Rotation): Promise<void> {
+  const now = ctx.clock.now().getTime();
+  const keys = await listPublishedSigningKeys(ctx.scope);
+  const primary = keys.find((key) => key.status === 'primary');
+  const next = keys.find((key) => key.status === 'next');
+  const since = primary?.activated_at?.getTime() ?? now;
+  if (!next && now >= since + rotationMs - publishedBeforeMs) {
+    const key = await generateSigningKey(ctx);
+    await transaction(ctx, (tx) => publishNextKey(tx, key));
+    done.generated.push(key.kid);
+  } else if (next && now >= since + rotationMs && now >= next.created_at.getTime() + publishedBeforeMs) {
+    await transaction(ctx, (tx) => activateKey(tx, next));
+    done.activated.push(next.kid);
+  }
+  const keepMs = (await longestSignedLifetime(ctx.scope)) * 1000;
+  for (const key of keys) {
+    if (key.status !== 'previous' || now < (key.retired_at?.getTime() ?? now) + keepMs) continue;
+    await transaction(ctx, (tx) => deactivateKey(tx, key, 'rotation'));
+    done.deactivated.push(key.kid);
+  }
+}
+
+/** One pass over all environments; an advisory lock lets one replica do it at a time. */
+export async function rotationPass(deps: Deps): Promise<Rotation> {
+  const done: Rotation = { generated: [], activated: [], deactivated: [] };
+  await tryAdvisoryLock(deps.knex, 'signing_keys', async () => {
+    for (const row of await listEnvironments(deps.knex)) {
+      const environment = await findEnvironmentById(deps, row.id);
+      if (environment) await rotateKeys(createContext(deps, environment), done);
+    }
+  });
+  return done;
+}
+
+/** Runs passes until stopped. */
+export function startSigningKeyRotation(deps: Deps): Loop {
+  return startLoop({
+    name: 'signing_keys',
+    pauseMs,
+    logger: deps.logger,
+    async pass() {
+      await rotationPass(deps);
+      return false;
+    },
+  });
+}

@@ -1,0 +1,36 @@
+import { Router, type Request, type Response } from 'express';
+import { listCapturedMails } from '../../domain/mail/mail.js';
+import { PageError } from '../../errors.js';
+import { browserSession } from '../../http/auth/browser-session.js';
+import { queryOf } from '../../http/request/form.js';
+import { mayReadMailbox } from '../../http/auth/mailbox-access.js';
+import { route } from '../../http/routes.js';
+import { basePage } from '../../http/pages/pages.js';
+import type { Web } from '../../http/web.js';
+
+/** A page for whoever asks for one, as browsers do; JSON for programs, which need not say so. */
+const wantsPage = (req: Request) => (req.headers.accept ?? '').includes('text/html') && req.accepts(['html', 'json']) === 'html';
+
+function mailbox(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    if (!mayReadMailbox(req)) throw new PageError(404, 'not_found', 'There is nothing at this address.');
+    const to = queryOf(req).get('to')?.trim().slice(0, 254) || null;
+    const messages = await listCapturedMails(req.ctx, to);
+    if (!wantsPage(req)) {
+      res.set('Cache-Control', 'no-store').json({ messages });
+      return;
+    }
+    web.renderPage(res, 'dev/mailbox', {
+      ...basePage(req.ctx.environment, { title: 'Mailbox', request_id: req.request_id }),
+      messages,
+      to: to ?? '',
+    });
+  };
+}
+
+/** GET /dev/mailbox: the mail that a development environment without an SMTP server would have sent (specification 1.5). Whoever may not read it is told that nothing is here. */
+export function mailboxRouter(web: Web): Router {
+  const router = Router({ caseSensitive: true });
+  route(router, '/dev/mailbox', { get: [browserSession, mailbox(web)] });
+  return router;
+}

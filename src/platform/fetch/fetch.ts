@@ -1,0 +1,175 @@
+import { Agent } from 'undici';
+import { checkUrl, type NetworkPolicy } from './guard.js';
+import { Exchange } from './exchange.js';
+import { guardedConnector } from './connector.js';
+import { createNameLookup, type NameLookup } from './look-up.js';
+import { OutboundError } from './outbound-error.js';
+
+export { checkUrl } from './guard.js';
+export { OutboundError, type OutboundReason } from './outbound-error.js';
+
+export type OutboundRequest = {
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer | null;
+  /** For the whole exchange: name, connection, headers, body. Default 10 s. */
+  readonly timeoutMs?: number;
+  /** The body is read this far, then the connection is dropped. Default 64 KiB. */
+  readonly maxResponseBytes?: number;
+  /** When given, a body that isn't complete this long after its headers (or at the deadline) is cut off and not an error. */
+  readonly bodyTimeoutMs?: number;
+  /** Allows `http:` though private networks aren't allowed. */
+  readonly allowHttp?: boolean;
+  /** Connections are shared among requests of the same pool only; each pool may have as many as the default one. */
+  readonly pool?: string;
+  /** Ends the exchange early, with the signal's reason. */
+  readonly signal?: AbortSignal;
+};
+
+/** An answer, of whatever status: redirects are answers too. */
+export type OutboundResponse = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** As it came over the wire: never decompressed. */
+  readonly body: Buffer;
+  /** True when there was more body than `maxResponseBytes`, or than came in `bodyTimeoutMs`. */
+  readonly truncated: boolean;
+  readonly duration_ms: number;
+};
+
+export type GuardedFetch = {
+  /**
+   * One request, with nothing followed, decoded or retried.
+   * @throws {OutboundError} when there is no answer
+   */
+  request(url: string | URL, options?: OutboundRequest): Promise<OutboundResponse>;
+  /** `fetch` for libraries that take one (openid-client, jose): the same guard, 5 s and 1 MiB at most, redirects returned. */
+  readonly fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  /** Drops all connections. */
+  close(): Promise<void>;
+};
+
+const maxPools = 1000;
+const maxPlaces = 1000;
+const fetchTimeoutMs = 5000;
+const fetchMaxResponseBytes = 1024 * 1024;
+const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
+
+/** Agents by pool name. Beyond a thousand the one least lately used is closed when its requests have ended. */
+function createAgents(create: () => Agent) {
+  const agents = new Map<string, Agent>();
+  return {
+    of(pool: string): Agent {
+      const agent = agents.get(pool) ?? create();
+      agents.delete(pool);
+      agents.set(pool, agent);
+      const [oldest] = agents;
+      if (agents.size > maxPools && oldest) {
+        agents.delete(oldest[0]);
+        oldest[1].close().catch(() => {});
+      }
+      return agent;
+    },
+    async destroy() {
+      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
+      agents.clear();
+    },
+  };
+}
+
+const refusals = {
+  url_invalid: 'protocol',
+  url_scheme: 'protocol',
+  url_userinfo: 'protocol',
+  url_fragment: 'protocol',
+  url_port: 'blocked_address',
+  url_address: 'blocked_address',
+} as const;
+
+/** Where a URL leads. */
+type Place = { readonly origin: string; readonly path: string };
+
+/** Judges URLs and takes them apart, once each: what a URL says doesn't change. What its host resolves to is judged at each connection. */
+function createPlaces(policy: NetworkPolicy) {
+  const places = new Map<string, Place>();
+  return {
+    /** @throws {OutboundError} when the URL is refused */
+    of(url: string, allowHttp: boolean): Place {
+      const key = allowHttp ? `http ${url}` : url;
+      const known = places.get(key);
+      if (known) return known;
+      const problem = checkUrl(url, { ...policy, allowHttp });
+      if (problem) throw new OutboundError(refusals[problem], `the URL is refused (${problem})`);
+      const { origin, pathname, search } = new URL(url);
+      const place = { origin, path: pathname + search };
+      if (places.size >= maxPlaces) places.clear();
+      places.set(key, place);
+      return place;
+    },
+  };
+}
+
+/**
+ * The only way in which the service sends requests to other hosts. It opens no socket to an address that the policy doesn't allow,
+ * whatever a name resolves to and however often that changes; follows no redirect; obeys no proxy variable; checks certificates, always
+ * (TLS 1.2 and later); and bounds time, header (16 KiB) and body. Connections are kept per origin: at most 16, closed when idle.
+ * @param resolve in place of the system's name resolution
+ * @param trustedCertificates PEM certificates of further authorities
+ */
+export function createGuardedFetch({
+  allowPrivateNetwork,
+  resolve = createNameLookup(),
+  trustedCertificates = [],
+}: NetworkPolicy & { readonly resolve?: NameLookup; readonly trustedCertificates?: readonly string[] }): GuardedFetch {
+  const policy = { allowPrivateNetwork };
+  const places = createPlaces(policy);
+  const connect = guardedConnector(resolve, policy, trustedCertificates);
+  const agents = createAgents(
+    () =>
+      new Agent({
+        connect,
+        connections: 16,
+        pipelining: 1,
+        keepAliveTimeout: 4000,
+        keepAliveMaxTimeout: 30_000,
+        maxHeaderSize: 16 * 1024,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      }),
+  );
+
+  async function request(url: string | URL, options: OutboundRequest = {}): Promise<OutboundResponse> {
+    const started = performance.now();
+    options.signal?.throwIfAborted();
+    const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
+    const { origin, path } = places.of(String(url), options.allowHttp === true);
+    const exchange = new Exchange({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
+    agents.of(options.pool ?? '').dispatch({ origin, path, method, headers, body }, exchange);
+    const answer = await exchange.answer;
+    return { ...answer, duration_ms: Math.round(performance.now() - started) };
+  }
+
+  async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const asked = new Request(input, init);
+    const sent = Buffer.from(await asked.arrayBuffer());
+    const answer = await request(asked.url, {
+      method: asked.method as NonNullable<OutboundRequest['method']>,
+      headers: { 'accept-encoding': 'identity', ...Object.fromEntries(asked.headers) },
+      body: sent.length > 0 ? sent : null,
+      signal: asked.signal,
+      timeoutMs: fetchTimeoutMs,
+      maxResponseBytes: fetchMaxResponseBytes,
+    });
+    if (answer.truncated) throw new OutboundError('too_large', `the answer is longer than ${fetchMaxResponseBytes} bytes`);
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(answer.headers)) for (const one of [value ?? []].flat()) headers.append(name, one);
+    const body = emptyBodyStatuses.has(answer.status) ? null : new Uint8Array(answer.body);
+    try {
+      return new Response(body, { status: answer.status, headers });
+    } catch (error) {
+      throw new OutboundError('protocol', 'the answer is not valid HTTP', error);
+    }
+  }
+
+  return { request, fetch, close: () => agents.destroy() };
+}

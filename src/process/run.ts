@@ -1,0 +1,28 @@
+import { ConfigError, readConfig, type Config } from '../config.js';
+import { EmbeddedPostgresError } from '../db/postgres/embedded/embedded-postgres.js';
+import { createLogger, type Logger } from '../platform/log/logger.js';
+import { createStops, onSignals, type Stops } from './startup.js';
+
+/** sysexits: EX_CONFIG. */
+const badConfiguration = 78;
+
+/**
+ * Runs a program of this project: reads the configuration, hands it over, stops in order at a signal, and says in plain words why it
+ * couldn't start. All configuration problems are told at once (exit 78).
+ */
+export function run(program: (config: Config, logger: Logger, stops: Stops) => Promise<void>): void {
+  const stops = createStops();
+  const start = async () => {
+    const config = readConfig();
+    const logger = createLogger(config);
+    onSignals(logger, () => stops.run());
+    await program(config, logger, stops);
+  };
+  start().catch(async (error: unknown) => {
+    const known = error instanceof ConfigError || error instanceof EmbeddedPostgresError;
+    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    process.stderr.write(known ? `${error.message}\n` : `the service could not start: ${cause}\n`);
+    await stops.run().catch(() => undefined);
+    process.exit(error instanceof ConfigError ? badConfiguration : 1);
+  });
+}

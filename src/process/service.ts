@@ -1,0 +1,160 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createApp } from '../app.js';
+import type { Config } from '../config.js';
+import { bootstrap } from '../domain/environments/bootstrap.js';
+import { createCache } from '../domain/cache/cache.js';
+import { startCacheSync } from '../jobs/cache-sync.js';
+import { createClientUse, startClientUse } from '../domain/clients/use.js';
+import type { Deps } from '../domain/context.js';
+import { startDailyStats } from '../jobs/daily-stats.js';
+import { startDomainChecks } from '../jobs/domain-checks.js';
+import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { createPasswordHasher } from '../domain/passwords/passwords.js';
+import { createSecurityTrail, startSecurityTrail } from '../domain/audit/security-trail.js';
+import { requirePrimaryKeys } from '../domain/secret-key/check.js';
+import { startSecretKeys } from '../jobs/secret-keys.js';
+import { startSigningKeyRotation } from '../jobs/key-rotation.js';
+import { createKnex, poolState } from '../db/knex.js';
+import { migrate } from '../db/migrate.js';
+import { listen } from '../db/postgres/notifications.js';
+import { createReplica, startReplicaChecks } from '../db/postgres/replica.js';
+import type { Lifecycle } from '../http/health.js';
+import { createServer } from '../http/server.js';
+import { createSealer } from '../lib/seal.js';
+import { startMailLoop } from '../outbox/mail/send.js';
+import { startWebhookLoop } from '../outbox/webhooks/loop.js';
+import { startBackchannelLogout } from '../outbox/back-channel/send.js';
+import { systemClock } from '../platform/clock.js';
+import { createGuardedFetch } from '../platform/fetch/fetch.js';
+import type { Loop } from '../platform/loop.js';
+import type { Logger } from '../platform/log/logger.js';
+import { createMailer } from '../platform/mailer.js';
+import { createMetrics } from '../platform/metrics/metrics.js';
+import { createTxtLookup } from '../platform/fetch/txt-look-up.js';
+import { named } from '../lib/named.js';
+
+/** Where the database is and what seals its secrets; `main.ts` finds both out. */
+export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
+
+/** A running service. `stop` waits `SHUTDOWN_DELAY_MS` (still answering, no longer ready), finishes requests in flight (10 s at most), lets the loops finish and closes the database. */
+export type RunningService = { readonly port: number; readonly deps: Deps; stop(): Promise<void> };
+
+const drainMs = 10_000;
+
+/** Everything that requests need, built once. Tests hand in `overrides` for what lies at `platform/`. */
+export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Partial<Deps> = {}): Deps {
+  const clock = overrides.clock ?? systemClock;
+  const metrics = overrides.metrics ?? createMetrics();
+  const { databasePoolMax: poolMax, databasePreparedStatements: prepared } = config;
+  const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
+  metrics.watchPool(() => poolState(knex));
+  const { databaseReplicaUrl } = config;
+  return {
+    config,
+    logger,
+    clock,
+    metrics,
+    knex,
+    replica: databaseReplicaUrl === null ? null : createReplica({ url: databaseReplicaUrl, primary: knex, metrics, logger }),
+    mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
+    fetch: createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork }),
+    txtLookup: createTxtLookup(),
+    cache: createCache({ clock, metrics }),
+    sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
+    passwords: createPasswordHasher(),
+    clientUse: createClientUse(),
+    securityTrail: createSecurityTrail(),
+    ...overrides,
+  };
+}
+
+/** Migrations and bootstrap: what must have happened once before any process listens. @throws {ConfigError} with another database's SECRET_KEY */
+export async function prepareDatabase(deps: Deps, directUrl: string): Promise<void> {
+  const knex = createKnex({ url: directUrl, poolMax: 2, logger: deps.logger });
+  try {
+    await migrate(knex, deps.logger);
+  } finally {
+    await knex.destroy();
+  }
+  await requirePrimaryKeys(deps);
+  await bootstrap(deps);
+}
+
+/** The answers from now on end their connections, so that what a balancer keeps open runs dry while it learns that we go. */
+async function runDry(server: Server, delayMs: number): Promise<void> {
+  server.prependListener('request', (_req: unknown, res: ServerResponse) => {
+    res.shouldKeepAlive = false;
+  });
+  if (delayMs > 0) await delay(delayMs);
+}
+
+/** Stops accepting and waits for the requests in flight; connections that have been answered are closed as they fall idle. */
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const limit = setTimeout(() => server.closeAllConnections(), drainMs);
+    const idle = setInterval(() => server.closeIdleConnections(), 50);
+    server.close(() => {
+      clearTimeout(limit);
+      clearInterval(idle);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Listens, and starts the loops. The database must be prepared. */
+export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
+  const { config, logger } = deps;
+  const lifecycle: Lifecycle = { stopping: false };
+  const cacheSync = startCacheSync(deps);
+  const loops: Record<string, Loop> = named({
+    janitor: startJanitor(deps),
+    statistics: startStatistics(deps),
+    mail: startMailLoop(deps),
+    webhook: startWebhookLoop(deps),
+    backchannel_logout: startBackchannelLogout(deps),
+    signing_keys: startSigningKeyRotation(deps),
+    secret_keys: startSecretKeys(deps),
+    domain_checks: startDomainChecks(deps),
+    daily_stats: startDailyStats(deps),
+    client_use: startClientUse(deps),
+    ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),
+  });
+  const securityTrail = startSecurityTrail(deps);
+  const notifications = listen({
+    url: directUrl,
+    channels: ['cache', 'outbox'],
+    logger,
+    // `outbox` carries the name of the loop that has something to do.
+    onNotification: (channel, payload) => (channel === 'cache' ? cacheSync.notified(payload) : loops[payload]?.wake()),
+    onReconnect() {
+      deps.cache.clear();
+      for (const loop of Object.values(loops)) loop.wake();
+    },
+  });
+  const service = createApp(deps, lifecycle);
+  const server = createServer(service.app);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(config.port, config.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    deps,
+    async stop() {
+      lifecycle.stopping = true;
+      await runDry(server, config.shutdownDelayMs);
+      await close(server);
+      await Promise.all([...Object.values(loops).map((loop) => loop.stop()), notifications.close(), cacheSync.close()]);
+      // Last: what the others ended with is written down too.
+      await securityTrail.stop();
+      await service.close();
+      await deps.mailer?.close();
+      await deps.fetch.close();
+      await deps.replica?.close();
+      await deps.knex.destroy();
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { rm, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config.js';
+import type { Deps } from '../domain/context.js';
+import { defaultContext } from '../domain/environments/bootstrap.js';
+import { exposureWarnings } from '../domain/environments/exposure.js';
+import { needsSetup, setupUrl } from '../domain/users/setup.js';
+import { startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
+import { answers } from '../db/postgres/reachable.js';
+import { listEnvironments } from '../db/tables/environments.js';
+import type { Logger } from '../platform/log/logger.js';
+import { loadSecretKey } from './secret-key.js';
+import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './service.js';
+
+/** The database of a process, and how to let go of it. */
+export type Database = Storage & { close(): Promise<void> };
+
+/** Holds the address of the embedded database while the service runs, so that tools beside it (`npm run seed`) find it. */
+const addressFile = (config: Config) => join(config.dataDir, 'database.url');
+
+/** The database of DATABASE_URL, or an embedded PostgreSQL of our own. */
+export async function openDatabase(config: Config, logger: Logger): Promise<Database> {
+  if (config.databaseUrl !== null && config.secretKey !== null) {
+    return {
+      url: config.databaseUrl,
+      directUrl: config.databaseDirectUrl ?? config.databaseUrl,
+      secretKey: config.secretKey,
+      close: async () => undefined,
+    };
+  }
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
+  const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
+  await writeFile(addressFile(config), postgres.url, { mode: 0o600 });
+  return {
+    url: postgres.url,
+    directUrl: postgres.url,
+    secretKey,
+    async close() {
+      await rm(addressFile(config), { force: true });
+      await postgres.stop();
+    },
+  };
+}
+
+/** The database of a service that runs already, else one opened for the while. For tools that work beside the service. */
+export async function joinDatabase(config: Config, logger: Logger): Promise<Database> {
+  if (config.databaseUrl === null) {
+    const url = await readFile(addressFile(config), 'utf8').catch(() => null);
+    if (url !== null && (await answers(url))) {
+      return { url, directUrl: url, secretKey: config.secretKey ?? (await loadSecretKey(config.dataDir)), close: async () => undefined };
+    }
+  }
+  return openDatabase(config, logger);
+}
+
+/** What has been started, to be stopped in reverse. */
+export type Stops = { add(stop: () => Promise<void>): void; run(): Promise<void> };
+
+export function createStops(): Stops {
+  const stops: (() => Promise<void>)[] = [];
+  return {
+    add: (stop) => void stops.push(stop),
+    async run() {
+      for (let stop = stops.pop(); stop; stop = stops.pop()) await stop();
+    },
+  };
+}
+
+/** Start-up in its order (specification 1.2.1): database, migrations, bootstrap, listen, loops; then the ready line. */
+export async function startAll(config: Config, logger: Logger, stops: Stops): Promise<RunningService> {
+  const database = await openDatabase(config, logger);
+  stops.add(() => database.close());
+  const deps = createDeps(config, logger, database);
+  await prepareDatabase(deps, database.directUrl);
+  const service = await startService(deps, database.directUrl);
+  stops.add(() => service.stop());
+  await announce(deps, service.port);
+  return service;
+}
+
+/** Says where the service is, and how its first administrator comes to be while there is none. */
+export async function announce(deps: Deps, port: number): Promise<void> {
+  const { config, logger } = deps;
+  const ctx = await defaultContext(deps);
+  if (await needsSetup(ctx)) logger.warn(`there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`);
+  for (const { event, message } of exposureWarnings(config, await listEnvironments(deps.knex))) logger.warn({ event }, message);
+  logger.info({ base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
+}
+
+/** Calls `stop` at the first signal; a second one more than a second later (Ctrl-C under npm arrives twice) ends at once. */
+export function onSignals(logger: Logger, stop: () => Promise<void>): void {
+  let since: number | null = null;
+  const handle = (signal: NodeJS.Signals) => {
+    if (since !== null) {
+      if (performance.now() - since > 1000) process.exit(1);
+      return;
+    }
+    since = performance.now();
+    logger.info({ signal }, 'stopping');
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        logger.fatal({ err: error }, 'stop.failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', handle);
+  process.on('SIGINT', handle);
+}

@@ -1,0 +1,221 @@
+import { argon2i, argon2id, hash as argon2Hash } from 'argon2';
+import bcrypt from 'bcryptjs';
+import { describe, expect, test } from 'vitest';
+import { OverloadedError } from '../../../src/domain/passwords/hashing-queue.js';
+import {
+  acceptsPasswordHash,
+  createPasswordHasher,
+  MAX_PASSWORD_LENGTH,
+  passwordHashKind,
+  passwordProblems,
+} from '../../../src/domain/passwords/passwords.js';
+
+const hasher = createPasswordHasher();
+
+describe('hashing', () => {
+  test('stores argon2id with m=19456, t=2, p=1 and a fresh salt', async () => {
+    const one = await hasher.hash('correct horse battery');
+    const other = await hasher.hash('correct horse battery');
+    expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(one).not.toBe(other);
+    expect(await hasher.verify(one, 'correct horse battery')).toBe(true);
+    expect(await hasher.verify(one, 'correct horse batterz')).toBe(false);
+    expect(hasher.needsRehash(one)).toBe(false);
+    expect(acceptsPasswordHash(one)).toBe(true);
+  });
+
+  test.each([
+    ['128 characters', 'å'.repeat(128)],
+    ['spaces around', '  two spaces  '],
+    ['NUL inside', 'before\0after'],
+    ['emoji', '🔑🔑🔑🔑🔑🔑🔑🔑'],
+  ])('accepts as typed: %s (attack 10.118)', async (_name, password) => {
+    const stored = await hasher.hash(password);
+    expect(await hasher.verify(stored, password)).toBe(true);
+    expect(await hasher.verify(stored, password.slice(0, -1))).toBe(false);
+    expect(await hasher.verify(stored, password.trim() === password ? `${password} ` : password.trim())).toBe(false);
+  });
+
+  test('two strings equal in their first 72 bytes differ (attack 10.118)', async () => {
+    const start = 'x'.repeat(72);
+    const stored = await hasher.hash(`${start}one`);
+    expect(await hasher.verify(stored, `${start}two`)).toBe(false);
+    expect(await hasher.verify(stored, start)).toBe(false);
+  });
+
+  test('composed and decomposed spellings are one password', async () => {
+    const stored = await hasher.hash('caf\u00e9-terrasse');
+    expect(await hasher.verify(stored, 'cafe\u0301-terrasse')).toBe(true);
+  });
+
+  test('an overlong text is refused unhashed', async () => {
+    const stored = await hasher.hash('correct horse battery');
+    const started = performance.now();
+    expect(await hasher.verify(stored, 'x'.repeat(1_000_000))).toBe(false);
+    expect(await hasher.verifyDecoy('x'.repeat(1_000_000))).toBe(false);
+    expect(performance.now() - started).toBeLessThan(15);
+    await expect(hasher.hash('x'.repeat(2000))).rejects.toThrow(RangeError);
+  });
+
+  test('a decoy costs what a real check costs', async () => {
+    const stored = await hasher.hash('correct horse battery');
+    const real: number[] = [];
+    const decoy: number[] = [];
+    for (let i = 0; i < 15; i++) {
+      let started = performance.now();
+      await hasher.verify(stored, 'wrong password');
+      real.push(performance.now() - started);
+      started = performance.now();
+      expect(await hasher.verifyDecoy('wrong password')).toBe(false);
+      decoy.push(performance.now() - started);
+    }
+    const median = (values: number[]) => values.sort((a, b) => a - b)[7]!;
+    const ratio = median(decoy) / median(real);
+    expect(ratio).toBeGreaterThan(0.6);
+    expect(ratio).toBeLessThan(1.6);
+  });
+});
+
+describe('imported hashes', () => {
+  test('bcrypt in its three spellings is checked and wants a rehash', async () => {
+    const stored = await bcrypt.hash('correct horse battery', 4);
+    for (const prefix of ['$2a$', '$2b$', '$2y$']) {
+      const imported = prefix + stored.slice(4);
+      expect(acceptsPasswordHash(imported)).toBe(true);
+      expect(await hasher.verify(imported, 'correct horse battery')).toBe(true);
+      expect(await hasher.verify(imported, 'correct horse batterz')).toBe(false);
+      expect(hasher.needsRehash(imported)).toBe(true);
+    }
+  });
+
+  test('a refusal costs a check of each kind of hash, whichever was the real one', async () => {
+    const bcryptHash = await bcrypt.hash('x', 11);
+    expect(passwordHashKind(bcryptHash.replace('$2b$', '$2y$'))).toBe('$2b$11$');
+    const timed = async (work: () => Promise<unknown>) => {
+      const started = performance.now();
+      await work();
+      return performance.now() - started;
+    };
+    const real = await timed(() => hasher.verify(bcryptHash, 'wrong'));
+    // Beyond a decoy: the bcrypt check. Beyond a bcrypt check: ours alone.
+    expect(await timed(() => hasher.verifyOtherKinds(null, ['$2b$11$'], 'wrong'))).toBeGreaterThan(real / 2);
+    expect(await timed(() => hasher.verifyOtherKinds(bcryptHash, ['$2b$11$'], 'wrong'))).toBeLessThan(real);
+    // What no hash could be costs nothing.
+    expect(await timed(() => hasher.verifyOtherKinds(null, ['$2b$31$'], 'wrong'))).toBeLessThan(real / 2);
+  });
+
+  test('a costly bcrypt check leaves the event loop free', async () => {
+    const stored = (await bcrypt.hash('x', 4)).replace('$04$', '$12$');
+    await hasher.verify(await bcrypt.hash('x', 4), 'x');
+    let longest = 0;
+    let previous = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - previous);
+      previous = performance.now();
+    }, 1);
+    await hasher.verify(stored, 'whatever');
+    clearInterval(timer);
+    expect(longest).toBeLessThan(90);
+  });
+
+  test('other argon2 parameters and variants are checked and want a rehash', async () => {
+    for (const type of [argon2id, argon2i] as const) {
+      const imported = await argon2Hash('correct horse battery', { type, memoryCost: 4096, timeCost: 3, parallelism: 2 });
+      expect(acceptsPasswordHash(imported)).toBe(true);
+      expect(await hasher.verify(imported, 'correct horse battery')).toBe(true);
+      expect(hasher.needsRehash(imported)).toBe(true);
+    }
+  });
+
+  test('a hash of an unnormalised password still opens', async () => {
+    const imported = await bcrypt.hash('cafe\u0301-terrasse', 4);
+    expect(await hasher.verify(imported, 'cafe\u0301-terrasse')).toBe(true);
+  });
+
+  test.each([
+    ['plain text', 'correct horse battery'],
+    ['empty', ''],
+    ['MD5 crypt', '$1$abcdefgh$abcdefghijklmnopqrstuv'],
+    ['bcrypt of cost 31', `$2b$31$${'a'.repeat(53)}`],
+    ['bcrypt cut short', `$2b$10$${'a'.repeat(50)}`],
+    ['argon2 of 4 GiB', '$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo'],
+    ['argon2 of 999 passes', '$argon2id$v=19$m=19456,t=999,p=1$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo'],
+    ['argon2 with no memory', '$argon2id$v=19$m=1,t=1,p=1$c2FsdHNhbHRzYWx0$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo'],
+    ['argon2 with a stub of a hash', '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0$aGFzaA'],
+  ])('refused: %s', async (_name, imported) => {
+    expect(acceptsPasswordHash(imported)).toBe(false);
+    expect(await hasher.verify(imported, 'correct horse battery')).toBe(false);
+  });
+});
+
+describe('the queue', () => {
+  test('at most `concurrency` run; at most `queueMax` wait; the rest are told when to come back (attack 10.117)', async () => {
+    const small = createPasswordHasher({ concurrency: 1, queueMax: 3 });
+    const settled = await Promise.allSettled(Array.from({ length: 10 }, () => small.hash('correct horse battery')));
+    const refused = settled.filter((one) => one.status === 'rejected');
+    expect(settled.length - refused.length).toBe(4);
+    for (const { reason } of refused) {
+      expect(reason).toBeInstanceOf(OverloadedError);
+      expect((reason as OverloadedError).retry_after).toBeGreaterThanOrEqual(1);
+      expect(Number.isInteger((reason as OverloadedError).retry_after)).toBe(true);
+    }
+    await expect(small.hash('correct horse battery')).resolves.toMatch(/^\$argon2id/);
+  });
+
+  test('a refused verify and decoy overflow alike', async () => {
+    const small = createPasswordHasher({ concurrency: 1, queueMax: 0 });
+    const stored = await hasher.hash('a long one');
+    const busy = small.hash('correct horse battery');
+    await expect(small.verifyDecoy('anything')).rejects.toThrow(OverloadedError);
+    await expect(small.verify(stored, 'anything')).rejects.toThrow(OverloadedError);
+    await busy;
+  });
+});
+
+describe('rules', () => {
+  const jane = { email: 'Jane.Doe@example.com', first_name: 'Jane', last_name: 'Doe', min_length: 8 };
+
+  test.each([
+    ['seven!7', ['password_too_short']],
+    ['🔑'.repeat(7), ['password_too_short']],
+    ['', ['password_too_short']],
+    ['x9'.repeat(64) + 'y', ['password_too_long']],
+    ['x'.repeat(1_000_000), ['password_too_long']],
+    ['password1', ['password_common']],
+    ['PassWord123', ['password_common']],
+    ['Password1!!', ['password_common']],
+    ['aaaaaaaaaaaa', ['password_common']],
+    ['abcabcabcabc', ['password_common']],
+    ['abcdefghijkl', ['password_common']],
+    ['987654321', ['password_common']],
+    ['jane.doe@example.com', ['password_contains_email']],
+    ['my-JANE.DOE@EXAMPLE.COM-is-long-enough', ['password_contains_email']],
+    ['Jane.Doe1999', ['password_contains_email']],
+    ['janedoe!2024', ['password_contains_email', 'password_contains_name']],
+    ['jane12345', ['password_contains_name']],
+    ['doe-jane-x', ['password_contains_name']],
+  ])('%j is refused', (password, problems) => {
+    expect(passwordProblems(password, jane).filter((code) => problems.includes(code))).toEqual(problems);
+    expect(passwordProblems(password, jane)[0]).toBe(problems[0]);
+  });
+
+  test.each([
+    'correct horse battery',
+    'ünïcödé-pässwörd',
+    '🔑🔒🔐🗝🔏🚪🏠🌳',
+    'janitors closet door 9',
+    'a\0b\0c\0d\0e',
+    `${'long enough '.repeat(10)}12345678`,
+    'plain-lowercase',
+    '7294618350',
+  ])('%j is accepted, without composition rules', (password) => {
+    expect(passwordProblems(password, jane)).toEqual([]);
+  });
+
+  test('length counts code points after NFC, up to 128', () => {
+    expect(passwordProblems('e\u0301'.repeat(4) + 'abcd', {})).toEqual([]);
+    expect(passwordProblems('e\u0301'.repeat(4) + 'abc', {})).toEqual(['password_too_short']);
+    expect(passwordProblems('x🔑'.repeat(MAX_PASSWORD_LENGTH / 2 - 1) + 'yz', {})).toEqual([]);
+    expect(passwordProblems('twelve chars', { min_length: 13 })).toEqual(['password_too_short']);
+  });
+});

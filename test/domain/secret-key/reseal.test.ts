@@ -1,0 +1,394 @@
+// Sealing anew after a change of SECRET_KEY: everything, nothing else, and whatever happens meanwhile.
+import { createCipheriv, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../../src/config.js';
+import { createDeps, prepareDatabase } from '../../../src/process/service.js';
+import { defaultContext } from '../../../src/domain/environments/bootstrap.js';
+import { transaction, type Context, type Deps } from '../../../src/domain/context.js';
+import { queueMail } from '../../../src/domain/mail/mail.js';
+import { pendingCount, secretKeyStatus } from '../../../src/domain/secret-key/status.js';
+import { secretKeyPass } from '../../../src/jobs/secret-keys.js';
+import { rotateSecret } from '../../../src/domain/webhooks/webhooks.js';
+import { statementObserver } from '../../../src/db/scope.js';
+import { insertIdempotencyKey } from '../../../src/db/tables/idempotency_keys.js';
+import { countSealedByKey, sealedColumns } from '../../../src/db/tables/sealed_columns.js';
+import { announceSecretKeys, removeSecretKeyHolder } from '../../../src/db/tables/secret_keys.js';
+import { insertSsoFlow } from '../../../src/db/tables/sso_flows.js';
+import { createSealer, keyIdOf, type Sealer } from '../../../src/lib/seal.js';
+import { addConnection, providerSecret } from '../../support/connections.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { addWebhook } from '../../support/webhooks.js';
+
+type Process = { deps: Deps; log: string[]; id: string; pass(signal?: AbortSignal): Promise<boolean>; leave(): Promise<void> };
+
+const key = () => randomBytes(32).toString('base64');
+const keyOf = (secret: string) => createSealer(secret).key_id;
+let database: TestDatabase;
+let k1: string;
+let k2: string;
+const open: Process[] = [];
+
+/** A process with its keys, but without its loops. */
+async function start(secretKey: string, ...previous: string[]): Promise<Process> {
+  const log: string[] = [];
+  const config = readConfig(previous.length > 0 ? { SECRET_KEY_PREVIOUS: previous.join() } : {});
+  const logger = pino({ base: null }, { write: (line: string) => void log.push(line) });
+  const deps = createDeps(config, logger, { url: database.url, directUrl: database.url, secretKey });
+  await prepareDatabase(deps, database.url);
+  const id = randomUUID();
+  const process = {
+    deps,
+    log,
+    id,
+    pass: (signal?: AbortSignal) => secretKeyPass(deps, id, signal),
+    leave: () => removeSecretKeyHolder(deps.knex, id),
+  };
+  open.push(process);
+  return process;
+}
+
+type Event = { event: string; key_id?: string; pending?: number; resealed?: number; values?: number; may_go_at?: string; msg: string };
+const events = ({ log }: Process, name?: string) =>
+  log
+    .map((line) => JSON.parse(line) as Event)
+    .filter(({ event }) => event?.startsWith('secret_key.') && (name === undefined || event === name));
+
+/** Something in every sealed column, sealed by the process. */
+async function fill({ deps }: Process, mails = 3): Promise<Context> {
+  const ctx = await defaultContext(deps);
+  const hook = await addWebhook(ctx, 'http://127.0.0.1:9/');
+  await transaction(ctx, (tx) => rotateSecret(tx, hook.webhook.id));
+  const connection = await addConnection(ctx);
+  const now = ctx.clock.now();
+  await insertSsoFlow(ctx.scope, {
+    state_digest: randomBytes(32),
+    browser_digest: randomBytes(32),
+    connection_id: connection.id,
+    content_sealed: ctx.sealer.seal('{}', `sso_flows/${connection.id}`),
+    expires_at: new Date(now.getTime() + 600_000),
+  });
+  const digest = randomBytes(32);
+  await insertIdempotencyKey(ctx.scope, {
+    digest,
+    fingerprint: randomBytes(32),
+    reply_sealed: ctx.sealer.seal('{}', `idempotency_keys/${digest.toString('hex')}`),
+    created_at: now,
+  });
+  const origin = { ip_address: null, user_agent: null };
+  for (let i = 0; i < mails; i++)
+    await queueMail(ctx, { template: 'password-changed', to: `${i}@example.com`, model: { reset_url: 'http://localhost' }, origin });
+  return ctx;
+}
+
+/** Every sealed value that there is, with its place. */
+async function allSealed({ knex }: Deps) {
+  const found: { column: string; place: never; sealed: Buffer; row: Record<string, unknown> }[] = [];
+  for (const { table, column, place } of sealedColumns) {
+    const rows = (await knex(table).whereNotNull(column)) as Record<string, unknown>[];
+    for (const { [column]: sealed, ...row } of rows) {
+      const where = row[place] as string | Buffer;
+      const name = `${table}/${typeof where === 'string' ? where : where.toString('hex')}`;
+      if ((sealed as Buffer).length > 0) found.push({ column: `${table}.${column}`, place: name as never, sealed: sealed as Buffer, row });
+    }
+  }
+  return found;
+}
+
+const opened = async (deps: Deps, sealer: Sealer) => (await allSealed(deps)).map(({ sealed, place }) => sealer.open(sealed, place));
+
+/** As releases before values named their key sealed it. */
+function sealUnnamed(secretKey: string, plain: string, place: string): Buffer {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', Buffer.from(secretKey, 'base64'), '', 'seal', 32)), iv);
+  cipher.setAAD(Buffer.from(place));
+  const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), body]);
+}
+
+/** Runs `work` once, right before the next statement that replaces values of the table. */
+function beforeReplacing(table: string, work: () => Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const knex = open[0]?.deps.knex;
+    const client = knex?.client as { acquireConnection(): Promise<unknown> };
+    statementObserver.observe = (text) => {
+      if (!text.includes(`update ${table} t set`)) return;
+      statementObserver.observe = null;
+      const acquire = client.acquireConnection.bind(client);
+      // The statement waits for a connection: meanwhile somebody else is faster.
+      client.acquireConnection = async () => {
+        client.acquireConnection = acquire;
+        await work();
+        resolve();
+        return acquire();
+      };
+    };
+  });
+}
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  [k1, k2] = [key(), key()];
+});
+afterEach(async () => {
+  statementObserver.observe = null;
+  for (const { deps } of open.splice(0)) {
+    await deps.fetch.close();
+    await deps.knex.destroy();
+  }
+  await database.drop();
+});
+
+test('the list of sealed columns is what the schema has: no column of bytes is forgotten', async () => {
+  const { deps } = await start(k1);
+  const { rows } = await deps.knex.raw<{ rows: { name: string }[] }>(
+    `select table_name || '.' || column_name as name from information_schema.columns
+     where table_schema = 'public' and (udt_name in ('bytea', '_bytea') or column_name ~ 'sealed') order by 1`,
+  );
+  // Bytes that are not sealed are digests, by their name; and what requests are counted by.
+  const sealed = rows
+    .map(({ name }) => name)
+    .filter((name) => !/\.(\w+_)?(digests?|fingerprint)$/.test(name) && name !== 'rate_limits.key');
+  expect(sealed).toEqual(sealedColumns.map(({ table, column }) => `${table}.${column}`).sort());
+});
+
+describe('after a change of the key', () => {
+  test('every value is sealed anew and nothing else changes; then the log says that the old key may go', async () => {
+    const first = await start(k1);
+    await fill(first);
+    expect(await first.pass()).toBe(false);
+    await first.leave();
+    const second = await start(k2, k1);
+    const before = await allSealed(second.deps);
+    const plain = await opened(second.deps, second.deps.sealer);
+    expect(new Set(before.map(({ column }) => column))).toEqual(new Set(sealedColumns.map(({ table, column }) => `${table}.${column}`)));
+    expect(before.map(({ sealed }) => keyIdOf(sealed))).toEqual(before.map(() => keyOf(k1)));
+
+    expect(await second.pass()).toBe(false);
+    const after = await allSealed(second.deps);
+    expect(after.map(({ sealed }) => keyIdOf(sealed))).toEqual(after.map(() => keyOf(k2)));
+    expect(await opened(second.deps, createSealer(k2))).toEqual(plain);
+    expect(plain).toContain(providerSecret);
+    const withoutOther = (rows: typeof after) =>
+      rows.map(({ column, row }) => [column, Object.entries(row).filter(([name]) => !name.endsWith('sealed'))]);
+    expect(withoutOther(after)).toEqual(withoutOther(before));
+
+    expect(events(second, 'secret_key.resealing')).toMatchObject([{ key_id: keyOf(k2), pending: before.length }]);
+    expect(events(second, 'secret_key.resealed')).toMatchObject([{ resealed: before.length, pending: 0 }]);
+    const [unused] = events(second, 'secret_key.unused').filter(({ key_id }) => key_id === keyOf(k1));
+    expect(unused?.msg).toContain(`nothing is sealed with key ${keyOf(k1)} any more`);
+    const day = 86_400_000;
+    expect(Math.abs(new Date(unused?.may_go_at ?? 0).getTime() - (Date.now() + day))).toBeLessThan(60_000);
+    const [target, earlier] = await secretKeyStatus(second.deps);
+    expect([target, earlier]).toMatchObject([
+      { id: keyOf(k2), seals: true, may_go_at: null },
+      { id: keyOf(k1), seals: false, pending_count: 0, may_go_at: new Date(unused?.may_go_at ?? 0) },
+    ]);
+    expect(await second.deps.metrics.render()).toContain('\nsealed_rows_pending 0\n');
+
+    // From now on a pass reads a few rows, and no sealed column.
+    const texts: string[] = [];
+    statementObserver.observe = (text) => void texts.push(text);
+    await second.pass();
+    expect(texts.filter((text) => text.includes('sealed'))).toEqual([]);
+    // The old key is needed no more.
+    await second.leave();
+    expect(await opened((await start(k2)).deps, createSealer(k2))).toEqual(plain);
+  });
+
+  test('values of before they named their key, under whichever listed one', async () => {
+    const first = await start(k1);
+    await fill(first);
+    const plain = await opened(first.deps, first.deps.sealer);
+    for (const { table, column, key: name, place } of sealedColumns) {
+      for (const row of (await first.deps.knex(table).whereNotNull(column)) as Record<string, unknown>[]) {
+        const where = row[place] as string | Buffer;
+        const at = `${table}/${typeof where === 'string' ? where : where.toString('hex')}`;
+        const sealed = sealUnnamed(k1, first.deps.sealer.open(row[column] as Buffer, at as never), at);
+        await first.deps
+          .knex(table)
+          .where({ [name]: row[name] as string })
+          .update({ [column]: sealed });
+      }
+    }
+    expect(await countSealedByKey(first.deps.knex)).toEqual(new Map([['unnamed', plain.length]]));
+    const second = await start(k2, k1);
+    // Processes of the release before may be at work, which know no other form.
+    await second.pass();
+    expect(await countSealedByKey(second.deps.knex)).toEqual(new Map([['unnamed', plain.length]]));
+    await second.deps
+      .knex('secret_keys')
+      .where({ id: 'unnamed' })
+      .update({ created_at: second.deps.knex.raw("now() - interval '61 minutes'") });
+    await second.pass();
+    expect(await countSealedByKey(second.deps.knex)).toEqual(new Map([[keyOf(k2), plain.length]]));
+    expect(await opened(second.deps, createSealer(k2))).toEqual(plain);
+    expect(events(second, 'secret_key.unused').map(({ msg }) => msg)).toContain('every sealed value names its key now');
+  });
+
+  test('what somebody changes meanwhile stays as it was changed', async () => {
+    const first = await start(k1);
+    const ctx = await fill(first);
+    const second = await start(k2, k1);
+    open.unshift(second);
+    const sealed = ctx.sealer.seal('changed', `connections/${(await second.deps.knex('connections').first('id')).id}`);
+    const changed = beforeReplacing('connections', () => first.deps.knex('connections').update({ provider_client_secret_sealed: sealed }));
+    await second.pass();
+    await changed;
+    expect((await second.deps.knex('connections').first()).provider_client_secret_sealed).toEqual(sealed);
+    expect((await countSealedByKey(second.deps.knex)).get(keyOf(k1))).toBe(1);
+    expect(events(second, 'secret_key.unused').filter(({ key_id }) => key_id === keyOf(k1))).toEqual([]);
+    await second.pass();
+    expect((await countSealedByKey(second.deps.knex)).get(keyOf(k1))).toBeUndefined();
+    open.shift();
+  });
+
+  test('a row that somebody holds is left for the next pass; nobody waits', async () => {
+    const first = await start(k1);
+    await fill(first);
+    const second = await start(k2, k1);
+    const held = await first.deps.knex.transaction();
+    await held('webhooks').update({ name: 'Held' });
+    const started = performance.now();
+    await second.pass();
+    expect(performance.now() - started).toBeLessThan(4_000);
+    expect((await countSealedByKey(second.deps.knex)).get(keyOf(k1))).toBe(2);
+    await held.commit();
+    await second.pass();
+    expect([...(await countSealedByKey(second.deps.knex)).keys()]).toEqual([keyOf(k2)]);
+    expect((await second.deps.knex('webhooks').first()).name).toBe('Held');
+  });
+
+  test('a pass that is stopped half-way leaves everything open to whoever has both keys; the next one goes on', async () => {
+    const first = await start(k1);
+    await fill(first, 450);
+    const second = await start(k2, k1);
+    const plain = await opened(second.deps, second.deps.sealer);
+    const stop = new AbortController();
+    statementObserver.observe = (text) => {
+      if (text.includes('update mails t set')) stop.abort();
+    };
+    expect(await second.pass(stop.signal)).toBe(false);
+    const counts = await countSealedByKey(second.deps.knex);
+    expect(counts.get(keyOf(k1))).toBe(250);
+    expect(await opened(second.deps, second.deps.sealer)).toEqual(plain);
+    expect(pendingCount(await secretKeyStatus(second.deps))).toBe(250);
+    expect(await second.deps.metrics.render()).toContain('\nsealed_rows_pending 250\n');
+    expect(events(second, 'secret_key.unused').filter(({ key_id }) => key_id === keyOf(k1))).toEqual([]);
+    statementObserver.observe = null;
+    await second.pass();
+    expect(await opened(second.deps, createSealer(k2))).toEqual(plain);
+  });
+
+  test('two processes at once: each value is sealed anew once', async () => {
+    const first = await start(k1);
+    await fill(first, 300);
+    const [one, other] = [await start(k2, k1), await start(k2, k1)];
+    const total = (await allSealed(one.deps)).length;
+    await Promise.all([one.pass(), other.pass()]);
+    const resealed = [one, other].flatMap((process) => events(process, 'secret_key.resealed').map((event) => event.resealed ?? 0));
+    expect(resealed.reduce((sum, count) => sum + count, 0)).toBe(total);
+    expect(await countSealedByKey(one.deps.knex)).toEqual(new Map([[keyOf(k2), total]]));
+  });
+});
+
+describe('while processes with different keys are at work', () => {
+  test('the one whose key is older seals nothing anew; its key is needed until it has ended', async () => {
+    const first = await start(k1, k2);
+    await fill(first);
+    await first.pass();
+    const second = await start(k2, k1);
+    await second.pass();
+    const total = (await allSealed(second.deps)).length;
+    expect(await countSealedByKey(second.deps.knex)).toEqual(new Map([[keyOf(k2), total]]));
+    await first.pass();
+    expect(await countSealedByKey(second.deps.knex)).toEqual(new Map([[keyOf(k2), total]]));
+    await fill(first);
+    await second.pass();
+    expect([...(await countSealedByKey(second.deps.knex)).keys()]).toEqual([keyOf(k2)]);
+    const unused = () => events(second, 'secret_key.unused').filter(({ key_id }) => key_id === keyOf(k1));
+    expect(unused()).toEqual([]);
+    await first.leave();
+    await second.pass();
+    expect(unused()).toHaveLength(1);
+    // Killed processes leave their row behind: after a minute and a half it counts no longer.
+    await announceSecretKeys(first.deps.knex, { id: first.id, sealing_key: keyOf(k1), opening_keys: [keyOf(k1), keyOf(k2)] });
+    await second.pass();
+    expect(unused()).toHaveLength(1);
+    await first.deps
+      .knex('secret_key_holders')
+      .where({ id: first.id })
+      .update({ seen_at: first.deps.knex.raw("now() - interval '91 seconds'") });
+    await second.pass();
+    expect(unused()).toHaveLength(2);
+  });
+
+  test('nothing is sealed anew while one of them could not open it: the log names what to do', async () => {
+    const first = await start(k1);
+    await fill(first);
+    await first.pass();
+    const second = await start(k2, k1);
+    const counts = await countSealedByKey(second.deps.knex);
+    expect(await second.pass()).toBe(false);
+    expect(await countSealedByKey(second.deps.knex)).toEqual(counts);
+    expect(events(second, 'secret_key.waiting').map(({ msg }) => msg)).toEqual([
+      expect.stringContaining('add it to their SECRET_KEY_PREVIOUS'),
+    ]);
+    await first.leave();
+    await second.pass();
+    expect([...(await countSealedByKey(second.deps.knex)).keys()]).toEqual([keyOf(k2)]);
+  });
+
+  test('the next key, listed beforehand, is not called unused for good, and nothing is sealed with it', async () => {
+    const first = await start(k1, k2);
+    await fill(first);
+    await first.pass();
+    expect(events(first, 'secret_key.unused').map(({ msg }) => msg)).not.toContainEqual(expect.stringContaining('taken out'));
+    expect([...(await countSealedByKey(first.deps.knex)).keys()]).toEqual([keyOf(k1)]);
+  });
+
+  test('a key that is taken back is the newest again once no process seals with the later one', async () => {
+    const first = await start(k1, k2);
+    await fill(first);
+    await first.pass();
+    const second = await start(k2, k1);
+    await second.pass();
+    await second.leave();
+    await first.pass();
+    expect([...(await countSealedByKey(first.deps.knex)).keys()]).toEqual([keyOf(k2)]);
+    await first.deps
+      .knex('secret_keys')
+      .where({ id: keyOf(k2) })
+      .update({ sealing_seen_at: first.deps.knex.raw("now() - interval '11 minutes'") });
+    await first.pass();
+    expect([...(await countSealedByKey(first.deps.knex)).keys()]).toEqual([keyOf(k1)]);
+  });
+});
+
+test('values that no key opens are counted and named, hold nothing else up, and no key is called unused for them', async () => {
+  const first = await start(k1);
+  await fill(first);
+  const lost = createSealer(key());
+  const [mail] = (await first.deps.knex('mails').select('id')) as { id: string }[];
+  await first.deps
+    .knex('mails')
+    .where({ id: mail?.id })
+    .update({ sealed: lost.seal('x', `mails/${mail?.id}`) });
+  const second = await start(k2, k1);
+  await second.pass();
+  const counts = await countSealedByKey(second.deps.knex);
+  expect(counts).toEqual(
+    new Map([
+      [keyOf(k2), (await allSealed(second.deps)).length - 1],
+      [lost.key_id, 1],
+    ]),
+  );
+  expect(events(second, 'secret_key.missing')).toMatchObject([{ key_id: lost.key_id, values: 1 }]);
+  expect(await secretKeyStatus(second.deps)).toContainEqual({
+    id: lost.key_id,
+    seals: false,
+    has_sealed: false,
+    pending_count: 1,
+    may_go_at: null,
+  });
+});

@@ -1,0 +1,250 @@
+import express, { type ErrorRequestHandler } from 'express';
+import request from 'supertest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { RateLimitedError } from '../../../src/errors.js';
+import { createMemoryStore, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
+import { createLimiter, type Limiter } from '../../../src/http/limits/rate-limiter.js';
+import { addressKey, createTokenLimit, limitBy, type TokenCaller } from '../../../src/http/limits/rate-limits.js';
+
+function fakeClock() {
+  let now = Date.parse('2030-01-01T00:00:00Z');
+  return { now: () => new Date(now), advance: (seconds: number) => (now += seconds * 1000) };
+}
+
+/** A memory store that counts how often it is asked. */
+function countedStore(clock = fakeClock()) {
+  const store = createMemoryStore({ clock });
+  const counted = { asked: 0, clock };
+  const take: RateLimitStore['take'] = (key, demand) => {
+    counted.asked++;
+    return store.take(key, demand);
+  };
+  return { counted, store: { ...store, take } };
+}
+
+const open: Limiter[] = [];
+function limiterOf(store: RateLimitStore, enabled = true): Limiter {
+  const limiter = createLimiter({ store, enabled });
+  open.push(limiter);
+  return limiter;
+}
+afterEach(async () => {
+  for (const limiter of open.splice(0)) await limiter.close();
+});
+
+describe('the limiter', () => {
+  const ten = { limit: 10, windowSeconds: 60 };
+
+  test('allows the limit, then refuses with the time to wait, then allows again', async () => {
+    const { store, counted } = countedStore();
+    const limiter = limiterOf(store);
+    for (let i = 9; i >= 0; i--) {
+      expect(await limiter.take('a', ten)).toEqual({
+        allowed: true,
+        limit: 10,
+        remaining: i,
+        window_seconds: 60,
+        reset_seconds: 60,
+        retry_after: 0,
+      });
+      counted.clock.advance(1);
+    }
+    expect(await limiter.take('a', ten)).toMatchObject({ allowed: false, remaining: 0, retry_after: 50, reset_seconds: 59 });
+    expect((await limiter.take('b', ten)).allowed).toBe(true);
+    counted.clock.advance(49);
+    expect(await limiter.take('a', ten)).toMatchObject({ allowed: false, retry_after: 1 });
+    counted.clock.advance(1);
+    expect((await limiter.take('a', ten)).allowed).toBe(true);
+    expect((await limiter.take('a', ten)).allowed).toBe(false);
+  });
+
+  test('a refused caller costs the store nothing more than a question a second', async () => {
+    const { store, counted } = countedStore();
+    const limiter = limiterOf(store);
+    for (let i = 0; i < 1000; i++) await limiter.take('a', ten);
+    expect(counted.asked).toBe(11);
+  });
+
+  test('a burst at once gets exactly the limit', async () => {
+    const { store } = countedStore();
+    const limiter = limiterOf(store);
+    const verdicts = await Promise.all(Array.from({ length: 100 }, () => limiter.take('a', ten)));
+    expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength(10);
+  });
+
+  test('a high limit is leased: few questions, and never more than the limit', async () => {
+    const { store, counted } = countedStore();
+    const limiter = limiterOf(store);
+    const high = { limit: 1000, windowSeconds: 60 };
+    let allowed = 0;
+    for (let i = 0; i < 900; i++) if ((await limiter.take('a', high)).allowed) allowed++;
+    expect(allowed).toBe(900);
+    expect(counted.asked).toBeLessThan(40);
+    for (let i = 0; i < 900; i++) if ((await limiter.take('a', high)).allowed) allowed++;
+    expect(allowed).toBe(1000);
+  });
+
+  test('a slow caller of a leased limit loses nothing to leases that lapse', async () => {
+    const { store, counted } = countedStore();
+    const limiter = limiterOf(store);
+    const high = { limit: 100, windowSeconds: 60 };
+    let allowed = 0;
+    for (let i = 0; i < 100; i++) {
+      if ((await limiter.take('a', high)).allowed) allowed++;
+      counted.clock.advance(0.5);
+    }
+    expect(allowed).toBe(100);
+    expect((await limiter.take('a', high)).allowed).toBe(false);
+  });
+
+  test('the wait after a burst is never longer than the window', async () => {
+    const { store } = countedStore();
+    const limiter = limiterOf(store);
+    const high = { limit: 100, windowSeconds: 60 };
+    for (let i = 0; i < 100; i++) expect((await limiter.take('a', high)).allowed).toBe(true);
+    expect(await limiter.take('a', high)).toMatchObject({ allowed: false, retry_after: 60, reset_seconds: 60 });
+  });
+
+  test('peek counts nothing and asks at most once a second', async () => {
+    const { store, counted } = countedStore();
+    const limiter = limiterOf(store);
+    for (let i = 0; i < 50; i++) expect(await limiter.peek('a', ten)).toMatchObject({ allowed: true, remaining: 10 });
+    expect(counted.asked).toBe(1);
+    for (let i = 0; i < 10; i++) await limiter.take('a', ten);
+    counted.clock.advance(2);
+    expect(await limiter.peek('a', ten)).toMatchObject({ allowed: false, remaining: 0, retry_after: 58 });
+  });
+
+  test('switched off it allows everything and asks nobody', async () => {
+    const { store, counted } = countedStore();
+    const limiter = limiterOf(store, false);
+    for (let i = 0; i < 50; i++) expect((await limiter.take('a', ten)).allowed).toBe(true);
+    expect((await limiter.peek('a', ten)).allowed).toBe(true);
+    expect(counted.asked).toBe(0);
+  });
+});
+
+describe('callers', () => {
+  test.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::ffff:c000:207', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::9', '2001:db8:1:2::/64'],
+    ['fe80::1%eth0', 'fe80::/64'],
+    ['::1', '::/64'],
+    [undefined, 'unknown'],
+    ['not an address', 'unknown'],
+  ])('%s counts as %s (attack 19.219)', (ip, key) => {
+    expect(addressKey(ip)).toBe(key);
+  });
+});
+
+const render: ErrorRequestHandler = (error: unknown, _req, res, _next) => {
+  if (error instanceof RateLimitedError) res.status(429).set('Retry-After', String(error.retry_after)).end();
+  else res.status(503).end();
+};
+
+describe('the middleware', () => {
+  function appOf(limiter: Limiter) {
+    const app = express();
+    app.use(limitBy(limiter, { name: 'address', limit: { limit: 5, windowSeconds: 60 }, key: (req) => addressKey(req.ip) }));
+    app.use(
+      limitBy(limiter, { name: 'email', limit: { limit: 2, windowSeconds: 30 }, key: (req) => (req.query['email'] as string) ?? null }),
+    );
+    app.get('/', (_req, res) => void res.send('in'));
+    app.use(render);
+    return app;
+  }
+
+  test('counts each caller apart, shows the tightest limit and refuses with Retry-After', async () => {
+    const app = appOf(limiterOf(countedStore().store));
+    const first = await request(app).get('/');
+    expect(first.status).toBe(200);
+    expect(first.headers).toMatchObject({
+      'ratelimit-limit': '5',
+      'ratelimit-remaining': '4',
+      'ratelimit-reset': '60',
+      'ratelimit-policy': '5;w=60',
+    });
+    const second = await request(app).get('/?email=a');
+    expect(second.headers).toMatchObject({ 'ratelimit-limit': '2', 'ratelimit-remaining': '1', 'ratelimit-policy': '2;w=30' });
+    await request(app).get('/?email=a');
+    const refused = await request(app).get('/?email=a');
+    expect(refused.status).toBe(429);
+    expect(refused.headers).toMatchObject({ 'retry-after': '30', 'ratelimit-remaining': '0', 'ratelimit-limit': '2' });
+    expect((await request(app).get('/?email=b')).status).toBe(200);
+    const blocked = await request(app).get('/');
+    expect(blocked.status).toBe(429);
+    expect(blocked.headers).toMatchObject({ 'retry-after': '60', 'ratelimit-remaining': '0', 'ratelimit-limit': '5' });
+  });
+
+  test('a store that is down lets nobody through (attack 19.222)', async () => {
+    const { store } = countedStore();
+    const app = appOf(limiterOf({ ...store, take: () => Promise.reject(new Error('store down')) }));
+    expect((await request(app).get('/')).status).toBe(503);
+  });
+
+  test('switched off it shows no limit', async () => {
+    const app = appOf(limiterOf(countedStore().store, false));
+    for (let i = 0; i < 8; i++) expect((await request(app).get('/')).status).toBe(200);
+    expect((await request(app).get('/')).headers['ratelimit-limit']).toBeUndefined();
+  });
+});
+
+describe('the token endpoint', () => {
+  const base = { limit: 3, windowSeconds: 60 };
+  const plain: TokenCaller = { environment_id: 'e', client_id: 'plain', ip: '192.0.2.1', token_rate_limit: null };
+  const busy: TokenCaller = { environment_id: 'e', client_id: 'busy', ip: '192.0.2.1', token_rate_limit: 200 };
+
+  function appOf(limiter: Limiter, caller: TokenCaller) {
+    const limits = createTokenLimit(limiter, base);
+    const app = express();
+    app.get('/', async (req, res) => {
+      await limits.admit(res, caller);
+      const right = req.query['secret'] === 'right';
+      await (right ? limits.succeeded(res, caller) : limits.failed(res, caller));
+      res.status(right ? 200 : 401).end();
+    });
+    app.use(render);
+    return async (secret: string) => {
+      const answer = await request(app).get('/').query({ secret });
+      return answer.status === 429 ? `429 ${answer.headers['retry-after']}` : String(answer.status);
+    };
+  }
+
+  test('a client is limited whatever it presents', async () => {
+    const ask = appOf(limiterOf(countedStore().store), plain);
+    expect([await ask('right'), await ask('wrong'), await ask('right'), await ask('right'), await ask('wrong')]).toEqual([
+      '200',
+      '401',
+      '200',
+      '429 60',
+      '429 60',
+    ]);
+  });
+
+  test('clients and addresses are counted apart', async () => {
+    const limiter = limiterOf(countedStore().store);
+    const ask = appOf(limiter, plain);
+    for (let i = 0; i < 4; i++) await ask('right');
+    expect(await ask('right')).toBe('429 60');
+    expect(await appOf(limiter, { ...plain, client_id: 'other' })('right')).toBe('200');
+    expect(await appOf(limiter, { ...plain, ip: '192.0.2.2' })('right')).toBe('200');
+    expect(await appOf(limiter, { ...plain, environment_id: 'f' })('right')).toBe('200');
+    expect(await appOf(limiter, { ...plain, ip: '::ffff:192.0.2.1' })('right')).toBe('429 60');
+  });
+
+  test('a raised limit counts what has authenticated', async () => {
+    const ask = appOf(limiterOf(countedStore().store), busy);
+    for (let i = 0; i < 200; i++) expect(await ask('right')).toBe('200');
+    expect(await ask('right')).toBe('429 60');
+  });
+
+  test('claiming to be a client with a raised limit buys no guesses', async () => {
+    const ask = appOf(limiterOf(countedStore().store), busy);
+    expect([await ask('wrong'), await ask('wrong'), await ask('wrong')]).toEqual(['401', '401', '401']);
+    expect(await ask('wrong')).toBe('429 60');
+    expect(await ask('right')).toBe('429 60');
+  });
+});

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { janitorPass } from '../../src/jobs/janitor.js';
+import type { Context } from '../../src/domain/context.js';
+import { tryAdvisoryLock } from '../../src/db/advisory-lock.js';
+import { createTestDatabase } from '../support/database.js';
+import { openContext } from '../support/standalone.js';
+
+// Without a running service: its own janitor stays out of the way.
+let ctx: Context;
+const endings: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  endings.push(() => database.drop());
+  const opened = await openContext(database.url, Buffer.alloc(32, 7).toString('base64'));
+  endings.push(() => opened.close());
+  ctx = opened.ctx;
+});
+afterAll(async () => {
+  for (const end of endings.reverse()) await end();
+});
+
+async function addExpired(rows: number): Promise<void> {
+  await ctx.knex.raw(
+    `insert into rate_limits (key, taken_at, amounts, expires_at)
+     select sha256(convert_to('limit ' || n, 'utf8')), '{}', '{}', now() - interval '1 hour' from generate_series(1, ?::integer) n`,
+    [rows],
+  );
+  await ctx.knex.raw(
+    `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
+     select ?, sha256(convert_to('token ' || n, 'utf8')), gen_random_uuid(), 'gone', '', '', now() - interval '2 hours', now() - interval '1 hour'
+     from generate_series(1, ?::integer) n`,
+    [ctx.environment.id, rows],
+  );
+}
+
+test('one pass takes what has expired batch after batch, counted limits too, and no more than fifty thousand rows a table', async () => {
+  await addExpired(51_500);
+  expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 50_000, access_tokens: 50_000 });
+  expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 1500, access_tokens: 1500 });
+});
+
+test('while another replica is at it, a pass does nothing', async () => {
+  await addExpired(10);
+  await tryAdvisoryLock(ctx.knex, 'janitor', async () => {
+    expect(await janitorPass(ctx)).toEqual({});
+  });
+  expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 10, access_tokens: 10 });
+});

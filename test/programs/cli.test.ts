@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createProgram } from '../../src/programs/cli/program.js';
+import { managementClient, manage, startManagedService } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startManagedService();
+});
+afterAll(() => service?.stop());
+
+async function cli(...words: string[]): Promise<string> {
+  const printed: string[] = [];
+  const access = ['--url', service.url, '--client-id', managementClient.id, '--client-secret', managementClient.client_secret];
+  await createProgram((text) => printed.push(text))
+    .exitOverride()
+    .parseAsync([...access, ...words], { from: 'user' });
+  return printed.join('\n');
+}
+
+test('the first hour: a client, a user, a rotated secret, the deliveries', async () => {
+  const client = await cli('create-client', 'Shop', '--redirect-uri', 'https://shop.example/cb');
+  const id = /client_id +(\S+)/.exec(client)?.[1] as string;
+  expect(client).toMatch(/client_secret +cs_/);
+  expect(await cli('rotate-secret', 'client', id)).toMatch(/client_secret +cs_/);
+  expect(await cli('create-user', 'ada@example.com', '--first-name', 'Ada')).toContain('ada@example.com');
+  const api = await manage(service.url);
+  const webhook = await api.create('webhooks', 'webhook', { name: 'W', url: 'http://127.0.0.1:49151/x', events: ['user.created'] });
+  await api.post(`/webhooks/${webhook['id']}/test`);
+  expect(await cli('list-deliveries', '--event-type', 'webhook.test')).toContain('webhook.test');
+  expect(await cli('redeliver-failed', webhook['id'], '--since', '2026-01-31T12:00:00Z')).toBe('0 deliveries are under way');
+  expect(JSON.parse(await cli('--json', 'list-deliveries'))).toHaveLength(1);
+});
+
+test('refusals are told in the words of the service', async () => {
+  await expect(cli('create-user', 'no address')).rejects.toThrow('not an email address');
+  await expect(cli('rotate-secret', 'client', 'unknown')).rejects.toThrow('no such resource');
+  await expect(cli('rotate-secret', 'key', 'x')).rejects.toThrow('client or webhook');
+  await expect(cli('redeliver-failed', 'unknown', '--since', '2026-01-31T12:00:00Z')).rejects.toThrow('no such resource');
+  const api = await manage(service.url);
+  const webhook = await api.create('webhooks', 'webhook', { name: 'W', url: 'http://127.0.0.1:49151/x', events: ['user.created'] });
+  await expect(cli('redeliver-failed', webhook['id'], '--since', 'yesterday')).rejects.toThrow('/meta/since');
+  await expect(cli('--client-secret', 'wrong', 'list-deliveries')).rejects.toThrow('invalid_client');
+});
