@@ -319,15 +319,10 @@ describe('lockout', () => {
     expect(await attempt(fresh)).toBe(200);
   });
 
-  test('wrong current passwords count too: this browser’s by themselves, and once it is a stranger, towards the lock', async () => {
+  test('wrong current passwords count too', async () => {
     const user = await newUser();
     const browser = await signedIn(user);
-    const wrong = async () => {
-      for (let i = 0; i < 10; i++) await post('/account/password', { current_password: `wrong ${i}`, password: fresh }, browser);
-    };
-    await wrong();
-    expect((await post('/login', { email: user.email, password })).status).toBe(200);
-    await wrong();
+    for (let i = 0; i < 10; i++) await post('/account/password', { current_password: `wrong ${i}`, password: fresh }, browser);
     expect((await post('/account/password', { current_password: password, password: fresh }, browser)).status).toBe(401);
     expect((await post('/login', { email: user.email, password })).status).toBe(401);
   });
