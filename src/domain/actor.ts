@@ -10,7 +10,7 @@ export type Actor = {
   readonly permissions: ReadonlySet<string>;
   /** The session of a person's token, or of a person at the dashboard; absent for clients. */
   readonly session_id?: string | null;
-  /** When a person at the dashboard last proved who they are; for a token the session tells. */
+  /** When a person at the dashboard last proved who they are, if that is known; for a token the session tells. */
   readonly signed_in_at?: Date;
 };
 

@@ -9,12 +9,13 @@ export const recentSignInSeconds = 600;
 async function signedInAt(tx: Context, actor: Actor): Promise<Date | null> {
   if (actor.signed_in_at) return actor.signed_in_at;
   if (!actor.session_id) return null;
-  return (await findSession(tx.scope, actor.session_id))?.authenticated_at ?? null;
+  const session = await findSession(tx.scope, actor.session_id);
+  return session?.auth_time_known ? session.authenticated_at : null;
 }
 
 /**
  * Refuses what reaches everybody to a person who proved who they are more than ten minutes ago, whatever session or token is at hand: it may
- * be somebody else at their desk (RFC 9470). A client proves itself with every token.
+ * be somebody else at their desk (RFC 9470). A sign-in of which the provider doesn't say when it was is no recent one. A client proves itself with every token.
  * @throws {Refusal} 401 `insufficient_user_authentication`
  */
 export async function requireRecentSignIn(tx: Context, actor: Actor): Promise<void> {
