@@ -217,7 +217,7 @@ test('a provider that does not say when is passed on as no time at all, by refre
     expect(claimsOf(token as string)).not.toHaveProperty('auth_time');
 });
 
-test('what needs a recent sign-in refuses one of unknown age (attack 22.237)', async () => {
+test('what needs a recent sign-in refuses one of unknown age (attack 14.251)', async () => {
   const user = await addUser(ctx, { email: 'root@corp.example', password_hash: null });
   await permit(ctx, user.id, ...managementPermissions);
   scripted.claims = { ...ada, sub: 'root', email: user.email };
