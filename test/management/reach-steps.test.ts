@@ -69,6 +69,8 @@ test('an API resource that waits where BASE_URL moves to does not keep the servi
   const caller = await only('api_resources:write', 'api_resources:read');
   const moved = 'https://moved.example';
   const waiting = await caller.create('api_resources', 'api_resource', { identifier: `${moved}/api`, name: 'Waiting' });
+  // A start remembers nothing.
+  service.deps.cache.clear();
   await bootstrap({ ...service.deps, config: { ...service.deps.config, baseUrl: moved } });
   const now = async (identifier: string) => service.deps.knex('api_resources').where({ identifier }).first();
   expect(await now(`${moved}/api`)).toMatchObject({ is_system: true });
