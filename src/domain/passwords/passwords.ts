@@ -130,16 +130,11 @@ export function createPasswordHasher({
     /**
      * What a refused check costs beyond the one that was made: `phc` is the hash that was checked (null: a decoy), `imported` the kinds of
      * imported hashes in the environment. Afterwards one hash of each kind was checked, ours included, whoever's password it was to be.
+     * Whoever asks has had a turn already: behind all strangers again, most would have that one for nothing in a flood.
      */
-    async verifyOtherKinds(
-      phc: string | null,
-      imported: readonly string[],
-      password: string,
-      urgency: Urgency = 'stranger',
-      since?: number,
-    ): Promise<void> {
+    async verifyOtherKinds(phc: string | null, imported: readonly string[], password: string, since?: number): Promise<void> {
       const checked = phc === null ? made : passwordHashKind(phc);
-      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, urgency, kind, since);
+      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, 'known', kind, since);
     },
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */

@@ -43,7 +43,7 @@ export async function checkPassword(ctx: Context, user: UserRow | null, password
     await trusted?.succeeded();
     return true;
   }
-  await ctx.passwords.verifyOtherKinds(phc, await listImportedPasswordKinds(ctx.scope), password, urgency, since);
+  await ctx.passwords.verifyOtherKinds(phc, await listImportedPasswordKinds(ctx.scope), password, since);
   if (!locked) await trusted?.failed();
   const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
   const known = user !== null && phc !== null;

@@ -31,9 +31,6 @@ export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> =
 export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Reach> =>
   new Set(await listReachOfRoles(tx.scope, [role.id]));
 
-/** Whoever comes: what every new user is given. */
-export const reachOfNewcomers = async (tx: Tx): Promise<Reach> => new Set(await listReachOfDefaultRoles(tx.scope));
-
 /**
  * A client: what it was granted of the Management API, for itself or to ask people for; a first-party one everything, for people are not asked
  * before they hand it what is theirs.
