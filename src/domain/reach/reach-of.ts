@@ -52,14 +52,17 @@ export async function reachOfClientGrant(tx: Tx, grant: Pick<ClientGrantRow, 'sc
 /** An API resource: the Management API itself is everything, any other nothing of it. */
 export const reachOfApiResource = (resource: Pick<ApiResourceRow, 'is_system'>): Reach => (resource.is_system ? fullReach : noReach);
 
-/** A connection: everybody linked to it, whoever it may register, and everybody whom it may link by address alone. */
+/**
+ * A connection: everybody linked to it, the new people whom it may register, when it is trusted to give them what default roles give, and
+ * everybody whom it may link by address alone.
+ */
 export async function reachOfConnection(
   tx: Tx,
-  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration'>,
+  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted'>,
 ): Promise<Reach> {
   if (connection.account_linking === 'verified_email') return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
-  return connection.allow_registration ? joined(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
+  return connection.allow_registration && connection.trusted ? joined(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
 }
 
 /** A custom domain: the primary one is in every mail and is the issuer. */

@@ -17,7 +17,7 @@ const harmlessColumns: Readonly<Record<string, string>> = {
     'first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,address,external_id,metadata,last_login_at,login_count',
   roles: 'name,description',
   // Whom a connection may link or register by itself is its reach.
-  connections: 'name,display_name,allow_registration,account_linking',
+  connections: 'name,display_name,allow_registration,account_linking,required,trusted,generation',
   // What opens registration is weighed with the newcomers.
   environments:
     'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled',
@@ -88,8 +88,8 @@ union all
 select 'connection ' || c.environment_id || ' ' || c.id,
   case when c.account_linking = 'verified_email' then (select names from everything)
     else coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
-        where i.environment_id = c.environment_id and i.connection_id = c.id), '{}')
-      || case when c.allow_registration then (select n.names from newcomers n where n.environment_id = c.environment_id) else '{}' end end,
+        where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')
+      || case when c.allow_registration and c.trusted then (select n.names from newcomers n where n.environment_id = c.environment_id) else '{}' end end,
   jsonb_build_array(to_jsonb(c) - ${harmless('connections')})
 from connections c
 union all
