@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { actOnRecord, deleteRecord, requirePermissions, type Outcome } from '../management/operations.js';
+import { requirePermissions } from '../management/admission.js';
+import { actOnRecord, deleteRecord, type Outcome } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { idOf as idOfRow, permissionFor } from '../management/resource.js';
 import { passwordLabels, proofOf } from './fresh-sign-in.js';

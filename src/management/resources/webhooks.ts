@@ -111,7 +111,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
     schema: z.strictObject({ name: name.optional(), url: url.optional(), events: events.optional(), ...settable }),
     problems,
     async run(tx, _actor, row, input) {
-      const webhook = await updateWebhook(tx, row.id, input);
+      const webhook = await updateWebhook(tx, row, input);
       if (!webhook) throw gone();
       return { row: webhook };
     },
