@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { MethodNotAllowedError } from '../http/routes.js';
-import { addressKey, limitBy } from '../http/limits/rate-limits.js';
+import { addressKey, countRequest } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { OAuthError } from '../errors.js';
 import { recordDenial } from './audit.js';
@@ -17,15 +17,6 @@ import { permissionFor, targetOf, type Registry } from './resource.js';
 import { answerOf, findRoute, methodsOf, operationOf, targetIdOf, verbOf, type Route } from './routes.js';
 import { answerWrite, bearsDocument } from './write.js';
 import { apiRoot } from './call.js';
-
-type Middleware = (req: Request, res: Response) => Promise<void>;
-
-const asPromise =
-  (handler: RequestHandler): Middleware =>
-  (req, res) =>
-    new Promise<void>((resolve, reject) => {
-      void handler(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve()));
-    });
 
 /** The path and the query of a request. In the query what has no place in a URI (RFC 3986 3.4), such as brackets, is encoded. */
 function addressOf(req: Request): { path: string; raw: string } {
@@ -77,12 +68,6 @@ function permissionsOf(registry: Registry, route: Route, method: string): string
  */
 export function managementRouter(web: Web, registry: Registry): RequestHandler {
   const { api } = web.deps.config.rateLimits;
-  const subjects = new WeakMap<Request, string>();
-  const limitSubject = asPromise(
-    limitBy(web.limiter, { name: 'api', limit: api, key: (req) => `${req.ctx.environment.id} ${subjects.get(req) ?? ''}` }),
-  );
-  const limitAddress = asPromise(limitBy(web.limiter, { name: 'api_address', limit: api, key: (req) => addressKey(req.ip) }));
-
   const openApi = createPublishedOpenApi(registry);
 
   /** `/api/openapi.json` needs no token (specification 6.2.1). */
@@ -102,11 +87,11 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     if (!methods.includes(req.method)) throw new MethodNotAllowedError(methods.join(', '));
     const { actor, subject } = await authenticate(req).catch(async (error: unknown) => {
       // Whoever has no token is counted by address, so that guessing is limited too.
-      if (error instanceof OAuthError && error.status === 401) await limitAddress(req, res);
+      if (error instanceof OAuthError && error.status === 401)
+        await countRequest(web.limiter, res, { name: 'api_address', limit: api }, addressKey(req.ip));
       throw error;
     });
-    subjects.set(req, subject);
-    await limitSubject(req, res);
+    await countRequest(web.limiter, res, { name: 'api', limit: api }, `${req.ctx.environment.id} ${subject}`);
     const call: Call = {
       ctx: req.ctx,
       actor,
