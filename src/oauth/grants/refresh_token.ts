@@ -10,9 +10,9 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
-import type { Parameters } from '../../lib/parameters.js';
 import { refreshTokenEnds } from './authorization_code.js';
-import type { Grant } from './grant.js';
+import { grant } from './grant.js';
+import { optional, required } from './params.js';
 import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
@@ -47,18 +47,18 @@ function mustRotate(client: Client, token: RefreshTokenState, now: Date): boolea
 }
 
 /** The scope of the new access token: what was granted, or less (RFC 6749 6). */
-function scopeOf(token: RefreshTokenState, parameters: Parameters): string {
-  const asked = parseScope(parameters.get('scope') ?? '');
+function scopeOf(token: RefreshTokenState, wanted: string | undefined): string {
+  const asked = parseScope(wanted ?? '');
   if (asked === null || !isWithin(asked, token.scope.split(' '))) throw OAuthError.invalid_scope('the scope goes beyond what was granted');
   return asked.length === 0 ? token.scope : formatScope(asked);
 }
 
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
-export const refresh_token: Grant = {
+export const refresh_token = grant({
   public_clients: true,
-  async handle(ctx, client, parameters, origin) {
-    const presented = parameters.get('refresh_token');
-    if (presented === undefined) throw OAuthError.invalid_request('refresh_token is required');
+  params: { refresh_token: required(4096), scope: optional(16_384), resource: optional(4096) },
+  async handle(ctx, client, params, origin) {
+    const presented = params.refresh_token;
     const now = ctx.clock.now();
     const token = await findRefreshToken(ctx.scope, digest(presented));
     if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
@@ -68,12 +68,11 @@ export const refresh_token: Grant = {
       await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
       throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
     }
-    const asked = parameters.get('resource');
-    if (asked !== undefined && asked !== token.resource)
+    if (params.resource !== undefined && params.resource !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request');
     const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
     if (token.resource !== null && !target) throw notLetIn();
-    const granted = scopeOf(token, parameters);
+    const granted = scopeOf(token, params.scope);
     const scope = target ? scopeInForce(target, granted) : granted;
     const resource = target?.resource;
 
@@ -131,4 +130,4 @@ export const refresh_token: Grant = {
       ...(id_token === undefined ? {} : { id_token }),
     };
   },
-};
+});
