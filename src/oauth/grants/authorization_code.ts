@@ -4,6 +4,7 @@ import type { Context } from '../../domain/context.js';
 import type { Origin } from '../../domain/origin.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
 import { idTokenValue } from '../../domain/tokens/id-token.js';
+import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { OAuthError } from '../../errors.js';
@@ -60,7 +61,7 @@ export const authorization_code = grant({
       code_challenge: challengeOf(code_verifier),
       resource: resource ?? null,
       issuer: ctx.environment.issuer,
-      now,
+      session_bounds: sessionBounds(ctx),
       jti: seed.jti,
       access_token_digest: seed.digest,
       refresh_token_digest: refresh_token === null ? null : digest(refresh_token),
