@@ -122,6 +122,13 @@ describe('src', () => {
     ).toEqual([]);
   });
 
+  test('refusals are made where they happen', () => {
+    expect(
+      places(sources, /^(?:export )?const \w+[^=\n]*= (?:new )?\w*(?:Error|Refusal)[.(]|^ {2}'?\w+'?: (?:new )?\w*(?:Error|Refusal)[.(]/gm),
+      'An Error made while the module loads has the stack of the first import. Make it in a function, at the throw.',
+    ).toEqual([]);
+  });
+
   test('exports have names', () => {
     expect(
       places(sources, /\bexport default\b/g),

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { MethodNotAllowedError } from '../http/routes.js';
-import { addressKey, limitBy } from '../http/limits/rate-limits.js';
+import { addressKey, countRequest } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { OAuthError } from '../errors.js';
 import { authenticate } from './authenticate.js';
@@ -15,15 +15,6 @@ import { documentReply, send, unlessKnown, type Reply } from './reply.js';
 import type { Registry } from './resource.js';
 import { addressOf, findRoute, methodsOf, verbOf, type Address, type Route } from './routes.js';
 import { answerWrite } from './write.js';
-
-type Middleware = (req: Request, res: Response) => Promise<void>;
-
-const asPromise =
-  (handler: RequestHandler): Middleware =>
-  (req, res) =>
-    new Promise<void>((resolve, reject) => {
-      void handler(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve()));
-    });
 
 /** What a read composes. @throws {ApiError} 400, 403, 404 */
 function compose(call: Call, route: Route, asked: Asked): Promise<Composed> {
@@ -58,12 +49,6 @@ async function answerRead(call: Call, route: Route, { query }: Address, req: Req
  */
 export function managementRouter(web: Web, registry: Registry): RequestHandler {
   const { api } = web.deps.config.rateLimits;
-  const subjects = new WeakMap<Request, string>();
-  const limitSubject = asPromise(
-    limitBy(web.limiter, { name: 'api', limit: api, key: (req) => `${req.ctx.environment.id} ${subjects.get(req) ?? ''}` }),
-  );
-  const limitAddress = asPromise(limitBy(web.limiter, { name: 'api_address', limit: api, key: (req) => addressKey(req.ip) }));
-
   const openApi = createPublishedOpenApi(registry);
 
   /** `/api/openapi.json` needs no token (specification 6.2.1). */
@@ -83,11 +68,11 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     if (!methods.includes(req.method)) throw new MethodNotAllowedError(methods.join(', '));
     const { actor, subject } = await authenticate(req).catch(async (error: unknown) => {
       // Whoever has no token is counted by address, so that guessing is limited too.
-      if (error instanceof OAuthError && error.status === 401) await limitAddress(req, res);
+      if (error instanceof OAuthError && error.status === 401)
+        await countRequest(web.limiter, res, { name: 'api_address', limit: api }, addressKey(req.ip));
       throw error;
     });
-    subjects.set(req, subject);
-    await limitSubject(req, res);
+    await countRequest(web.limiter, res, { name: 'api', limit: api }, `${req.ctx.environment.id} ${subject}`);
     const call: Call = {
       ctx: req.ctx,
       actor,

@@ -44,25 +44,27 @@ async function isAllowedOrigin(req: Request): Promise<boolean> {
   return req.headers.origin !== undefined && (origins ?? []).includes(req.headers.origin);
 }
 
+const refusal = () =>
+  new PageError(
+    403,
+    'csrf_failed',
+    'This form is no longer valid, or it was sent from another site. Go back, reload the page and try again.',
+  );
+
 /**
  * Refuses a state change that another site may have caused: a form needs its token and must come from our own page, a JSON body
  * (which no form can send) our own or a first-party client's allowed origin. Needs `browserSession` and a parsed body before.
  */
 export async function csrf(req: Request, _res: Response, next: NextFunction): Promise<void> {
-  const refusal = new PageError(
-    403,
-    'csrf_failed',
-    'This form is no longer valid, or it was sent from another site. Go back, reload the page and try again.',
-  );
   const own = sameOrigin(req);
   if (req.is('application/json') === 'application/json') {
-    if (own === false && !(await isAllowedOrigin(req))) throw refusal;
+    if (own === false && !(await isAllowedOrigin(req))) throw refusal();
     return next();
   }
-  if (own === false) throw refusal;
+  if (own === false) throw refusal();
   const secret = readCookie(req, cookieName(req, cookie));
   const presented = req.form.get(field);
-  if (secret === undefined || presented === undefined || !shape.test(secret) || !shape.test(presented)) throw refusal;
-  if (!req.ctx.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal;
+  if (secret === undefined || presented === undefined || !shape.test(secret) || !shape.test(presented)) throw refusal();
+  if (!req.ctx.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal();
   next();
 }
