@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { originOf } from '../http/pages/mail-origin.js';
 import { MethodNotAllowedError } from '../http/routes.js';
 import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
@@ -111,9 +112,8 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
       ctx: req.ctx,
       actor,
       registry,
+      ...originOf(req),
       request_id: req.request_id,
-      ip_address: req.ip ?? null,
-      user_agent: req.headers['user-agent'] ?? null,
     };
     const entry = { action: operationOf(route, req.method), resource: route.resource, target_id: targetIdOf(route) };
     await recordDenial(call, entry, async () => requirePermissions(call, ...permissionsOf(registry, route, req.method)));
