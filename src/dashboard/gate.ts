@@ -50,7 +50,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
       actor_id: session.user_id,
       display: session.user_email,
       permissions,
-      ...(session.auth_time_known && { signed_in_at: session.authenticated_at }),
+      proven_at: session.auth_time_known ? session.authenticated_at : null,
     },
     registry,
     ...originOf(req),

@@ -6,11 +6,11 @@ import { Refusal } from '../refusal.js';
 /** For this many seconds a sign-in counts as recent. */
 export const recentSignInSeconds = 600;
 
-async function signedInAt(tx: Context, actor: Actor): Promise<Date | null> {
-  if (actor.signed_in_at) return actor.signed_in_at;
-  if (!actor.session_id) return null;
-  const session = await findSession(tx.scope, actor.session_id);
-  return session?.auth_time_known ? session.authenticated_at : null;
+/** When the person is known to have proven who they are; a provider that doesn't say when proves nothing. */
+async function provenAt(tx: Context, actor: Actor): Promise<Date | null> {
+  if (actor.proven_at !== undefined) return actor.proven_at;
+  const session = actor.session_id ? await findSession(tx.scope, actor.session_id) : null;
+  return session?.auth_time_known && session.revoked_at === null ? session.authenticated_at : null;
 }
 
 /**
@@ -20,7 +20,7 @@ async function signedInAt(tx: Context, actor: Actor): Promise<Date | null> {
  */
 export async function requireRecentSignIn(tx: Context, actor: Actor): Promise<void> {
   if (actor.actor_kind !== 'user') return;
-  const at = await signedInAt(tx, actor);
+  const at = await provenAt(tx, actor);
   if (at !== null && tx.clock.now().getTime() - at.getTime() < recentSignInSeconds * 1000) return;
   throw new Refusal({
     status: 401,

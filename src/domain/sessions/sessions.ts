@@ -18,7 +18,7 @@ import type { Context } from '../context.js';
 export type BrowserSession = SessionWithUser;
 
 /** When a session ends by itself: its own expiry, the environment's lifetimes if they became shorter, idleness. */
-export function sessionEnd(
+function sessionEnd(
   ctx: Pick<Context, 'environment'>,
   session: Pick<SessionRow, 'signed_in_at' | 'expires_at' | 'last_activity_at'>,
 ): Date {

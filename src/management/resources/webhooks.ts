@@ -84,7 +84,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
   }),
   reach: {
     of: (_tx, row) => reachOfWebhook(row),
-    attributes: { name: 'plain', description: 'plain', url: 'control', events: 'control', status: 'control' },
+    attributes: { name: 'plain', description: 'plain', url: 'control', events: 'reach and control', status: 'control' },
     // It is told nothing any more.
     remove: 'plain',
   },
