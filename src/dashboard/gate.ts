@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { originOf } from '../http/pages/mail-origin.js';
 import { createContext } from '../domain/context.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { PageError } from '../errors.js';
@@ -52,9 +53,8 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
       proven_at: session.auth_time_known ? session.authenticated_at : null,
     },
     registry,
+    ...originOf(req),
     request_id: req.request_id,
-    ip_address: req.ip ?? null,
-    user_agent: req.headers['user-agent'] ?? null,
   };
   next();
 }

@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { originOf } from '../http/pages/mail-origin.js';
 import { MethodNotAllowedError } from '../http/routes.js';
 import { addressKey, countRequest } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
@@ -77,9 +78,8 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
       ctx: req.ctx,
       actor,
       registry,
+      ...originOf(req),
       request_id: req.request_id,
-      ip_address: req.ip ?? null,
-      user_agent: req.headers['user-agent'] ?? null,
     };
     const reading = verbOf(req.method) === 'read';
     send(res, await (reading ? answerRead(call, route, address, req) : answerWrite(call, { route, address, req, res })));

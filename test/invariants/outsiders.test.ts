@@ -65,6 +65,14 @@ describe('/metrics', () => {
   });
 });
 
+test('what a proxy passes on as an address, and control characters in a User-Agent, reach no trace (attack 21.292)', async () => {
+  const headers = { host: publicHost, 'x-forwarded-for': `junk ${'y'.repeat(3000)}`, 'user-agent': 'curl\u009b31m/8' };
+  const json = { ...headers, 'content-type': 'application/json' };
+  expect((await get(open, '/login', json, 'POST', '{"email":"no@example.com","password":"no"}')).status).toBe(401);
+  const line = open.log.map((one) => JSON.parse(one) as Record<string, unknown>).findLast((one) => one['event'] === 'login.failed');
+  expect(line).toMatchObject({ ip_address: null, user_agent: 'curl 31m/8' });
+});
+
 describe('one cached address has one answer', () => {
   test('what X-Forwarded-Host changes, Vary names (attack 7.266)', async () => {
     for (const path of ['/.well-known/openid-configuration', '/.well-known/jwks.json', '/login', '/api/openapi.json', '/']) {
