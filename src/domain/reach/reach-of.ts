@@ -65,12 +65,11 @@ export async function reachOfConnection(
 /** A custom domain: the primary one is in every mail and is the issuer. */
 export const reachOfCustomDomain = (domain: Pick<CustomDomainRow, 'is_primary'>): Reach => (domain.is_primary ? fullReach : noReach);
 
-/** An environment by its settings: one for development shows its mails, an open one takes in whoever comes. */
-export async function reachOfEnvironment(
-  tx: Tx,
-  environment: Pick<EnvironmentRow, 'id' | 'kind' | 'registration_enabled'>,
-): Promise<Reach> {
-  if (environment.kind === 'development') return fullReach;
+/**
+ * An environment by whom it takes in: an open one gives default roles to whoever comes. That its kind shows or hides all mails is not counted here:
+ * `kind` takes everything, and what one for development shows must not hide that it is opened as well.
+ */
+export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRow, 'id' | 'registration_enabled'>): Promise<Reach> {
   if (!environment.registration_enabled) return noReach;
   return new Set(await listReachOfDefaultRoles({ ...tx.scope, environment_id: environment.id }));
 }

@@ -15,7 +15,7 @@ async function provenAt(tx: Context, actor: Actor): Promise<Date | null> {
 
 /**
  * Refuses what reaches everybody to a person who proved who they are more than ten minutes ago, whatever session or token is at hand: it may
- * be somebody else at their desk (RFC 9470). A client proves itself with every token.
+ * be somebody else at their desk (RFC 9470). A sign-in of which the provider doesn't say when it was is no recent one. A client proves itself with every token.
  * @throws {Refusal} 401 `insufficient_user_authentication`
  */
 export async function requireRecentSignIn(tx: Context, actor: Actor): Promise<void> {

@@ -76,6 +76,10 @@ select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to
     where s.environment_id = u.environment_id and s.user_id = u.id and s.revoked_at is null))
 from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
 union all
+-- What a role gives stays when the others that a user holds go.
+select 'holding ' || ur.environment_id || ' ' || ur.user_id || ' ' || ur.role_id, rr.names, '[]'
+from user_roles ur join role_reach rr on rr.environment_id = ur.environment_id and rr.id = ur.role_id
+union all
 select 'consent ' || c.environment_id || ' ' || c.client_id || ' ' || c.user_id, r.names, jsonb_build_array(c.scopes)
 from consents c join user_reach r on r.environment_id = c.environment_id and r.id = c.user_id
 union all
@@ -126,7 +130,17 @@ export async function modelOf(knex: Knex): Promise<Model> {
 const kindOf = (principal: string) => principal.split(' ')[0] ?? '';
 /** Taking something from these is as much as taking them over; a webhook that is gone, or a link that is void, gives nothing to anybody. */
 const takenMatters = new Set(['client', 'user', 'role']);
-const removalMatters = new Set([...takenMatters, 'consent', 'connection', 'issuer', 'mailbox', 'sign-in', 'signatures', 'management']);
+const removalMatters = new Set([
+  ...takenMatters,
+  'holding',
+  'consent',
+  'connection',
+  'issuer',
+  'mailbox',
+  'sign-in',
+  'signatures',
+  'management',
+]);
 
 /** What one who holds no more than `held` may not have brought about, in words; empty when all is well. */
 export function escalations(before: Model, after: Model, held: ReadonlySet<string>): string[] {
