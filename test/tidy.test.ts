@@ -182,6 +182,13 @@ describe('src', () => {
 });
 
 describe('views', () => {
+  test('lines are at most 160 columns wide', () => {
+    const wide = views.flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => (line.length > 160 ? [`${path}:${index + 1}`] : [])),
+    );
+    expect(wide, 'Break the line inside a tag, where no white space shows: after <% or between attributes.').toEqual([]);
+  });
+
   test('data are escaped: <%- is for includes only', () => {
     expect(places(views, /<%-(?!\s*include\()/g), 'Use <%= for data. <%- writes HTML as it is and is for include(...) alone.').toEqual([]);
   });

@@ -82,6 +82,7 @@ test('passcodes, mails and sessions of one environment are not there in another'
   expect(await consumePasscode(scope, passcode, now)).toBeNull();
   const renewal = {
     code_digest: token,
+    code_length: 6,
     expires_at: now,
     now,
     sent_before: new Date(now.getTime() + 60_000),

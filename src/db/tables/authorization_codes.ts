@@ -19,7 +19,8 @@ export type AuthorizationCodeRow = {
   nonce: string | null;
   code_challenge: string | null;
   claims: Record<string, unknown> | null;
-  auth_time: Date;
+  /** Null: the provider didn't say when the person signed in there. */
+  auth_time: Date | null;
   auth_time_requested: boolean;
   acr: string | null;
   amr: string[];

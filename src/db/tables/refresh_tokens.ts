@@ -14,7 +14,7 @@ export type RefreshTokenRow = {
   scope: string;
   resource: string | null;
   claims: Record<string, unknown> | null;
-  auth_time: Date;
+  auth_time: Date | null;
   acr: string | null;
   amr: string[];
   issued_at: Date;

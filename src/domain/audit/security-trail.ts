@@ -37,6 +37,8 @@ export type SecurityTrail = {
   add(row: CountedAuditLogRow, many: () => CountedAuditLogRow): void;
   /** What has come together since the last time, and how many happenings found no room. */
   take(now: Date): { rows: CountedAuditLogRow[]; dropped: number };
+  /** Rows that were taken and couldn't be written. They count for the minute in which they were added, as far as there is room. */
+  putBack(rows: readonly CountedAuditLogRow[]): void;
 };
 
 export function createSecurityTrail(): SecurityTrail {
@@ -71,6 +73,9 @@ export function createSecurityTrail(): SecurityTrail {
       dropped = 0;
       for (const [environment_id, { minute }] of minutes) if (minute < minuteOf(now)) minutes.delete(environment_id);
       return taken;
+    },
+    putBack(rows) {
+      for (const row of rows) put(row);
     },
   };
 }
@@ -181,9 +186,16 @@ export async function flushSecurityTrail({
   try {
     await countAuditLogs(knex, rows);
   } catch (error) {
-    for (const row of rows) securityTrail.add(row, () => manyOf(row));
+    securityTrail.putBack(rows);
     throw error;
   }
+}
+
+/** The process ends and the database is away: the lines of the log are all that is left of these. */
+function tellLost({ logger, clock, securityTrail }: Deps, error: unknown): void {
+  const { rows, dropped } = securityTrail.take(clock.now());
+  const happenings = rows.reduce((sum, { count }) => sum + count, dropped);
+  logger.error({ err: error, rows: rows.length, happenings }, 'security_trail.lost');
 }
 
 const pauseMs = 1_000;
@@ -203,7 +215,7 @@ export function startSecurityTrail(deps: Deps): Loop {
     wake: () => loop.wake(),
     async stop() {
       await loop.stop();
-      await flushSecurityTrail(deps).catch((error: unknown) => deps.logger.warn({ err: error }, 'security_trail.lost'));
+      await flushSecurityTrail(deps).catch((error: unknown) => tellLost(deps, error));
     },
   };
 }

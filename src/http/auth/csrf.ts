@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { PageError } from '../../errors.js';
 import { randomToken } from '../../lib/random.js';
-import { listAllowedOrigins } from '../../db/tables/clients.js';
+import { listOwnOrigins } from '../../db/tables/clients.js';
 import { cookieName, readCookie, setCookie } from '../request/cookies.js';
 
 const cookie = 'csrf';
@@ -37,9 +37,10 @@ function sameOrigin(req: Request): boolean | null {
   return origin === undefined ? null : false;
 }
 
+/** Whether a first-party client calls from its registered origin; others may not act as the person (see `ownUiCors`). */
 async function isAllowedOrigin(req: Request): Promise<boolean> {
   const { ctx } = req;
-  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' allowed origins', () => listAllowedOrigins(ctx.scope));
+  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' own origins', () => listOwnOrigins(ctx.scope));
   return req.headers.origin !== undefined && (origins ?? []).includes(req.headers.origin);
 }
 
@@ -52,7 +53,7 @@ const refusal = () =>
 
 /**
  * Refuses a state change that another site may have caused: a form needs its token and must come from our own page, a JSON body
- * (which no form can send) our own or a client's allowed origin. Needs `browserSession` and a parsed body before.
+ * (which no form can send) our own or a first-party client's allowed origin. Needs `browserSession` and a parsed body before.
  */
 export async function csrf(req: Request, _res: Response, next: NextFunction): Promise<void> {
   const own = sameOrigin(req);
