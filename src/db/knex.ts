@@ -24,10 +24,10 @@ const types = {
   },
 };
 
-/** A plan made while a table was small would read it whole, and be kept when it has grown; short statements have an index in any case. */
+/** Server settings of the connections for short statements. A prepared statement keeps its plan: one made while a table is small would go on reading the whole table when it has grown, so plans use indexes from the start. */
 const byKey = { options: '-c enable_seqscan=off -c jit=off' };
 
-/** What the lines beside the pool take: look-ups keep the process and the server busy at once, writes of one process never wait for each other. */
+/** Connections beside the pool for short statements. Look-ups have two, so that one is answered while the other is filled; writes have one, on which statements of this process never wait for each other's row locks. */
 const lineOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
 
 type Callback = (error: Error | null, result?: unknown) => void;
@@ -141,15 +141,15 @@ export function openReplicaConnection(url: string): pg.Client {
   } as pg.ClientConfig);
 }
 
-/** What runs the short statements of a pool outside of transactions. */
+/** The connections beside the pool that run short statements outside of transactions: look-ups and writes. */
 export type StatementLines = { readonly look_up: StatementLine; readonly write: StatementLine };
 
 const lines = new WeakMap<Knex, StatementLines>();
 
-/** The lines of a pool; none for a transaction, whose statements belong to it, nor behind a transaction pooler. */
+/** The lines of a pool; undefined for a transaction, whose statements belong to it, and with `prepared: false`. */
 export const statementLinesOf = (knex: Knex): StatementLines | undefined => lines.get(knex);
 
-/** How much of the pool is taken, how many wait for a part of it, and how long the oldest short statement has waited beside it. */
+/** The state of the pool and of the lines beside it, as the metrics show it; zeros for what the Knex instance doesn't have. */
 export function poolState(knex: Knex): PoolState {
   const { pool } = knex.client as { pool?: { max: number; numUsed(): number; numPendingAcquires(): number } };
   const own = lines.get(knex);

@@ -3,7 +3,7 @@ import { OAuthError } from '../errors.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { grants } from './grants/index.js';
 
-/** POST /oauth/token (RFC 6749 3.2): picks the grant type and answers with tokens that nobody caches. */
+/** POST /oauth/token (RFC 6749 3.2): answers with the tokens of the grant type, `Cache-Control: no-store`. @throws {OAuthError} */
 export async function token(req: Request, res: Response): Promise<void> {
   const { ctx, client, form } = req;
   const grant_type = form.get('grant_type');

@@ -4,13 +4,13 @@ import type { Knex } from 'knex';
 export type RateLimitDemand = {
   readonly limit: number;
   readonly window_ms: number;
-  /** Units that must be granted together; 0 only looks. */
+  /** Requests to count, all or none; 0 only looks. */
   readonly cost: number;
-  /** Units that would be welcome: what is granted beyond `cost` is a lease. */
+  /** Requests to count at most; what is granted beyond `cost` is a lease, for later requests of this process. */
   readonly wanted: number;
-  /** How long leased units may be used; they count from the end of that time. */
+  /** How long a lease may be used; it counts in the window from the end of that time. */
   readonly lease_ms: number;
-  /** Unused units of an earlier lease, given back first, and that lease's `leased_at`. */
+  /** Requests of an earlier lease that weren't used, taken off the window first, and that lease's `leased_at`. */
   readonly refund: number;
   readonly refund_at: number;
 };
@@ -19,9 +19,9 @@ export type RateLimitDemand = {
 export type RateLimitGrant = {
   readonly granted: number;
   readonly remaining: number;
-  /** Until `cost` (or one unit, when looking) can be had; 0 when it could be now. */
+  /** Time until `cost` requests (one, when looking) will be granted; 0 when they were, or would be. */
   readonly retry_ms: number;
-  /** Until nothing of the window is used any more. */
+  /** Time until the window is empty, if nothing more is counted. */
   readonly reset_ms: number;
   readonly leased_at: number;
 };

@@ -9,6 +9,7 @@ const header = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 /**
  * The access token of the request: the Authorization header (RFC 6750 2.1) or, where `form` was parsed, the body field
  * `access_token` (2.2). Both together are refused, and so is the query (RFC 9700 4.3.2).
+ * @throws {OAuthError} 401 without a token; 400 for one that is sent twice or in the query
  */
 export function bearerTokenOf(req: Request): string {
   const { authorization } = req.headers;

@@ -13,7 +13,7 @@ export const clientAuthMethods = [
   'none',
 ] as const satisfies readonly ClientAuthMethod[];
 
-/** What the client presents as itself; exactly one method, or none. */
+/** What the client authenticates with; `none`: only its client_id; `absent`: not even that. */
 type Credentials =
   | { method: 'secret'; client_id: string; client_secret: string }
   | { method: 'assertion'; client_id: string; assertion: string }
@@ -22,7 +22,7 @@ type Credentials =
 
 const twoMethods = () => OAuthError.invalid_request('the client must use one authentication method, not two');
 
-/** The assertion (RFC 7521 4.2), alone and of the kind that is known; whose it is may be said by the assertion itself. */
+/** The client assertion of the request (RFC 7521 4.2); null without one. client_id may be left out: the assertion's `sub` is the client. @throws {OAuthError} */
 function assertionOf(req: Request): Credentials | null {
   const { form } = req;
   const assertion = form.get('client_assertion');
@@ -39,7 +39,7 @@ function assertionOf(req: Request): Credentials | null {
   return { method: 'assertion', client_id: subject, assertion };
 }
 
-/** The Basic credentials of the request; null without an Authorization header, and for one that says something else. */
+/** The Basic credentials of the request (RFC 7617); null without an Authorization header, and when it isn't well-formed Basic. */
 function basicCredentialsOf(req: Request): BasicCredentials | null {
   const { authorization } = req.headers;
   return (req.basic ??= authorization === undefined ? null : parseBasicCredentials(authorization));
@@ -64,7 +64,7 @@ function credentialsOf(req: Request): Credentials {
   return client_secret === undefined ? { method: 'none', client_id } : { method: 'secret', client_id, client_secret };
 }
 
-/** The client id that a request claims, before anything is proven; for rate limits. */
+/** The client_id that a request claims, unproven, for rate limits; at most 255 characters, empty when it claims none. */
 export function claimedClientId(req: Request): string {
   const basic = basicCredentialsOf(req);
   const assertion = req.form.get('client_assertion');

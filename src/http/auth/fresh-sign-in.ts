@@ -75,10 +75,10 @@ export function provePath(connection: Pick<PageConnection, 'id'>, return_to: str
   return `/auth/sso/${connection.id}?${new URLSearchParams({ prompt: 'login', return_to }).toString()}`;
 }
 
-/** `missing`: neither a fresh sign-in nor a password. */
+/** `proven`: the sign-in is fresh, or the password right; `missing`: neither a fresh sign-in nor a password; `wrong`: a wrong password. */
 export type Proof = 'proven' | 'missing' | 'wrong';
 
-/** Whether the sign-in is fresh, or the request bears the right password, which renews it. */
+/** Whether the sign-in is fresh, or the request bears the right password, which renews it. @throws {RateLimitedError} */
 export type Prove = (req: Request, res: Response) => Promise<Proof>;
 
 function passwordOf(req: Request): string | undefined {
@@ -96,7 +96,7 @@ async function countAttempt({ limiter, deps }: Web, req: Request, res: Response)
   await countRequest(limiter, res, { name, limit }, `${environment_id} ${user_email.toLowerCase()}`);
 }
 
-/** Wrong passwords count against the limits and the lockout of the login. */
+/** Proves a fresh sign-in. Passwords, right or wrong, count against the limits of the login, wrong ones against its lockout too. */
 export function createProve(web: Web): Prove {
   return async (req, res) => {
     if (!isStale(req)) return 'proven';

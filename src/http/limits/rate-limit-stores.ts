@@ -2,11 +2,11 @@ import type { Knex } from 'knex';
 import { takeRateLimit, type RateLimitDemand as Demand, type RateLimitGrant as Grant } from '../../db/tables/rate_limits.js';
 import type { Clock } from '../../platform/clock.js';
 
-/** Where windows are counted. Any failure is thrown: who can't count refuses (fail closed). */
+/** Where windows are counted: PostgreSQL, Redis or this process. */
 export type RateLimitStore = {
-  /** One atomic operation on the key's sliding window. */
+  /** Counts in the sliding window of the key, in one atomic operation. @throws when the store can't be asked; the caller then refuses with 503 */
   take(key: Buffer, demand: Demand): Promise<Grant>;
-  /** This process's reading of a clock that runs like the store's, in milliseconds; only differences mean something. */
+  /** A monotonic clock of this process, in milliseconds from an arbitrary start, for how long an answer of the store stays valid. */
   now(): number;
   close(): Promise<void>;
 };
@@ -59,7 +59,7 @@ const maxKeys = 100_000;
 export function createMemoryStore({ clock }: { readonly clock: Clock }): RateLimitStore {
   const windows = new Map<string, { entries: Entry[]; expires_at: number }>();
 
-  /** Forgets what has expired once there are many keys; if all are live, the oldest goes. */
+  /** With 100,000 keys: forgets expired windows, or the oldest one when none has expired. */
   function makeRoom(now: number): void {
     if (windows.size < maxKeys) return;
     for (const [name, { expires_at }] of windows) if (expires_at <= now) windows.delete(name);

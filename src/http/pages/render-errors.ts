@@ -17,7 +17,7 @@ import { basePage } from './pages.js';
 import type { Web } from '../web.js';
 
 /** What every surface needs to know of a refusal, whatever its dialect. */
-type Refusal = {
+type RenderedError = {
   status: number;
   code: string;
   /** Public text. */
@@ -50,9 +50,13 @@ function isUnavailable(error: unknown): boolean {
 }
 
 const retryHeaders = (seconds: number) => ({ 'Retry-After': String(seconds) });
+const plain = { headers: {}, extra: {} } as const;
 
-function refusalOf(error: unknown): Refusal {
-  const plain = { headers: {}, extra: {} };
+/** What is answered to an error. */
+const renderedErrorOf = (error: unknown): RenderedError => ownError(error) ?? foreignError(error);
+
+/** What is answered to an error that the service throws itself; null for others. */
+function ownError(error: unknown): RenderedError | null {
   if (error instanceof OAuthError)
     return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
   if (error instanceof PageError)
@@ -90,6 +94,11 @@ function refusalOf(error: unknown): Refusal {
       extra: {},
     };
   }
+  return null;
+}
+
+/** What is answered to an error of Node, Express or PostgreSQL: 503 for what may work later, 400 for what the caller sent, else 500. */
+function foreignError(error: unknown): RenderedError {
   if (isUnavailable(error)) {
     return {
       status: 503,
@@ -140,10 +149,10 @@ const titles: Record<number, string> = {
 }; // prettier-ignore
 
 /** The code of a refusal that other surfaces know too. */
-const apiCodeOf = ({ code, status }: Refusal): ApiErrorCode =>
+const apiCodeOf = ({ code, status }: RenderedError): ApiErrorCode =>
   isApiErrorCode(code) ? code : status >= 500 ? 'server_error' : 'invalid_request';
 
-function renderApi(req: Request, res: Response, error: unknown, refusal: Refusal): void {
+function renderApi(req: Request, res: Response, error: unknown, refusal: RenderedError): void {
   const errors: readonly ApiErrorObject[] =
     error instanceof ApiError
       ? error.errors
@@ -159,13 +168,13 @@ function renderApi(req: Request, res: Response, error: unknown, refusal: Refusal
 /** RFC 6749 5.2 allows visible ASCII without `"` and `\` in a description. */
 const ascii = (text: string) => text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
 
-function renderJson(req: Request, res: Response, refusal: Refusal): void {
+function renderJson(req: Request, res: Response, refusal: RenderedError): void {
   res.status(refusal.status).set('Cache-Control', 'no-store');
   const body = { error: refusal.code, error_description: ascii(refusal.text), ...refusal.extra };
   res.json(surfaceOf(req.path) === 'page' ? { ...body, request_id: req.request_id } : body);
 }
 
-function renderAsPage(web: Web, req: Request, res: Response, refusal: Refusal): void {
+function renderAsPage(web: Web, req: Request, res: Response, refusal: RenderedError): void {
   const environment = req.ctx?.environment ?? { name: 'Sign-in', kind: 'production' as const, support_email: null, branding: null };
   const nextStep: Record<number, string> = {
     403: 'Go back, reload the page and try again.',
@@ -196,7 +205,7 @@ function renderAsPage(web: Web, req: Request, res: Response, refusal: Refusal): 
 export function renderErrors(web: Web): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (res.headersSent) return next(error);
-    const refusal = refusalOf(error);
+    const refusal = renderedErrorOf(error);
     if (refusal.status >= 500) {
       const cause = (error as { cause?: unknown }).cause ?? error;
       web.deps.logger.error(

@@ -13,7 +13,7 @@ import { respond } from './respond.js';
 import { findAddressee } from './addressee.js';
 import { validate } from './validate.js';
 
-/** Takes a request as far as it goes: to the login page, the consent page, or back to the client. */
+/** Answers a request: with the login page, the consent page, or a redirect to the client. `allowed`: the person has just consented. @throws {PageError} */
 export async function proceed(web: Web, req: Request, res: Response, sent: SentRequest, allowed = false): Promise<void> {
   const { ctx, session } = req;
   const { parameters } = sent;
@@ -63,7 +63,7 @@ export function authorize(web: Web) {
   };
 }
 
-/** The request that waited; an old or altered handle leads nowhere. @throws {PageError} */
+/** The request behind a sealed handle. @throws {PageError} 400 when the handle was changed or is older than an hour */
 export function requirePendingRequest(req: Request, handle: string | undefined): SentRequest {
   const sent = openRequest(req, handle);
   if (!sent) {
@@ -76,7 +76,7 @@ export function requirePendingRequest(req: Request, handle: string | undefined):
   return sent;
 }
 
-/** GET /oauth/authorize/resume: the request that waited while the person signed in. */
+/** GET /oauth/authorize/resume: the request goes on after the person signed in. */
 export function resume(web: Web) {
   return async (req: Request, res: Response): Promise<void> =>
     enter(web, req, res, requirePendingRequest(req, queryOf(req).get('request')));

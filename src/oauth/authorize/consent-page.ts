@@ -29,7 +29,7 @@ function hostOf(redirect_uri: string): string {
   return host || protocol;
 }
 
-/** Asks the person. The request waits, sealed, in the form; Chromium must be allowed to follow the answer to the client. */
+/** The consent page. The request is sealed into its form; the client's origin is a form action, because Chromium applies that to redirects too. */
 export async function renderConsent(
   web: Web,
   req: Request,

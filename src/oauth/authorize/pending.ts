@@ -3,10 +3,10 @@ import { PageError } from '../../errors.js';
 import { openPending, pendingPath, type PendingAuthorization } from '../../http/request/return-to.js';
 import type { Parameters } from '../../lib/parameters.js';
 
-/** An authorization request on its way through sign-in and consent. */
+/** An authorization request as it was sent. */
 export type SentRequest = {
   readonly parameters: Parameters;
-  /** When it first came, in milliseconds. */
+  /** When it first came, in milliseconds; it keeps that through sign-in and consent. */
   readonly since: number;
 };
 
@@ -40,7 +40,7 @@ function pathTo(req: Request, sent: SentRequest, fresh: boolean): string {
   return path;
 }
 
-/** Sends the person to the login page; the request waits, sealed, in the address to return to. */
+/** Sends the person to the login page; the request is sealed into the address to return to. */
 export function sendToLogin(req: Request, res: Response, sent: SentRequest, fresh: boolean): void {
   const path = pathTo(req, sent, fresh);
   const hint = sent.parameters.get('login_hint');

@@ -60,7 +60,12 @@ export async function validate(ctx: Context, addressee: Addressee, sent: Paramet
   const { client } = addressee;
   const get = (name: string) => sent.get(name);
   const r: Reading = {
-    ...{ ctx, client, addressee, sent, get, target: null },
+    ctx,
+    client,
+    addressee,
+    sent,
+    get,
+    target: null,
     prompts: parsePrompts(get('prompt')),
     max_age: parseMaxAge(get('max_age')),
     claims: parseClaims(get('claims')),

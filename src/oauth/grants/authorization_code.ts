@@ -11,7 +11,7 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import { grant } from './grant.js';
+import { grant, tokenResponse } from './grant.js';
 import { optional, required } from './params.js';
 import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
 
@@ -102,13 +102,6 @@ export const authorization_code = grant({
         ? idTokenValue(ctx, { ...redeemed, client, sub: redeemed.user_id, issued_at: now })
         : undefined,
     ]);
-    return {
-      access_token,
-      token_type: 'Bearer',
-      expires_in: redeemed.access_token_lifetime,
-      scope,
-      ...(refresh_token === null ? {} : { refresh_token }),
-      ...(id_token === undefined ? {} : { id_token }),
-    };
+    return tokenResponse({ access_token, expires_in: redeemed.access_token_lifetime, scope }, { refresh_token, id_token });
   },
 });

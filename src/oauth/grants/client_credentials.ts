@@ -5,7 +5,7 @@ import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/acces
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
-import { grant } from './grant.js';
+import { grant, tokenResponse } from './grant.js';
 import { optional, required } from './params.js';
 
 /** RFC 6749 4.4: a client acts for itself, on one API resource (RFC 8707) for which it holds a grant. Never a refresh token. */
@@ -45,6 +45,6 @@ export const client_credentials = grant({
       issued_at: now,
       permissions: granted,
     });
-    return { access_token, token_type: 'Bearer', expires_in: lifetime, scope };
+    return tokenResponse({ access_token, expires_in: lifetime, scope });
   },
 });

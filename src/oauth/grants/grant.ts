@@ -38,3 +38,19 @@ export type Grant = Pick<Declaration<Params>, 'public_clients' | 'params'> & {
 export function grant<P extends Params>({ public_clients, params, handle }: Declaration<P>): Grant {
   return { public_clients, params, answer: (ctx, client, sent, origin) => handle(ctx, client, readParams(params, sent), origin) };
 }
+
+/** The token response, without the members that there is no value for. */
+export function tokenResponse(
+  given: Pick<TokenResponse, 'access_token' | 'expires_in' | 'scope'>,
+  { refresh_token, id_token }: { readonly refresh_token?: string | null; readonly id_token?: string | undefined } = {},
+): TokenResponse {
+  const { access_token, expires_in, scope } = given;
+  return {
+    access_token,
+    token_type: 'Bearer',
+    expires_in,
+    scope,
+    ...(refresh_token == null ? {} : { refresh_token }),
+    ...(id_token === undefined ? {} : { id_token }),
+  };
+}

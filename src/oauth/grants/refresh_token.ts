@@ -12,7 +12,7 @@ import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { refreshTokenEnds } from './authorization_code.js';
-import { grant } from './grant.js';
+import { grant, tokenResponse } from './grant.js';
 import { optional, required } from './params.js';
 import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
 
@@ -59,6 +59,13 @@ function mustRotate(client: Client, token: RefreshTokenState, now: Date): boolea
   return now.getTime() - token.issued_at.getTime() > life * rotationShare;
 }
 
+/** Whether the token is rotated, what follows it (itself when not), and, of one that was rotated before, what may have followed then. */
+function succession(ctx: Context, client: Client, token: RefreshTokenState, presented: string) {
+  const rotate = token.rotated_at !== null || mustRotate(client, token, ctx.clock.now());
+  const successors = rotate ? successorsOf(ctx, presented) : [presented];
+  return { rotate, successor: successors[0] ?? presented, candidates: token.rotated_at === null ? [] : successors };
+}
+
 /** The scope of the new access token: what was granted, or less (RFC 6749 6). */
 function scopeOf(token: RefreshTokenState, wanted: string | undefined): string {
   const asked = parseScope(wanted ?? '');
@@ -86,13 +93,11 @@ export const refresh_token = grant({
     const format = resource?.token_format ?? client.access_token_format;
     const lifetime = resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime;
     const audience = resource?.identifier ?? ctx.environment.issuer;
-    const rotate = token.rotated_at !== null || mustRotate(client, token, now);
-    const [successor, ...earlier] = rotate ? successorsOf(ctx, presented) : [presented];
-    const candidates = token.rotated_at === null ? [] : [successor as string, ...earlier];
+    const { rotate, successor, candidates } = succession(ctx, client, token, presented);
     const used = await useRefreshToken(ctx.scope, {
       digest: token.digest,
       now,
-      successor_digest: rotate ? digest(successor as string) : null,
+      successor_digest: rotate ? digest(successor) : null,
       known_successors: candidates.map(digest),
       successor_expires_at: refreshTokenEnds(ctx, client, now).refresh_expires_at,
       jti: seed.jti,
@@ -127,13 +132,7 @@ export const refresh_token = grant({
         ? idTokenValue(ctx, { ...token, client, sub: token.user_id, nonce: null, issued_at: now })
         : undefined,
     ]);
-    return {
-      access_token,
-      token_type: 'Bearer',
-      expires_in: lifetime,
-      scope,
-      refresh_token: candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? (successor as string),
-      ...(id_token === undefined ? {} : { id_token }),
-    };
+    const answered = candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? successor;
+    return tokenResponse({ access_token, expires_in: lifetime, scope }, { refresh_token: answered, id_token });
   },
 });

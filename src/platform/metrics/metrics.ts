@@ -4,8 +4,17 @@ import { createDurations, createTally } from './tallies.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Connections of a pool: taken, asked for in vain so far, allowed; and the seconds that the oldest short statement waits for one beside it. */
-export type PoolState = { readonly used: number; readonly waiting: number; readonly max: number; readonly oldestWait: number };
+/** The state of a process's database connections. */
+export type PoolState = {
+  /** Connections of the pool that are in use. */
+  readonly used: number;
+  /** Callers that wait for a connection of the pool. */
+  readonly waiting: number;
+  /** The most connections that the pool opens (`DATABASE_POOL_MAX`). */
+  readonly max: number;
+  /** Seconds that the oldest short statement has waited for its answer on the connections beside the pool; 0 when none waits. */
+  readonly oldestWait: number;
+};
 
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
