@@ -54,10 +54,11 @@ describe.each([...samplePages])('the page %s', (_name, sample) => {
   test('escapes every text it is given', async () => {
     const hostile = `"><script>alert(1)</script>' onmouseover="alert(2)" <%= 7*7 %> \${7*7}`;
     const { text } = await get({ view: sample.view, model: poison(sample.model, hostile) } as SamplePage).expect(200);
+    const plain = await get(sample).expect(200);
     const tags = (html: string) => all(html, /<script/g).length;
     expect(text).not.toContain('<script>alert');
     expect(text).not.toContain('onmouseover="');
-    expect(tags(text)).toBe(1);
+    expect(tags(text)).toBe(tags(plain.text));
     expect(text).not.toMatch(/&gt;49|[^\d]49[^\d]/);
   });
 });
