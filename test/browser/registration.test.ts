@@ -113,6 +113,10 @@ async function recover(context: BrowserContext, page: Page, user: { email: strin
   await page.getByLabel('New password', { exact: true }).fill(user.password);
   await picture(page, `8-reset-${name}`);
   await page.getByRole('button', { name: 'Set new password' }).click();
+  await page.getByRole('heading', { name: 'Your new password is set' }).waitFor();
+  await page.getByText('One session has been ended').waitFor();
+  await picture(page, `8-review-${name}`);
+  await page.getByRole('button', { name: 'Go on to sign in' }).click();
   await page.getByText('Your password has been changed').waitFor();
   await picture(page, `9-login-after-reset-${name}`);
   await page.getByLabel('Email address').fill(user.email);
