@@ -247,11 +247,11 @@ describe('by hand', () => {
     await eventually(
       async () => (await listDeliveries(ctx.scope, { webhook_id: webhook.id, status: ['retrying'] }, { limit: 1 })).length === 1,
     );
-    await transaction(ctx, (tx) => updateWebhook(tx, webhook, { status: 'disabled' }));
+    const disabled = await transaction(ctx, (tx) => updateWebhook(tx, webhook, { status: 'disabled' }));
     const [cancelled] = await settledDeliveries(ctx, webhook.id);
     expect(cancelled).toMatchObject({ status: 'failed', failure_reason: 'webhook_disabled' });
     await emitRoles(ctx);
-    const enabled = await transaction(ctx, (tx) => updateWebhook(tx, webhook, { status: 'enabled' }));
+    const enabled = await transaction(ctx, (tx) => updateWebhook(tx, disabled ?? webhook, { status: 'enabled' }));
     expect(enabled).toMatchObject({ status: 'enabled', disabled_reason: null, failed_event_count: 0 });
     receiver.reply(200);
     await emitRoles(ctx);
