@@ -36,16 +36,13 @@ export type QueueRows<Row> = {
   release(knex: Knex, held: readonly (HeldRow & { due_at: Date })[]): Promise<void>;
 };
 
-/**
- * @param name of the table, and of its loop as `channel` names it to `pg_notify('outbox', ...)`
- * @param destination the column that tells the destinations of an environment apart; null when the environment is one
- */
-export function queueRows<Row extends object>(name: string, channel: string, destination: string | null): QueueRows<Row> {
+/** The statements over such a table, written once for all of them. */
+function statementsFor(name: string, channel: string, destination: string | null) {
   const key = destination === null ? 'environment_id' : `environment_id, ${destination}`;
   const id = destination ?? 'environment_id::text';
   const ofDestination = `q.environment_id = w.environment_id${destination === null ? '' : ` and q.${destination} = w.id`}`;
   const nextKey = `(${key}) > (${key.replace(/\w+/g, 'j.$&')})`;
-  const statements = {
+  return {
     due: `with seen as (select environment_id, ${id} as id, next_attempt_at from ${name} where next_attempt_at <= now()
                         order by next_attempt_at limit $1)
           select environment_id, id, min(next_attempt_at) as due_at, (select count(*) from seen)::integer as seen from seen group by 1, 2`,
@@ -75,6 +72,14 @@ export function queueRows<Row extends object>(name: string, channel: string, des
                 returning q.id)
               select pg_notify('outbox', '${channel}') from (select count(*) from released) r (n) where n > 0`,
   };
+}
+
+/**
+ * @param name of the table, and of its loop as `channel` names it to `pg_notify('outbox', ...)`
+ * @param destination the column that tells the destinations of an environment apart; null when the environment is one
+ */
+export function queueRows<Row extends object>(name: string, channel: string, destination: string | null): QueueRows<Row> {
+  const statements = statementsFor(name, channel, destination);
   return {
     async findDue(knex, limit) {
       const rows = await runSystem<DueDestination & { seen: number }>(knex, { name: `${name}.due`, text: statements.due }, [limit]);

@@ -51,8 +51,10 @@ function isUnavailable(error: unknown): boolean {
 
 const retryHeaders = (seconds: number) => ({ 'Retry-After': String(seconds) });
 
-function refusalOf(error: unknown): Refusal {
-  const plain = { headers: {}, extra: {} };
+const plain = { headers: {}, extra: {} };
+
+/** What this service's own code has refused. */
+function ownRefusalOf(error: unknown): Refusal | null {
   if (error instanceof OAuthError)
     return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
   if (error instanceof PageError)
@@ -62,58 +64,45 @@ function refusalOf(error: unknown): Refusal {
     return { status: first?.status ?? 500, code: first?.code ?? 'server_error', text: first?.detail ?? '', ...plain };
   }
   if (error instanceof MethodNotAllowedError) {
-    return {
-      status: 405,
-      code: 'method_not_allowed',
-      text: `this address takes ${error.allow}`,
-      headers: { Allow: error.allow },
-      extra: {},
-    };
+    const { allow } = error;
+    return { status: 405, code: 'method_not_allowed', text: `this address takes ${allow}`, headers: { Allow: allow }, extra: {} };
   }
   if (error instanceof BodyError)
     return { status: error.status, code: error.status === 413 ? 'payload_too_large' : 'invalid_request', text: error.message, ...plain };
+  return null;
+}
+
+/** What may be tried again, and when. */
+function laterOf(error: unknown): Refusal | null {
+  const unavailable = { status: 503, code: 'temporarily_unavailable', extra: {} };
   if (error instanceof RateLimitedError) {
-    return {
-      status: 429,
-      code: 'rate_limited',
-      text: `too many requests; try again in ${error.retry_after} s`,
-      headers: retryHeaders(error.retry_after),
-      extra: {},
-    };
+    const { retry_after } = error;
+    const text = `too many requests; try again in ${retry_after} s`;
+    return { status: 429, code: 'rate_limited', text, headers: retryHeaders(retry_after), extra: {} };
   }
-  if (error instanceof UnavailableError || error instanceof OverloadedError) {
-    return {
-      status: 503,
-      code: 'temporarily_unavailable',
-      text: 'the service is busy; try again shortly',
-      headers: retryHeaders(error.retry_after),
-      extra: {},
-    };
-  }
-  if (isUnavailable(error)) {
-    return {
-      status: 503,
-      code: 'temporarily_unavailable',
-      text: 'the database can not be reached; try again shortly',
-      headers: retryHeaders(5),
-      extra: {},
-    };
-  }
-  const { code } = error as { code?: unknown };
+  if (error instanceof UnavailableError || error instanceof OverloadedError)
+    return { ...unavailable, text: 'the service is busy; try again shortly', headers: retryHeaders(error.retry_after) };
+  if (isUnavailable(error)) return { ...unavailable, text: 'the database can not be reached; try again shortly', headers: retryHeaders(5) };
+  return null;
+}
+
+/** What the request is to blame for, as Postgres, Express and Node say it. */
+function unreadableOf(error: unknown): Refusal | null {
+  const { code, status, type } = error as { code?: unknown; status?: unknown; type?: unknown };
   if (typeof code === 'string' && unstorableCodes.has(code))
     return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
-  const { status, type } = error as { status?: unknown; type?: unknown };
   if (typeof type === 'string' && typeof status === 'number' && status >= 400 && status < 500) {
     const texts: Record<number, string> = { 413: 'the body is too large', 415: 'the body must not be compressed, and be UTF-8' };
-    return {
-      status,
-      code: status === 413 ? 'payload_too_large' : 'invalid_request',
-      text: texts[status] ?? 'the body can not be read',
-      ...plain,
-    };
+    const text = texts[status] ?? 'the body can not be read';
+    return { status, code: status === 413 ? 'payload_too_large' : 'invalid_request', text, ...plain };
   }
   if (error instanceof URIError) return { status: 400, code: 'invalid_request', text: 'the address can not be decoded', ...plain };
-  return { status: 500, code: 'server_error', text: 'something went wrong; the log has the cause under this request id', ...plain };
+  return null;
+}
+
+function refusalOf(error: unknown): Refusal {
+  const text = 'something went wrong; the log has the cause under this request id';
+  return ownRefusalOf(error) ?? laterOf(error) ?? unreadableOf(error) ?? { status: 500, code: 'server_error', text, ...plain };
 }
 
 /** Which dialect an address speaks. */

@@ -8,6 +8,7 @@ import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
+import type { Parameters } from '../../lib/parameters.js';
 import { isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Grant } from './grant.js';
@@ -36,6 +37,12 @@ export function refreshTokenEnds(ctx: Context, client: Client, now: Date): { ref
 const challengeOf = (verifier: string | undefined): string | null =>
   verifier === undefined ? null : isCodeVerifier(verifier) ? digest(verifier).toString('base64url') : '-';
 
+function required(parameters: Parameters, name: string): string {
+  const value = parameters.get(name);
+  if (value === undefined) throw OAuthError.invalid_request(`${name} is required`);
+  return value;
+}
+
 /** A code that gave nothing to redeem: unknown, or used before; then all that it gave is taken back (RFC 6749 4.1.2, 10.5). */
 async function refuseSpentCode(ctx: Context, client: Client, code: string, origin: Origin): Promise<never> {
   const grant = await findGrantOfCode(ctx.scope, digest(code));
@@ -48,11 +55,7 @@ async function refuseSpentCode(ctx: Context, client: Client, code: string, origi
 export const authorization_code: Grant = {
   public_clients: true,
   async handle(ctx, client, parameters, origin) {
-    const code = parameters.get('code');
-    const redirect_uri = parameters.get('redirect_uri');
-    if (code === undefined) throw OAuthError.invalid_request('code is required');
-    if (redirect_uri === undefined) throw OAuthError.invalid_request('redirect_uri is required');
-
+    const [code, redirect_uri] = [required(parameters, 'code'), required(parameters, 'redirect_uri')];
     const now = ctx.clock.now();
     const seed = seedAccessToken(ctx);
     const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;

@@ -1,11 +1,12 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { holdsRefreshTokens } from '../../domain/sessions/sessions.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
 import { idTokenValue } from '../../domain/tokens/id-token.js';
 import { endReusedGrant } from '../../domain/tokens/revoke.js';
-import { findRefreshToken, useRefreshToken, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
+import { findRefreshToken, useRefreshToken, type Refresh, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -13,7 +14,7 @@ import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { refreshTokenEnds } from './authorization_code.js';
 import type { Grant } from './grant.js';
-import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
+import { notLetIn, scopeInForce, shownPermissions, targetInForce, type Target } from './target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
@@ -53,6 +54,60 @@ function scopeOf(token: RefreshTokenState, parameters: Parameters): string {
   return asked.length === 0 ? token.scope : formatScope(asked);
 }
 
+/** The token that was presented, if it may be used now. One that was rotated before the tolerance ends its grant (RFC 9700 4.14.2). */
+async function presentedToken(
+  ctx: Context,
+  client: Client,
+  presented: string,
+  now: Date,
+  origin: () => Origin,
+): Promise<RefreshTokenState> {
+  const token = await findRefreshToken(ctx.scope, digest(presented));
+  if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
+  const problem = problemOf(ctx, client, token, now);
+  if (problem !== null) throw OAuthError.invalid_grant(problem);
+  if (token.rotated_at !== null && now.getTime() - token.rotated_at.getTime() > toleranceMs) {
+    await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
+    throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
+  }
+  return token;
+}
+
+/** What the new access token is for: the resource of the authorization, and no other (RFC 8707 2.2). */
+async function targetOf(ctx: Context, client: Client, token: RefreshTokenState, asked: string | undefined): Promise<Target | null> {
+  if (asked !== undefined && asked !== token.resource)
+    throw OAuthError.invalid_target('the resource was not part of the authorization request');
+  if (token.resource === null) return null;
+  const target = await targetInForce(ctx, client, token.resource);
+  if (!target) throw notLetIn();
+  return target;
+}
+
+type Issue = Pick<Refresh, 'jti' | 'access_token_format' | 'access_token_digest' | 'access_token_lifetime' | 'scope' | 'audience'>;
+
+/**
+ * Uses the token up, or keeps it, and stores what follows in the same statement.
+ * @returns the refresh token that the client goes on with
+ * @throws {OAuthError} when the token was revoked meanwhile
+ */
+async function spend(ctx: Context, client: Client, presented: string, token: RefreshTokenState, now: Date, issue: Issue): Promise<string> {
+  const rotate = token.rotated_at !== null || mustRotate(client, token, now);
+  const [successor = presented, ...earlier] = rotate ? successorsOf(ctx, presented) : [presented];
+  const candidates = token.rotated_at === null ? [] : [successor, ...earlier];
+  const used = await useRefreshToken(ctx.scope, {
+    digest: token.digest,
+    now,
+    successor_digest: rotate ? digest(successor) : null,
+    known_successors: candidates.map(digest),
+    successor_expires_at: refreshTokenEnds(ctx, client, now).refresh_expires_at,
+    ...issue,
+    event_id: uuidv7(now.getTime()),
+    subscribers: await tokenIssuedSubscribers(ctx),
+  });
+  if (!used) throw OAuthError.invalid_grant('the refresh token was revoked');
+  return candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? successor;
+}
+
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
 export const refresh_token: Grant = {
   public_clients: true,
@@ -60,19 +115,8 @@ export const refresh_token: Grant = {
     const presented = parameters.get('refresh_token');
     if (presented === undefined) throw OAuthError.invalid_request('refresh_token is required');
     const now = ctx.clock.now();
-    const token = await findRefreshToken(ctx.scope, digest(presented));
-    if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
-    const problem = problemOf(ctx, client, token, now);
-    if (problem !== null) throw OAuthError.invalid_grant(problem);
-    if (token.rotated_at !== null && now.getTime() - token.rotated_at.getTime() > toleranceMs) {
-      await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
-      throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
-    }
-    const asked = parameters.get('resource');
-    if (asked !== undefined && asked !== token.resource)
-      throw OAuthError.invalid_target('the resource was not part of the authorization request');
-    const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
-    if (token.resource !== null && !target) throw notLetIn();
+    const token = await presentedToken(ctx, client, presented, now, origin);
+    const target = await targetOf(ctx, client, token, parameters.get('resource'));
     const granted = scopeOf(token, parameters);
     const scope = target ? scopeInForce(target, granted) : granted;
     const resource = target?.resource;
@@ -81,54 +125,22 @@ export const refresh_token: Grant = {
     const format = resource?.token_format ?? client.access_token_format;
     const lifetime = resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime;
     const audience = resource?.identifier ?? ctx.environment.issuer;
-    const rotate = token.rotated_at !== null || mustRotate(client, token, now);
-    const [successor, ...earlier] = rotate ? successorsOf(ctx, presented) : [presented];
-    const candidates = token.rotated_at === null ? [] : [successor as string, ...earlier];
-    const used = await useRefreshToken(ctx.scope, {
-      digest: token.digest,
-      now,
-      successor_digest: rotate ? digest(successor as string) : null,
-      known_successors: candidates.map(digest),
-      successor_expires_at: refreshTokenEnds(ctx, client, now).refresh_expires_at,
+    const next = await spend(ctx, client, presented, token, now, {
       jti: seed.jti,
       access_token_format: format,
       access_token_digest: seed.digest,
       access_token_lifetime: lifetime,
       scope,
       audience,
-      event_id: uuidv7(now.getTime()),
-      subscribers: await tokenIssuedSubscribers(ctx),
     });
-    if (!used) throw OAuthError.invalid_grant('the refresh token was revoked');
-
+    const { user_id: sub, grant_id, session_id, auth_time, acr, amr } = token;
+    const permissions = target && { permissions: shownPermissions(client, target, scope, token.permissions) };
+    const signIn = { sub, client_id: client.id, issued_at: now, grant_id, session_id, auth_time, acr, amr };
     const [access_token, id_token] = await Promise.all([
-      accessTokenValue(ctx, {
-        seed,
-        format,
-        sub: token.user_id,
-        client_id: client.id,
-        scope,
-        audience,
-        lifetime,
-        issued_at: now,
-        grant_id: token.grant_id,
-        session_id: token.session_id,
-        auth_time: token.auth_time,
-        acr: token.acr,
-        amr: token.amr,
-        ...(target && { permissions: shownPermissions(client, target, scope, token.permissions) }),
-      }),
-      scope.split(' ').includes('openid')
-        ? idTokenValue(ctx, { ...token, client, sub: token.user_id, nonce: null, issued_at: now })
-        : undefined,
+      accessTokenValue(ctx, { seed, format, scope, audience, lifetime, ...signIn, ...permissions }),
+      scope.split(' ').includes('openid') ? idTokenValue(ctx, { ...token, client, sub, nonce: null, issued_at: now }) : undefined,
     ]);
-    return {
-      access_token,
-      token_type: 'Bearer',
-      expires_in: lifetime,
-      scope,
-      refresh_token: candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? (successor as string),
-      ...(id_token === undefined ? {} : { id_token }),
-    };
+    const answer = { access_token, token_type: 'Bearer' as const, expires_in: lifetime, scope, refresh_token: next };
+    return id_token === undefined ? answer : { ...answer, id_token };
   },
 };
