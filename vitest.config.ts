@@ -14,6 +14,7 @@ const unit = [
   'test/http/exact-routes.test.ts',
   'test/http/limits/rate-limits.test.ts',
   'test/http/pages/*.test.ts',
+  'test/oauth/grant-params.test.ts',
   'test/outbox/queue/lane.test.ts',
   'test/outbox/webhooks/{deliver,sign}.test.ts',
 ];

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { readConfig } from '../src/config.js';
 import { defaultContext } from '../src/domain/environments/bootstrap.js';
 import type { Context } from '../src/domain/context.js';
+import { sessionBounds } from '../src/domain/sessions/sessions.js';
 import { statementObserver } from '../src/db/scope.js';
 import { findAccessToken, findAccessTokenWithUser, findJwtStanding, insertClientAccessToken } from '../src/db/tables/access_tokens.js';
 import { redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
@@ -88,7 +89,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
     'introspection, JWT': () => findJwtStanding(ctx.scope, { ids: [id], user_id: id, session_id: id }),
     userinfo: () => findAccessTokenWithUser(ctx.scope, none),
     session: () => findSessionByToken(ctx.scope, none),
-    'refresh, read': () => findRefreshToken(ctx.scope, none),
+    'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx)),
     'refresh, write': () =>
       useRefreshToken(ctx.scope, {
         ...common,
@@ -108,6 +109,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
         code_challenge: null,
         resource: null,
         issuer: '',
+        session_bounds: sessionBounds(ctx),
         refresh_token_digest: null,
         refresh_expires_at: later,
         grant_expires_at: later,

@@ -1,5 +1,5 @@
--- Wrong passwords from browsers that have signed in to the account before. They are counted apart from those of strangers, so that neither
--- locks the other out; a browser that guesses too much is a stranger again until `locked_until`.
+-- Wrong passwords from browsers that have signed in to the account before. These alone lock such a browser, until `locked_until`: those of
+-- strangers, who lock the account, don't concern it.
 create table browser_lockouts (
   environment_id uuid not null references environments (id) on delete cascade,
   -- Of the random id in the browser's cookie and the account.

@@ -1,4 +1,4 @@
--- The audit log also holds what is done without a permission: sign-ins, refused ones, consent, recovery, codes used twice (src/core/security-events.ts).
+-- The audit log also holds what is done without a permission: sign-ins, refused ones, consent, recovery, codes used twice (src/domain/audit/security-events.ts).
 -- Rows that are there satisfy the new checks as they did the old ones: they aren't read again.
 alter table audit_logs drop constraint audit_logs_outcome_check;
 alter table audit_logs add constraint audit_logs_outcome_check check (outcome in ('success', 'denied', 'failure')) not valid;

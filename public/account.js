@@ -21,26 +21,6 @@ for (const input of document.querySelectorAll('input[type="password"]')) {
   input.form?.addEventListener('submit', () => show(false));
 }
 
-// One submission per click: a second one would spend a code or a decision twice.
-for (const form of document.querySelectorAll('form[method="post"]')) {
-  form.addEventListener('submit', (event) => {
-    if (form.dataset.sent) return event.preventDefault();
-    form.dataset.sent = 'true';
-    event.submitter?.setAttribute('aria-busy', 'true');
-    setTimeout(() => release(form), 10_000);
-  });
-}
-
-function release(form) {
-  delete form.dataset.sent;
-  for (const button of form.querySelectorAll('[aria-busy]')) button.removeAttribute('aria-busy');
-}
-
-// Back from the next page, the form can be sent again.
-addEventListener('pageshow', (event) => {
-  if (event.persisted) document.querySelectorAll('form[data-sent]').forEach(release);
-});
-
 // Codes pasted with spaces or dashes.
 for (const input of document.querySelectorAll('input[autocomplete="one-time-code"]')) {
   input.addEventListener('input', () => {

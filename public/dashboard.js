@@ -19,26 +19,6 @@ if (navigator.clipboard) {
   }
 }
 
-// One submission per click.
-function guard(form) {
-  form.addEventListener('submit', (event) => {
-    if (form.dataset.sent) return event.preventDefault();
-    form.dataset.sent = 'true';
-    event.submitter?.setAttribute('aria-busy', 'true');
-    setTimeout(() => release(form), 10_000);
-  });
-}
-
-function release(form) {
-  delete form.dataset.sent;
-  for (const button of form.querySelectorAll('[aria-busy]')) button.removeAttribute('aria-busy');
-}
-
-document.querySelectorAll('form[method="post"]').forEach(guard);
-addEventListener('pageshow', (event) => {
-  if (event.persisted) document.querySelectorAll('form[data-sent]').forEach(release);
-});
-
 // The exact time in the reader's own zone, where the pointer rests.
 const locale = /^en\b/.test(navigator.language) ? navigator.language : 'en-GB';
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long' });
@@ -84,7 +64,6 @@ function ask(opener, text, card) {
     dialog.remove();
     opener.focus();
   });
-  dialog.querySelectorAll('form').forEach(guard);
   document.body.append(dialog);
   dialog.showModal();
 }

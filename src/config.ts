@@ -18,7 +18,7 @@ export class ConfigError extends Error {
 const loopbackHosts = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Whether a host is this machine's own: its name or address. */
-const isLoopbackHost = (host: string) => loopbackHosts.test(host.toLowerCase()) || host === '::1';
+export const isLoopbackHost = (host: string) => loopbackHosts.test(host.toLowerCase()) || host === '::1';
 const namesLoopback = (url: string | undefined) => url === undefined || (URL.canParse(url) && isLoopbackHost(new URL(url).hostname));
 
 const integer = (fallback: number, min: number, max: number) =>

@@ -175,6 +175,13 @@ describe('src', () => {
     ).toEqual([]);
   });
 
+  test('refusals are made where they happen', () => {
+    expect(
+      places(sources, /^(?:export )?const \w+[^=\n]*= (?:new )?\w*(?:Error|Refusal)[.(]|^ {2}'?\w+'?: (?:new )?\w*(?:Error|Refusal)[.(]/gm),
+      'An Error made while the module loads has the stack of the first import. Make it in a function, at the throw.',
+    ).toEqual([]);
+  });
+
   test('exports have names', () => {
     expect(
       places(sources, /\bexport default\b/g),
@@ -228,6 +235,13 @@ describe('src', () => {
 });
 
 describe('views', () => {
+  test('lines are at most 160 columns wide', () => {
+    const wide = views.flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) => (line.length > 160 ? [`${path}:${index + 1}`] : [])),
+    );
+    expect(wide, 'Break the line inside a tag, where no white space shows: after <% or between attributes.').toEqual([]);
+  });
+
   test('data are escaped: <%- is for includes only', () => {
     expect(places(views, /<%-(?!\s*include\()/g), 'Use <%= for data. <%- writes HTML as it is and is for include(...) alone.').toEqual([]);
   });

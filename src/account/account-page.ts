@@ -3,10 +3,10 @@ import { enabledConnections } from '../domain/connections/connections.js';
 import type { Context } from '../domain/context.js';
 import { listIdentities } from '../domain/connections/identities.js';
 import { addressMembers, profileColumns } from '../domain/users/profile.js';
-import { sessionStatus } from '../domain/sessions/sessions.js';
+import { sessionBounds, sessionStatus } from '../domain/sessions/sessions.js';
 import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consents.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
-import { listOpenSessionsOfUser, type SessionRow } from '../db/tables/sessions.js';
+import { listLiveSessionsOfUser, type SessionRow } from '../db/tables/sessions.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
@@ -69,8 +69,8 @@ async function load(req: Request) {
   const { user_id } = sessionOf(req);
   const user = await findUser(ctx.scope, user_id);
   if (!user) throw new PageError(401, 'login_required', errorTexts.login_required);
-  const sessions = await listOpenSessionsOfUser(ctx.scope, user_id, ctx.clock.now());
-  const documents = sessions.map((session) => sessionDocument(req, session)).filter((session) => session.status === 'active');
+  const sessions = await listLiveSessionsOfUser(ctx.scope, user_id, sessionBounds(ctx));
+  const documents = sessions.map((session) => sessionDocument(req, session));
   documents.sort((a, b) => Number(b.current) - Number(a.current));
   const identities = (await listIdentities(ctx, user_id)).map((identity) => ({
     id: identity.id,

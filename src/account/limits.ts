@@ -17,8 +17,8 @@ const identifierOf = (req: Request, name: string): string | null => {
 /** Two limits: per client address, and per submitted identifier wherever it comes from (specification 10.1). Needs a parsed body before. */
 export function limitAttempts(web: Web, name: string, limit: RateLimit, field: string): RequestHandler[] {
   return [
-    limitBy(web.limiter, { name, limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
-    limitBy(web.limiter, {
+    limitBy(web, { name, limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
+    limitBy(web, {
       name: `${name}_${field}`,
       limit,
       key: (req) => {
@@ -36,23 +36,22 @@ export function limitAttempts(web: Web, name: string, limit: RateLimit, field: s
 export function limitLogin(web: Web): RequestHandler[] {
   if (!web.limiter.enabled) return [];
   const limit = web.deps.config.rateLimits.login;
-  const known = new WeakSet<Request>();
   /** One look-up, and only for a browser that shows a cookie of ours. */
   const recognise: RequestHandler = async (req, _res, next) => {
     const [device, email_key] = [deviceOf(req), identifierOf(req, 'email')];
     const user = device === null || email_key === null ? null : await findUserByEmailKey(req.ctx.scope, email_key);
-    if (user && isKnownTo(req.ctx, device, user)) known.add(req);
+    req.knownBrowser = user !== null && isKnownTo(req.ctx, device, user);
     next();
   };
   const keyOf = (req: Request, ofKnown: boolean): string | null => {
     const email_key = identifierOf(req, 'email');
-    return email_key !== null && known.has(req) === ofKnown ? `${req.ctx.environment.id} ${email_key}` : null;
+    return email_key !== null && req.knownBrowser === ofKnown ? `${req.ctx.environment.id} ${email_key}` : null;
   };
   return [
-    limitBy(web.limiter, { name: 'login', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
+    limitBy(web, { name: 'login', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
     recognise,
-    limitBy(web.limiter, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
-    limitBy(web.limiter, { name: 'login_known', limit, key: (req) => keyOf(req, true) }),
+    limitBy(web, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
+    limitBy(web, { name: 'login_known', limit, key: (req) => keyOf(req, true) }),
   ];
 }
 
@@ -61,7 +60,7 @@ const mailLimit: RateLimit = { limit: 30, windowSeconds: 3600 };
 
 /** A limit over an hour per submitted address, because each request sends a mail. Needs a parsed body before. */
 export function limitMails(web: Web, name: string): RequestHandler {
-  return limitBy(web.limiter, {
+  return limitBy(web, {
     name: `${name}_mail`,
     limit: mailLimit,
     key: (req) => {
@@ -73,7 +72,7 @@ export function limitMails(web: Web, name: string): RequestHandler {
 
 /** A limit per signed-in person, whatever the address. Needs `signedIn` before. */
 export function limitSignedIn(web: Web, name: string, limit: RateLimit): RequestHandler {
-  return limitBy(web.limiter, {
+  return limitBy(web, {
     name,
     limit,
     key: (req) => (req.session ? `${req.ctx.environment.id} ${req.session.user_id}` : null),

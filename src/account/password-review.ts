@@ -4,6 +4,7 @@ import type { UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
+import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, type FormPage, type PageIdentity, type PageSession } from '../http/pages/pages.js';
 import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
@@ -112,7 +113,7 @@ function chosen(req: Request): string[] {
 /** POST /password/reset/review: disconnects the chosen accounts. Sign-in comes next. */
 export async function review(req: Request, res: Response): Promise<void> {
   const user = await requireReviewed(req, bodyText(req, 'review_token'));
-  const disconnected = await dropIdentities(req.ctx, user.id, chosen(req));
+  const disconnected = await dropIdentities(req.ctx, user.id, chosen(req), originOf(req));
   const redirect_to = onward(bodyReturnTo(req));
   if (!wantsJson(req)) return res.redirect(303, redirect_to);
   res.set('Cache-Control', 'no-store').json({ disconnected, redirect_to });

@@ -23,7 +23,7 @@ export function codeRefusal(verdict: Exclude<CodeVerdict, { outcome: 'right' }>)
   if (verdict.outcome === 'budget_used_up') {
     const { retry_after } = verdict;
     const minutes = Math.ceil(retry_after / 60);
-    const text = `Too many wrong codes were entered here, perhaps by others, so none is taken for now. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
+    const text = `Too many wrong codes were entered here, perhaps by others, so this one isn’t taken for now. Ask for a new code, which is a longer one, or try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
     return { status: 429, code: 'rate_limited', text, retry_after };
   }
   const { attempts_left } = verdict;

@@ -5,7 +5,7 @@ import { PageError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import { csvRecord } from '../lib/csv.js';
 import { recordDenial, recordWrite } from '../management/audit.js';
-import { requirePermissions } from '../management/operations.js';
+import { requirePermissions } from '../management/admission.js';
 import { audit_logs } from './pages/audit-logs.js';
 import { listOf, resourceOf, type Shown } from './records.js';
 import { filtersOf, listState } from './resource-list.js';

@@ -6,64 +6,73 @@ import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import { viewerOf } from './gate.js';
 import { may } from './records.js';
-import type { DashboardPage, Navigation, Part } from './page-parts.js';
+import { presentations } from './pages/index.js';
+import type { DashboardPage, IconPaths, Navigation, Part } from './page-parts.js';
+import { navigationGroups, type NavigationGroup } from './presentation.js';
 import { doneTexts } from './texts.js';
 
-type Item = { readonly label: string; readonly path: string; readonly icon: string; readonly needs: string | null };
+/** What the navigation leads to: `path` marks it, and everything below it; `marks` are further addresses that do. */
+type Item = {
+  readonly label: string;
+  readonly path: string;
+  readonly icon: IconPaths;
+  readonly needs: string | null;
+  readonly marks?: readonly string[];
+};
+
+const overview: Item = {
+  label: 'Overview',
+  path: '/dashboard',
+  icon: ['M3.5 3.5h5.5v7H3.5zM11 3.5h5.5v4H11zM11 10h5.5v6.5H11zM3.5 13h5.5v3.5H3.5z'],
+  needs: null,
+};
+const settings: Item = {
+  label: 'Settings',
+  path: '/dashboard/settings',
+  icon: ['M3 6h7M14 6h3M3 14h3M10 14h7', 'M12 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM8 16a2 2 0 1 0 0-4 2 2 0 0 0 0 4z'],
+  needs: 'environments',
+};
+const documentation: Item = {
+  label: 'Documentation',
+  path: '/docs',
+  icon: [
+    'M10 5c-1.5-1.25-3.75-1.5-6.75-1.5v11.75c3 0 5.25.25 6.75 1.5 1.5-1.25 3.75-1.5 6.75-1.5V3.5C13.75 3.5 11.5 3.75 10 5zM10 5v11.75',
+  ],
+  needs: null,
+};
+
+/** The resources of a group: all that the registry of pages places there. */
+const itemsOf = (group: NavigationGroup): Item[] =>
+  presentations.flatMap(({ title, path, navigation }) =>
+    navigation?.group === group
+      ? [
+          {
+            label: title,
+            path: `/dashboard/${path}`,
+            icon: navigation.icon,
+            needs: path,
+            marks: presentations.filter(({ under }) => under === path).map((one) => `/dashboard/${one.path}`),
+          },
+        ]
+      : [],
+  );
 
 const groups: readonly { readonly label: string | null; readonly items: readonly Item[] }[] = [
-  { label: null, items: [{ label: 'Overview', path: '/dashboard', icon: 'overview', needs: null }] },
-  {
-    label: 'People',
-    items: [
-      { label: 'Users', path: '/dashboard/users', icon: 'users', needs: 'users' },
-      { label: 'Sessions', path: '/dashboard/sessions', icon: 'sessions', needs: 'sessions' },
-      { label: 'Roles', path: '/dashboard/roles', icon: 'roles', needs: 'roles' },
-    ],
-  },
-  {
-    label: 'Applications',
-    items: [
-      { label: 'Clients', path: '/dashboard/clients', icon: 'clients', needs: 'clients' },
-      { label: 'Client grants', path: '/dashboard/client_grants', icon: 'client_grants', needs: 'client_grants' },
-      { label: 'API resources', path: '/dashboard/api_resources', icon: 'api_resources', needs: 'api_resources' },
-      { label: 'Permissions', path: '/dashboard/permissions', icon: 'permissions', needs: 'permissions' },
-      { label: 'Connections', path: '/dashboard/connections', icon: 'connections', needs: 'connections' },
-    ],
-  },
-  {
-    label: 'Events',
-    items: [
-      { label: 'Webhooks', path: '/dashboard/webhooks', icon: 'webhooks', needs: 'webhooks' },
-      { label: 'Event types', path: '/dashboard/event_types', icon: 'event_types', needs: 'event_types' },
-      { label: 'Audit log', path: '/dashboard/audit_logs', icon: 'audit_logs', needs: 'audit_logs' },
-    ],
-  },
-  {
-    label: 'Environment',
-    items: [
-      { label: 'Settings', path: '/dashboard/settings', icon: 'settings', needs: 'environments' },
-      { label: 'Custom domains', path: '/dashboard/custom_domains', icon: 'custom_domains', needs: 'custom_domains' },
-      { label: 'Signing keys', path: '/dashboard/signing_keys', icon: 'signing_keys', needs: 'signing_keys' },
-      { label: 'Environments', path: '/dashboard/environments', icon: 'environments', needs: 'environments' },
-    ],
-  },
-  { label: 'Help', items: [{ label: 'Documentation', path: '/docs', icon: 'docs', needs: null }] },
+  { label: null, items: [overview] },
+  ...navigationGroups.map((label) => ({ label, items: [...(label === 'Environment' ? [settings] : []), ...itemsOf(label)] })),
+  { label: 'Help', items: [documentation] },
 ];
 
 /** What the actor may see, by permission: what isn't allowed isn't shown. */
 function navigationFor(req: Request): Navigation {
-  const here = req.path
-    .replace(/\/$/, '')
-    .replace('/webhook_deliveries', '/webhooks')
-    .replace(/\/(identities|consents)\b/, '/users');
-  const current = (path: string) => (path === '/dashboard' ? here === path : here === path || here.startsWith(`${path}/`));
+  const here = req.path.replace(/\/$/, '');
+  const at = (path: string) => here === path || (path !== overview.path && here.startsWith(`${path}/`));
   return groups
     .map(({ label, items }) => ({
       label,
       items: items
         .filter(({ needs }) => needs === null || may(req.call, needs, 'read'))
-        .map((item) => ({ label: item.label, path: item.path, icon: item.icon, current: current(item.path) })),
+        .map((item) => ({ label: item.label, path: item.path, icon: item.icon, current: [item.path, ...(item.marks ?? [])].some(at) })),
     }))
     .filter(({ items }) => items.length > 0);
 }

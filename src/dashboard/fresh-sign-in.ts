@@ -71,7 +71,11 @@ export function createProve(web: Web): Prove {
   const prove = createHttpProve(web);
   return async (req, res) => {
     const proof = await prove(req, res);
-    if (proof === 'proven') return {};
+    if (proof === 'proven') {
+      const { authenticated_at, auth_time_known } = viewerOf(req);
+      req.call = { ...req.call, actor: { ...req.call.actor, proven_at: auth_time_known ? authenticated_at : null } };
+      return {};
+    }
     if (proof === 'wrong') return { [name]: 'This is not your password.' };
     return { [name]: (await waysToProve(req)).password ? errorTexts.required : 'Sign in again first.' };
   };

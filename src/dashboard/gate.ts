@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { originOf } from '../http/pages/mail-origin.js';
 import { createContext } from '../domain/context.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { PageError } from '../errors.js';
@@ -49,12 +50,11 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
       actor_id: session.user_id,
       display: session.user_email,
       permissions,
-      signed_in_at: session.authenticated_at,
+      proven_at: session.auth_time_known ? session.authenticated_at : null,
     },
     registry,
+    ...originOf(req),
     request_id: req.request_id,
-    ip_address: req.ip ?? null,
-    user_agent: req.headers['user-agent'] ?? null,
   };
   next();
 }

@@ -51,7 +51,7 @@ export function saveLinked(tools: Tools, presentation: Presentation, name: strin
     const linkage = chosen.map((one) => ({ type, id: one.slice(prefix.length) }));
     try {
       const expected = [Number(req.form.get('_version') ?? 0)];
-      await changeRelationship(call, resource, record.id, name, 'replace', linkage, { expected });
+      await changeRelationship(call, resource, record.id, name, 'replace', () => linkage, { expected });
     } catch (error) {
       const first = error instanceof ApiError ? error.errors[0] : undefined;
       if (!first || first.code === 'insufficient_scope') throw error;

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { sessionBounds } from '../domain/sessions/sessions.js';
 import { countOverview, type OverviewCounts } from '../db/tables/overview.js';
 import { listDailyStats } from '../db/tables/daily_stats.js';
 import { queryOf } from '../http/request/form.js';
@@ -133,7 +134,7 @@ export function overviewPage(render: Render, charts: Charts) {
     const days = ranges.find((one) => one === asked) ?? 30;
     const webhooks = may(call, 'webhooks', 'read');
     const [counts, deliveries, clients] = await Promise.all([
-      countOverview(call.ctx.scope, new Date(look.now.getTime() - days * 86_400_000), look.now),
+      countOverview(call.ctx.scope, new Date(look.now.getTime() - days * 86_400_000), sessionBounds(call.ctx)),
       webhooks ? deliveredWithin(look, days) : null,
       may(call, 'clients', 'read') ? listOf(call, 'clients', { size: 1, sort: '-created_at' }) : null,
     ]);

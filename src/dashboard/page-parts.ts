@@ -1,5 +1,8 @@
 import type { BasePage, Notice } from '../http/pages/page-models.js';
 
+/** The lines of an icon: SVG path data on 20 by 20 units. */
+export type IconPaths = readonly string[];
+
 /** The four meanings of a state, and none. */
 export type Tone = 'good' | 'warning' | 'bad' | 'info' | 'quiet';
 
@@ -201,7 +204,7 @@ export type Part =
 
 export type Navigation = readonly {
   readonly label: string | null;
-  readonly items: readonly { readonly label: string; readonly path: string; readonly icon: string; readonly current: boolean }[];
+  readonly items: readonly { readonly label: string; readonly path: string; readonly icon: IconPaths; readonly current: boolean }[];
 }[];
 
 /** A page of the dashboard: its frame, and the parts it is put together from. */

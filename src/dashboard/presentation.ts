@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { Call } from '../management/call.js';
 import type { Listing, Shown } from './records.js';
-import type { Choice, Empty, FieldKind, LinkButton, Part, PostButton, Row, Value } from './page-parts.js';
+import type { Choice, Empty, FieldKind, IconPaths, LinkButton, Part, PostButton, Row, Value } from './page-parts.js';
 
 /** What presentations see of a request: who looks, and when. */
 export type Look = { readonly req: Request; readonly now: Date };
@@ -77,10 +77,18 @@ export type TabSpec = {
   parts(look: Look, record: Shown): Promise<readonly Part[]>;
 };
 
+/** The groups of the navigation that resources are in, in their order. */
+export const navigationGroups = ['People', 'Applications', 'Events', 'Environment'] as const;
+export type NavigationGroup = (typeof navigationGroups)[number];
+
 /** What the pages of one resource say; everything else follows from the resource. */
 export type Presentation = {
   readonly path: string;
   readonly title: string;
+  /** Its place in the navigation, under its title; left out where records are reached from others. */
+  readonly navigation?: { readonly group: NavigationGroup; readonly icon: IconPaths };
+  /** The collection that the navigation marks while one without a place of its own is looked at. */
+  readonly under?: string;
   /** "webhook", "API resource" */
   readonly one: string;
   readonly lead: string;

@@ -1,21 +1,13 @@
 import type { Value } from './page-parts.js';
-import { apiRoot, type Call } from '../management/call.js';
-import { requirePermissions } from '../management/operations.js';
+import { named } from '../lib/named.js';
+import type { Call } from '../management/call.js';
+import type { Identifier, ResourceObject } from '../management/documents.js';
 import { notFound } from '../management/problems.js';
-import { readQuery } from '../management/query.js';
-import { readList, readOne, readRelated } from '../management/read.js';
-import { permissionFor, targetOf, type Resource } from '../management/resource.js';
-
-type Linkage = { readonly type: string; readonly id: string };
+import { readList, readOne, readRelatedList, type Asked as Query, type ComposedList } from '../management/read.js';
+import { permissionFor, type Resource } from '../management/resource.js';
 
 /** A record as the Management API shows it, which is all that pages ever see of one. */
-export type Shown = {
-  readonly type: string;
-  readonly id: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly relationships?: Readonly<Record<string, { readonly data?: Linkage | null | readonly Linkage[] }>>;
-  readonly meta?: { readonly version?: number };
-};
+export type Shown = ResourceObject;
 
 /** One page of a list; the cursors are null at its ends. */
 export type Listing = {
@@ -37,8 +29,6 @@ export type Asked = {
   readonly before?: string | undefined;
 };
 
-type Document = { data: Shown | Shown[] | null; included?: Shown[]; links?: { prev?: string | null; next?: string | null } };
-
 /** Whether the actor may read or write the collection. */
 export function may(call: Call, path: string, verb: 'read' | 'write'): boolean {
   const resource = call.registry.byPath.get(path) ?? [...call.registry.byType.values()].find((one) => one.path === path);
@@ -52,37 +42,24 @@ export function resourceOf(call: Call, path: string): Resource {
   return resource;
 }
 
-function queryText(asked: Asked): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(asked.filters ?? {})) if (value) parameters.set(`filter[${name}]`, value);
-  if (asked.sort) parameters.set('sort', asked.sort);
-  if (asked.include) parameters.set('include', asked.include);
-  if (asked.size) parameters.set('page[size]', String(asked.size));
-  if (asked.after) parameters.set('page[after]', asked.after);
-  if (asked.before) parameters.set('page[before]', asked.before);
-  return parameters.toString();
+/** What is asked as the query parameters of the API. */
+function parametersOf(asked: Asked): Query {
+  const parameters = Object.entries({
+    ...Object.fromEntries(Object.entries(asked.filters ?? {}).map(([name, value]) => [`filter[${name}]`, value])),
+    sort: asked.sort,
+    include: asked.include,
+    'page[size]': asked.size?.toString(),
+    'page[after]': asked.after,
+    'page[before]': asked.before,
+  }).filter((one): one is [string, string] => Boolean(one[1]));
+  return { parameters: () => named(Object.fromEntries(parameters)), sent: '' };
 }
 
-const cursorOf = (address: string | null | undefined, name: string): string | null =>
-  address ? new URL(address, 'http://own.invalid').searchParams.get(name) : null;
-
-function listingOf(body: string): Listing {
-  const { data, included = [], links } = JSON.parse(body) as Document;
-  return {
-    records: Array.isArray(data) ? data : [],
-    included,
-    previous: cursorOf(links?.prev, 'page[before]'),
-    next: cursorOf(links?.next, 'page[after]'),
-  };
-}
+const listingOf = ({ document: { data, included = [] }, cursors }: ComposedList): Listing => ({ records: data, included, ...cursors });
 
 /** One page of a collection. @throws {ApiError} 400, 403 */
 export async function listOf(call: Call, path: string, asked: Asked = {}): Promise<Listing> {
-  const resource = resourceOf(call, path);
-  requirePermissions(call, permissionFor(resource, 'read'));
-  const text = queryText(asked);
-  const query = readQuery(call, text, { resource, list: true }, path);
-  return listingOf((await readList(call, resource, `${apiRoot(call)}/${path}`, path, query, `?${text}`)).body);
+  return listingOf(await readList(call, resourceOf(call, path), parametersOf(asked)));
 }
 
 /** One record, with what it includes. @throws {ApiError} 403, 404 */
@@ -92,42 +69,33 @@ export async function recordOf(
   id: string,
   include?: string,
 ): Promise<{ record: Shown; included: readonly Shown[] }> {
-  const resource = resourceOf(call, path);
-  requirePermissions(call, permissionFor(resource, 'read'));
-  const query = readQuery(call, queryText({ include }), { resource, list: false }, '');
-  const { data, included = [] } = JSON.parse((await readOne(call, resource, id, query, '')).body) as Document;
-  return { record: data as Shown, included };
+  const { document } = await readOne(call, resourceOf(call, path), id, parametersOf({ include }));
+  return { record: document.data, included: document.included ?? [] };
 }
 
 /** One page of what a to-many relationship of a record links to. @throws {ApiError} 400, 403, 404 */
 export async function relatedOf(call: Call, path: string, id: string, name: string, asked: Asked = {}): Promise<Listing> {
-  const resource = resourceOf(call, path);
-  const relationship = resource.relationships[name];
-  if (!relationship) throw notFound();
-  requirePermissions(call, permissionFor(resource, 'read'));
-  const list = `${path}/${id}/${name}`;
-  const query = readQuery(call, queryText(asked), { resource: targetOf(call.registry, relationship), list: true }, list);
-  return listingOf((await readRelated(call, resource, id, name, query, '')).body);
+  return listingOf(await readRelatedList(call, resourceOf(call, path), id, name, parametersOf(asked)));
 }
 
 /** The record that a to-one relationship links to, among those that came along. */
 export function linkedTo(record: Shown, name: string, included: readonly Shown[]): Shown | null {
   const data = record.relationships?.[name]?.data;
   if (!data || Array.isArray(data)) return null;
-  const { type, id } = data as Linkage;
+  const { type, id } = data as Identifier;
   return included.find((one) => one.type === type && one.id === id) ?? null;
 }
 
 /** The id that a to-one relationship holds, or null. */
 export function linkedId(record: Shown, name: string): string | null {
   const data = record.relationships?.[name]?.data;
-  return data && !Array.isArray(data) ? (data as Linkage).id : null;
+  return data && !Array.isArray(data) ? (data as Identifier).id : null;
 }
 
 /** The ids that a loaded to-many relationship holds. */
 export function linkedIds(record: Shown, name: string): string[] {
   const data = record.relationships?.[name]?.data;
-  return Array.isArray(data) ? (data as Linkage[]).map((one) => one.id) : [];
+  return Array.isArray(data) ? (data as readonly Identifier[]).map((one) => one.id) : [];
 }
 
 /** The version of a record, for a form that must not overwrite somebody else's change. */

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { maxRedeliveries } from '../domain/webhooks/webhooks.js';
-import { actOnRecord, requirePermissions } from '../management/operations.js';
+import { requirePermissions } from '../management/admission.js';
+import { actOnRecord } from '../management/operations.js';
 import { figure, words } from './values.js';
 import type { Choice, Field, Part } from './page-parts.js';
 import { placeOf } from './presentation.js';
@@ -79,7 +80,9 @@ export function resendFailed(tools: Tools) {
       return show(tools, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
     }
     const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000).toISOString();
-    const { meta } = await actOnRecord(call, resourceOf(call, 'webhooks'), id, 'redeliver_failed', { document: { meta: { since } } });
+    const { meta } = await actOnRecord(call, resourceOf(call, 'webhooks'), id, 'redeliver_failed', {
+      document: () => ({ meta: { since } }),
+    });
     res.redirect(303, `${placeOf('webhooks', id)}/deliveries?done=${meta?.['deliveries'] === 0 ? 'nothing_to_redeliver' : 'redelivered'}`);
   };
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { actOnRecord, deleteRecord, requirePermissions, type Outcome } from '../management/operations.js';
+import { requirePermissions } from '../management/admission.js';
+import { actOnRecord, deleteRecord, type Outcome } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { idOf as idOfRow, permissionFor } from '../management/resource.js';
 import { passwordLabels, proofOf } from './fresh-sign-in.js';
@@ -91,11 +92,11 @@ async function unanswered(tools: Tools, req: Request, res: Response, question: Q
 }
 
 /** A refusal that belongs onto the page; others go on. */
-function refusalOf(error: unknown): { form: string } {
+function refusalOf(error: unknown): { errors: { form: string }; status: number } {
   if (!(error instanceof ApiError)) throw error;
   const [first] = error.errors;
   if (!first || first.code === 'insufficient_scope' || first.status === 404) throw error;
-  return { form: sentenceOf(first, undefined) };
+  return { errors: { form: sentenceOf(first, undefined) }, status: first.code === 'scope_escalation' ? 403 : 409 };
 }
 
 async function findAction(req: Request, presentation: Presentation) {
@@ -171,7 +172,8 @@ export function act(tools: Tools, presentation: Presentation) {
         return testPage(tools, presentation, req, res, record, outcome.meta['login_url']);
       res.redirect(303, `${place(outcome)}?done=${spec.done}`);
     } catch (error) {
-      await ask(tools, presentation, req, res, record, question, refusalOf(error), 409);
+      const { errors, status } = refusalOf(error);
+      await ask(tools, presentation, req, res, record, question, errors, status);
     }
   };
 }
@@ -213,7 +215,8 @@ export function destroy(tools: Tools, presentation: Presentation) {
     try {
       await deleteRecord(req.call, resource, record.id);
     } catch (error) {
-      return ask(tools, presentation, req, res, record, question, refusalOf(error), 409);
+      const { errors, status } = refusalOf(error);
+      return ask(tools, presentation, req, res, record, question, errors, status);
     }
     res.redirect(303, `${question.back ?? `/dashboard/${presentation.path}`}?done=deleted`);
   };

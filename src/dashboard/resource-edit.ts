@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { notFound } from '../management/problems.js';
-import { requirePermissions, updateRecord } from '../management/operations.js';
+import { requirePermissions } from '../management/admission.js';
+import { updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { meantBy } from './form-input.js';
@@ -124,7 +125,9 @@ export function update(tools: Tools, presentation: Presentation) {
     const unproven = presentation.edit?.guarded ? await tools.prove(req, res) : {};
     if (Object.keys(unproven).length > 0) return renderEdit(tools, presentation, req, res, at, entries, unproven, 422);
     const expected = [Number(req.form.get('_version') ?? 0)];
-    const result = await attempt(at.fields, entries, () => updateRecord(req.call, at.resource, at.record.id, meant.input, { expected }));
+    const result = await attempt(at.fields, entries, () =>
+      updateRecord(req.call, at.resource, at.record.id, () => meant.input, { expected }),
+    );
     if (!('errors' in result)) return res.redirect(303, `${placeOf(presentation.path, at.record.id)}?done=updated`);
     if (result.status !== 412) return renderEdit(tools, presentation, req, res, at, entries, result.errors, result.status);
     const form = 'Somebody changed this meanwhile. Compare, then save again to put your version in its place.';

@@ -2,7 +2,8 @@ import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
 import type { Call } from '../management/call.js';
 import type { Input } from '../management/input.js';
-import { checkInput, createRecord, requirePermissions, type WriteOptions } from '../management/operations.js';
+import { requirePermissions } from '../management/admission.js';
+import { checkInput, createRecord, type WriteOptions } from '../management/operations.js';
 import { idOf as idOfRow, permissionFor, type Resource } from '../management/resource.js';
 import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
@@ -141,7 +142,7 @@ export function create(tools: Tools, presentation: Presentation) {
     const place = (outcome: { row: Record<string, unknown> } | null) =>
       outcome ? placeOf(presentation.path, idOfRow(resource, outcome.row)) : `/dashboard/${presentation.path}`;
     const result = await attempt(fields, entries, () =>
-      once(req, place, (options) => createRecord(call, resource, meant.input, finishing(resource, options, spec.finish))),
+      once(req, place, (options) => createRecord(call, resource, () => meant.input, finishing(resource, options, spec.finish))),
     );
     if ('errors' in result) return refuse(result.errors, result.status);
     if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);

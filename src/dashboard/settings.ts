@@ -182,7 +182,7 @@ export function saveSettings(tools: Tools) {
     const entries = sentEntries(fields, req.form.all);
     const { input } = meantBy(resource, fields, entries, record);
     const expected = [Number(req.form.get('_version') ?? 0)];
-    const result = await attempt(fields, entries, () => updateRecord(req.call, resource, record.id, input, { expected }));
+    const result = await attempt(fields, entries, () => updateRecord(req.call, resource, record.id, () => input, { expected }));
     if (!('errors' in result)) return res.redirect(303, '/dashboard/settings?done=updated');
     const changed = { form: 'Somebody changed the settings meanwhile. Your entries are still here: check them, then save again.' };
     await show(

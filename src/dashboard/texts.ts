@@ -42,7 +42,7 @@ export function sentenceOf(error: ApiErrorObject, submitted: string | undefined)
   const limit = limitOf(detail);
   if (code === 'scope_escalation') {
     const required = (error.meta?.['required'] as readonly string[] | undefined) ?? [];
-    return `This would reach further than you do. Somebody has to do it who holds ${listed(required)}.`;
+    return `This would reach further than you do. Somebody has to do it who holds the permission ${listed(required)}.`;
   }
   if (code === 'required' || ((code === 'too_short' || code === 'invalid_format' || code === 'invalid_type') && submitted === ''))
     return errorTexts.required;

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { readInput } from '../management/input.js';
-import { actOnRecord, requirePermissions, updateRecord } from '../management/operations.js';
+import { requirePermissions } from '../management/admission.js';
+import { actOnRecord, updateRecord } from '../management/operations.js';
 import { placeOf } from './presentation.js';
 import { recordOf, relatedOf, resourceOf, type Shown } from './records.js';
 import { ask, type Question } from './resource-actions.js';
@@ -72,6 +73,6 @@ export async function markEmailVerified(req: Request, res: Response): Promise<vo
   const resource = resourceOf(call, 'users');
   const id = idOf(req);
   const document = { data: { type: resource.type, id, attributes: { email_verified: true } } };
-  await updateRecord(call, resource, id, readInput(document, resource, id));
+  await updateRecord(call, resource, id, () => readInput(document, resource, id));
   res.redirect(303, `${placeOf('users', id)}?done=email_verified`);
 }

@@ -5,11 +5,6 @@ export function isOneOf(column: string, values: readonly unknown[]): Condition {
   return (query, source) => void query.whereIn(`${source.table}.${column}`, [...values] as string[]);
 }
 
-/** The column holds nothing. */
-export function isNull(column: string): Condition {
-  return (query, source) => void query.whereNull(`${source.table}.${column}`);
-}
-
 /** The column compares with the value; `gte` and `lt` make half-open ranges that tile. */
 export function compares(column: string, comparison: 'gte' | 'gt' | 'lt' | 'lte', value: unknown): Condition {
   const operators = { gte: '>=', gt: '>', lt: '<', lte: '<=' } as const;

@@ -10,8 +10,8 @@ export type Actor = {
   readonly permissions: ReadonlySet<string>;
   /** The session of a person's token, or of a person at the dashboard; absent for clients. */
   readonly session_id?: string | null;
-  /** When a person at the dashboard last proved who they are; for a token the session tells. */
-  readonly signed_in_at?: Date;
+  /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */
+  readonly proven_at?: Date | null;
 };
 
 /**

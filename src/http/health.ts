@@ -3,7 +3,7 @@ import { pendingMigrations } from '../db/migrate.js';
 import type { Deps } from '../domain/context.js';
 import { opensPrimaryKey } from '../domain/secret-key/check.js';
 import { digest, equalDigests } from '../lib/digest.js';
-import { isDirectLoopback } from './request/direct-caller.js';
+import { isDirectLoopback, isToLoopback } from './request/direct-caller.js';
 
 /** Set when the process was told to stop: no longer ready, still alive. */
 export type Lifecycle = { stopping: boolean };
@@ -35,12 +35,12 @@ async function databaseProblem(deps: Deps): Promise<string | null> {
   }
 }
 
-/** GET /metrics (Prometheus): with METRICS_TOKEN; without it only for direct callers on the machine of a service whose BASE_URL is loopback. */
+/** GET /metrics (Prometheus): with METRICS_TOKEN; without it only for direct callers on the machine of a service whose BASE_URL is loopback, by a name of the machine. */
 export function metrics(deps: Deps) {
   return async (req: Request, res: Response): Promise<void> => {
     const { metricsToken: token, loopback } = deps.config;
     const authorized = token !== null && equalDigests(digest(req.headers.authorization ?? ''), digest(`Bearer ${token}`));
-    if (!authorized && !(loopback && isDirectLoopback(req))) {
+    if (!authorized && !(loopback && isDirectLoopback(req) && isToLoopback(req))) {
       res.status(401).set('WWW-Authenticate', 'Bearer realm="metrics"').json({ error: 'invalid_token' });
       return;
     }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { announceSecretKeys, listSecretKeyHolders, removeSecretKeyHolder } from '../db/tables/secret_keys.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import type { Deps } from '../domain/context.js';
-import { reseal, type ResealDeps } from '../domain/secret-key/reseal.js';
+import { createResealMemory, reseal, sayOnce, type ResealDeps, type ResealMemory } from '../domain/secret-key/reseal.js';
 import { pendingCount, secretKeyStatus } from '../domain/secret-key/status.js';
 
 /** Every process says so often that it is there, well within the time after which it counts as gone. */
@@ -12,31 +12,39 @@ const pauseMs = 30_000;
  * earlier keys have sealed. It waits while some process couldn't open the result.
  * @returns whether there is more to do at once
  */
-export async function secretKeyPass(deps: ResealDeps, holder_id: string, signal?: AbortSignal): Promise<boolean> {
-  const { knex, sealer, logger, metrics } = deps;
+export async function secretKeyPass(
+  deps: ResealDeps,
+  holder_id: string,
+  { signal, memory = createResealMemory() }: { signal?: AbortSignal; memory?: ResealMemory } = {},
+): Promise<boolean> {
+  const { knex, sealer, logger, metrics, clock } = deps;
   await announceSecretKeys(knex, { id: holder_id, sealing_key: sealer.key_id, opening_keys: sealer.key_ids });
   const keys = await secretKeyStatus(deps);
   metrics.sealedRowsPending.set(pendingCount(keys));
   const newest = keys.find(({ seals }) => seals);
   if (newest?.id !== sealer.key_id || keys.every(({ seals, may_go_at }) => seals || may_go_at !== null)) return false;
+  if (clock.now().getTime() < memory.restsUntil) return false;
   const blind = (await listSecretKeyHolders(knex)).filter(({ opening_keys }) => !opening_keys.includes(sealer.key_id));
   if (blind.length > 0) {
     const sealing_keys = [...new Set(blind.map(({ sealing_key }) => sealing_key))];
-    logger.warn(
-      { event: 'secret_key.waiting', key_id: sealer.key_id, processes: blind.length, sealing_keys },
-      `${blind.length} processes can not open what key ${sealer.key_id} seals: add it to their SECRET_KEY_PREVIOUS; nothing is sealed anew before`,
+    sayOnce(memory, `${blind.length} processes with ${sealing_keys.join()}`, () =>
+      logger.warn(
+        { event: 'secret_key.waiting', key_id: sealer.key_id, processes: blind.length, sealing_keys },
+        `${blind.length} processes can not open what key ${sealer.key_id} seals: add it to their SECRET_KEY_PREVIOUS; nothing is sealed anew before`,
+      ),
     );
     return false;
   }
-  return reseal(deps, signal);
+  return reseal(deps, memory, signal);
 }
 
 /** Runs passes until stopped; then the process counts no longer. */
 export function startSecretKeys(deps: Deps): Loop {
   const { sealer, logger } = deps;
   const holder_id = randomUUID();
+  const memory = createResealMemory();
   logger.info({ event: 'secret_key.in_use', key_id: sealer.key_id, opening_keys: sealer.key_ids }, `sealing with key ${sealer.key_id}`);
-  const loop = startLoop({ name: 'secret_keys', pauseMs, logger, pass: (signal) => secretKeyPass(deps, holder_id, signal) });
+  const loop = startLoop({ name: 'secret_keys', pauseMs, logger, pass: (signal) => secretKeyPass(deps, holder_id, { signal, memory }) });
   return {
     wake: () => loop.wake(),
     async stop() {

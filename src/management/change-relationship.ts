@@ -1,29 +1,32 @@
 import { ApiError } from '../errors.js';
+import { admitWrite, targetIdOf } from './admission.js';
 import { changesBetween, operationNames, recordDenial } from './audit.js';
 import type { Call } from './call.js';
-import { checkArity, resolveTargets, type Identifier } from './input.js';
-import { displayOf, requireForWrite, requireRecord, write, type WriteOptions } from './operations.js';
+import type { Identifier } from './documents.js';
+import { checkArity, resolveTargets } from './input.js';
+import { displayOf, requireRecord, write, type WriteOptions } from './operations.js';
 import { problem } from './problems.js';
-import { targetOf, type Resource, type Row } from './resource.js';
+import { targetOf, type Resource } from './resource.js';
 import { weigh, weighTargets } from './weigh.js';
 import { linkedIds } from './written-links.js';
 
-/** Adds to, removes from or replaces a to-many relationship. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
+/** Adds to, removes from or replaces a to-many relationship; `read` hands over the linkage that was sent. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
 export async function changeRelationship(
-  call: Call,
+  asked: Call,
   resource: Resource,
   id: string,
   name: string,
   how: 'add' | 'remove' | 'replace',
-  linkage: Identifier | null | readonly Identifier[],
-  options: WriteOptions & { document?: Row } = {},
+  read: () => Identifier | null | readonly Identifier[],
+  options: WriteOptions = {},
 ): Promise<void> {
   const relationship = resource.relationships[name];
-  const entry = { action: operationNames.update(), resource, target_id: id };
-  await recordDenial(call, entry, async () => {
-    requireForWrite(call, resource, options, ...(relationship?.kind === 'many' ? (relationship.change?.needs ?? []) : []));
-    await requireRecord(call.ctx, resource, id, options);
+  const entry = { action: operationNames.update(), resource, target_id: targetIdOf(resource, id) };
+  await recordDenial(asked, entry, async () => {
     const change = relationship?.kind === 'many' ? relationship.change : undefined;
+    const call = await admitWrite(asked, resource, options, change?.needs);
+    await requireRecord(call.ctx, resource, id, options);
+    const linkage = read();
     const operation = change?.[how];
     if (relationship?.kind !== 'many' || !change || !operation) {
       throw new ApiError(problem(403, 'relationship_read_only', 'This relationship does not support that.'));

@@ -8,7 +8,30 @@ import { idOf, targetOf, versionOf, type Resource, type Row } from './resource.j
 type Json = Record<string, unknown>;
 
 /** A resource identifier object. */
-export const identifier = (resource: Resource, row: Row) => ({ type: resource.type, id: idOf(resource, row) });
+export type Identifier = { readonly type: string; readonly id: string };
+
+/** A resource object as answers show a record; `data` of a to-many relationship is there when it was included. */
+export type ResourceObject = Identifier & {
+  readonly attributes: Readonly<Json>;
+  readonly relationships?: Readonly<Record<string, { readonly data?: Identifier | null | readonly Identifier[] }>>;
+  readonly links?: { readonly self: string };
+  readonly meta?: { readonly version: number };
+};
+
+/** The top-level object of an answer (JSON:API 1.1, "Top Level"). */
+export type Document<Data = unknown> = {
+  readonly jsonapi: { readonly version: '1.1' };
+  readonly links: Readonly<Json>;
+  readonly data: Data;
+  readonly included?: readonly ResourceObject[];
+  readonly meta?: Readonly<Json>;
+};
+
+/** A document before it is sent, with the version of the record that it is about; null when it is about a list. */
+export type Composed<Data = unknown> = { readonly document: Document<Data>; readonly version: number | null };
+
+/** The identifier of a record. */
+export const identifier = (resource: Resource, row: Row): Identifier => ({ type: resource.type, id: idOf(resource, row) });
 
 /** `/api/{path}/{id}` of a record, for resources that have an address. */
 export const selfLink = (call: Pick<Call, 'ctx'>, resource: Resource, id: string) =>
@@ -32,14 +55,14 @@ export function attributesOf(call: Pick<Call, 'ctx' | 'actor'>, resource: Resour
 /** What the relationships of a record link to, known for those that were loaded. */
 type Linkage = ReadonlyMap<string, readonly Row[]>;
 
-function relationshipsOf(call: Call, resource: Resource, row: Row, linkage: Linkage): Json {
+function relationshipsOf(call: Call, resource: Resource, row: Row, linkage: Linkage): NonNullable<ResourceObject['relationships']> {
   const self = selfLink(call, resource, idOf(resource, row));
-  const relationships: Json = {};
+  const relationships: Record<string, { data?: Identifier | null | readonly Identifier[] }> = {};
   for (const [name, relationship] of Object.entries(resource.relationships)) {
     const target = targetOf(call.registry, relationship);
     const links = resource.routed === false ? {} : { links: { self: `${self}/relationships/${name}`, related: `${self}/${name}` } };
     const loaded = linkage.get(name);
-    let data: { data: unknown } | object = {};
+    let data: { data?: Identifier | null | readonly Identifier[] } = {};
     if (relationship.kind === 'one') {
       const id = row[relationship.column];
       data = { data: id === null || id === undefined ? null : { type: target.type, id: String(id as string) } };
@@ -49,7 +72,7 @@ function relationshipsOf(call: Call, resource: Resource, row: Row, linkage: Link
   return relationships;
 }
 
-const onlyNamed = (members: Json, fields: ReadonlySet<string> | undefined): Json =>
+const onlyNamed = <T>(members: Readonly<Record<string, T>>, fields: ReadonlySet<string> | undefined): Readonly<Record<string, T>> =>
   fields ? Object.fromEntries(Object.entries(members).filter(([name]) => fields.has(name))) : members;
 
 /** One resource object. */
@@ -60,7 +83,7 @@ export function resourceObject(
   fields: Query['fields'],
   linkage: Linkage = new Map(),
   once: Json = {},
-): Json {
+): ResourceObject {
   const named = fields.get(resource.type);
   const attributes = { ...onlyNamed(attributesOf(call, resource, row), named), ...once };
   const relationships = onlyNamed(relationshipsOf(call, resource, row, linkage), named);
@@ -75,8 +98,8 @@ export function resourceObject(
 
 /** Records to be shown and what else must be known of them: a compound document in the making. */
 type Loading = {
+  /** In the order in which they were found. */
   readonly shown: Map<string, { resource: Resource; row: Row; linkage: Map<string, readonly Row[]> }>;
-  readonly order: string[];
 };
 
 const nameOf = (resource: Resource, row: Row) => `${resource.type} ${idOf(resource, row)}`;
@@ -87,7 +110,6 @@ function note(loading: Loading, resource: Resource, row: Row): Map<string, reado
   if (known) return known.linkage;
   const linkage = new Map<string, readonly Row[]>();
   loading.shown.set(name, { resource, row, linkage });
-  loading.order.push(name);
   return linkage;
 }
 
@@ -120,30 +142,29 @@ export async function compound(
   rows: readonly Row[],
   query: Pick<Query, 'include' | 'fields'>,
   once: Json = {},
-): Promise<{ data: Json[]; included?: Json[] }> {
-  const loading: Loading = { shown: new Map(), order: [] };
+): Promise<{ data: ResourceObject[]; included?: ResourceObject[] }> {
+  const loading: Loading = { shown: new Map() };
   for (const row of rows) note(loading, resource, row);
-  const primary = new Set(loading.order);
+  const primary = new Set(loading.shown.keys());
   if (query.include) await follow(call, loading, resource, rows, query.include);
-  const render = (name: string, extra: Json = {}) => {
-    const one = loading.shown.get(name);
-    return one ? resourceObject(call, one.resource, one.row, query.fields, one.linkage, extra) : {};
-  };
-  const data = rows.map((row) => render(nameOf(resource, row), once));
+  const data = rows.map((row) =>
+    resourceObject(call, resource, row, query.fields, loading.shown.get(nameOf(resource, row))?.linkage, once),
+  );
   if (!query.include) return { data };
-  return { data, included: loading.order.filter((name) => !primary.has(name)).map((name) => render(name)) };
+  const others = [...loading.shown].filter(([name]) => !primary.has(name)).map(([, one]) => one);
+  return { data, included: others.map((one) => resourceObject(call, one.resource, one.row, query.fields, one.linkage)) };
 }
 
 /** The top-level object with its members in their usual order. */
-export function documentOf(
+export function documentOf<Data>(
   call: Pick<Call, 'ctx'>,
-  members: { links?: Json; data?: unknown; included?: Json[] | undefined; meta?: Json | undefined },
-): Json {
+  members: { links?: Json; data: Data; included?: readonly ResourceObject[] | undefined; meta?: Readonly<Json> | undefined },
+): Document<Data> {
   const { links, data, included, meta } = members;
   return {
     jsonapi: { version: '1.1' },
     links: { ...links, describedby: `${apiRoot(call)}/openapi.json` },
-    ...(data === undefined ? {} : { data }),
+    data,
     ...(included === undefined ? {} : { included }),
     ...(meta === undefined ? {} : { meta }),
   };

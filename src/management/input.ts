@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Problem } from '../domain/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import type { Call } from './call.js';
-import { attributesOf } from './documents.js';
+import { attributesOf, type Identifier } from './documents.js';
 import { fromProblems, invalidAttributes, invalidMeta, maxErrors, pointerTo, problem, refuse } from './problems.js';
 import { findRecords } from './records.js';
 import { idOf, targetOf, type RelatedRows, type Relationship, type Resource, type Row } from './resource.js';
@@ -12,9 +12,6 @@ import { named } from '../lib/named.js';
 type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A resource identifier object (JSON:API 1.1, "Resource Identifier Objects"). */
-export type Identifier = { readonly type: string; readonly id: string };
 
 /** What a document wants to create or change, its structure checked. */
 export type Input = {

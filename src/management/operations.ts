@@ -1,9 +1,10 @@
 import { transaction, type Context } from '../domain/context.js';
+import { admitWrite, requireForWrite, requirePermissions, targetIdOf, type AdmissionOptions } from './admission.js';
 import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
 import { readCreation, readMeta, resolveRelationships, updateAttributes, type Input } from './input.js';
-import { insufficientScope, notFound, refuse, translated } from './problems.js';
+import { notFound, refuse, translated } from './problems.js';
 import { findRecord } from './records.js';
 import { writtenLinks } from './written-links.js';
 import { touchedBetween, touchedByCreation, weigh } from './weigh.js';
@@ -12,28 +13,14 @@ import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resour
 /** A write that was done: the record of the answer and its resource. */
 export type Outcome = Written<Row> & { readonly resource: Resource };
 
-export type WriteOptions = {
+export type WriteOptions = AdmissionOptions & {
   /** The versions that the caller saw (`If-Match`); null accepts any. */
   readonly expected?: readonly number[] | null | undefined;
   /** First thing inside the transaction. */
   readonly begin?: ((call: Call) => Promise<void>) | undefined;
-  /** Gathers the permissions that the write took; without it nobody who holds everything is weighed. */
-  readonly needed?: Set<string> | undefined;
   /** Last thing inside the transaction. */
   readonly finish?: ((call: Call, outcome: Outcome | null) => Promise<void>) | undefined;
 };
-
-/** @throws {ApiError} 403 `insufficient_scope` */
-export function requirePermissions(call: Call, ...permissions: readonly string[]): void {
-  if (permissions.some((one) => !call.actor.permissions.has(one))) throw insufficientScope(permissions);
-}
-
-/** The same, and tells whoever wants to know what the write took. */
-export function requireForWrite(call: Call, resource: Resource, options: WriteOptions, ...others: readonly string[]): void {
-  const permissions = [permissionFor(resource, 'write'), ...others];
-  for (const one of permissions) options.needed?.add(one);
-  requirePermissions(call, ...permissions);
-}
 
 /** What the relationships of a document need: the same as through their own URLs. */
 const neededByLinks = (resource: Resource, input: Input): string[] =>
@@ -97,13 +84,15 @@ export async function checkInput(call: Call, resource: Resource, id: string | nu
   });
 }
 
-/** Creates a record. @throws {ApiError} 403, 404, 409, 422 */
-export async function createRecord(call: Call, resource: Resource, input: Input, options: WriteOptions = {}): Promise<Outcome> {
+/** Creates a record; `read` hands over what was sent, once the permissions are there. @throws {ApiError} 403, 404, 409, 422 */
+export async function createRecord(asked: Call, resource: Resource, read: () => Input, options: WriteOptions = {}): Promise<Outcome> {
   const { create } = resource;
   if (!create) throw new Error(`${resource.path} can not be created`);
   const entry = { action: operationNames.create(), resource, target_id: null };
-  return recordDenial(call, entry, async () => {
-    requireForWrite(call, resource, options, ...neededByLinks(resource, input));
+  return recordDenial(asked, entry, async () => {
+    const call = await admitWrite(asked, resource, options);
+    const input = read();
+    requireForWrite(call, resource, options, neededByLinks(resource, input));
     return translated(input.document, async () => {
       const { attributes, related } = await readCreation(call, resource, input);
       const prepared = await create.prepare?.(call.ctx, call.actor, attributes, related);
@@ -138,14 +127,25 @@ const linksOf = (call: Call, resource: Resource, related: RelatedRows): Row =>
     }),
   );
 
-/** Changes a record. @throws {ApiError} 403, 404, 409, 412, 422 */
-export async function updateRecord(call: Call, resource: Resource, id: string, input: Input, options: WriteOptions = {}): Promise<Outcome> {
+/**
+ * Changes a record: one read of it for what is told before anything is written, one that locks it for the transaction. `read` hands over what
+ * was sent, once the record is known to be there. @throws {ApiError} 403, 404, 409, 412, 422
+ */
+export async function updateRecord(
+  asked: Call,
+  resource: Resource,
+  id: string,
+  read: () => Input,
+  options: WriteOptions = {},
+): Promise<Outcome> {
   const { update } = resource;
   if (!update) throw new Error(`${resource.path} can not be updated`);
-  const entry = { action: operationNames.update(), resource, target_id: id };
-  return recordDenial(call, entry, async () => {
-    requireForWrite(call, resource, options, ...neededByLinks(resource, input));
+  const entry = { action: operationNames.update(), resource, target_id: targetIdOf(resource, id) };
+  return recordDenial(asked, entry, async () => {
+    const call = await admitWrite(asked, resource, options);
     const seen = await requireRecord(call.ctx, resource, id, options);
+    const input = read();
+    requireForWrite(call, resource, options, neededByLinks(resource, input));
     return translated(input.document, async () => {
       const related = await resolveRelationships(call, resource, input, seen);
       const attributes = updateAttributes(call, resource, seen, input);
@@ -172,12 +172,12 @@ export async function updateRecord(call: Call, resource: Resource, id: string, i
 }
 
 /** Deletes a record. @throws {ApiError} 403, 404, 409, 412 */
-export async function deleteRecord(call: Call, resource: Resource, id: string, options: WriteOptions = {}): Promise<void> {
+export async function deleteRecord(asked: Call, resource: Resource, id: string, options: WriteOptions = {}): Promise<void> {
   const { remove } = resource;
   if (!remove) throw new Error(`${resource.path} can not be deleted`);
-  const entry = { action: operationNames.remove(resource), resource, target_id: id };
-  await recordDenial(call, entry, async () => {
-    requireForWrite(call, resource, options);
+  const entry = { action: operationNames.remove(resource), resource, target_id: targetIdOf(resource, id) };
+  await recordDenial(asked, entry, async () => {
+    const call = await admitWrite(asked, resource, options);
     await write(call, {
       entry,
       options,
@@ -194,23 +194,23 @@ export async function deleteRecord(call: Call, resource: Resource, id: string, o
   });
 }
 
-/** Runs an action on a record; `document` is what an action with input reads its `meta` from. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
+/** Runs an action on a record; `document` hands over what an action with input reads its `meta` from. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
 export async function actOnRecord(
-  call: Call,
+  asked: Call,
   resource: Resource,
   id: string,
   verb: string,
-  options: WriteOptions & { document?: Row } = {},
+  options: WriteOptions & { document?: () => Row } = {},
 ): Promise<Outcome> {
   const action = resource.actions?.[verb];
   if (!action) throw new Error(`${resource.path} have no action ${verb}`);
-  const entry = { action: operationNames.act(resource, verb), resource, target_id: id };
-  return recordDenial(call, entry, async () => {
-    requireForWrite(call, resource, options, ...(action.needs ?? []));
+  const entry = { action: operationNames.act(resource, verb), resource, target_id: targetIdOf(resource, id) };
+  return recordDenial(asked, entry, async () => {
+    const call = await admitWrite(asked, resource, options, action.needs);
     const seen = await requireRecord(call.ctx, resource, id, options);
     const answers = action.answers === undefined ? resource : (call.registry.byType.get(action.answers) ?? resource);
     return translated(undefined, async () => {
-      const input = action.input ? readMeta(action.input, options.document ?? {}) : {};
+      const input = action.input ? readMeta(action.input, options.document?.() ?? {}) : {};
       const prepared = await action.prepare?.(call.ctx, call.actor, seen, input);
       const outcome = await write(call, {
         entry: { ...entry, target_display: displayOf(resource, seen) },

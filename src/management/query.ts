@@ -45,11 +45,12 @@ const maxIncludePaths = 20;
 const maxIncludeDepth = 3;
 const maxFilterValues = 50;
 
-type Names = Readonly<Record<string, string>>;
+/** Query parameters by name. Flat names only: `a[b][c]` is one name (JSON:API 1.1, "Query Parameter Families"). */
+export type QueryParameters = Readonly<Record<string, string>>;
 
-/** Flat names only: `a[b][c]` is one name (JSON:API 1.1, "Query Parameter Families"). */
-function readNames(rawQuery: string): Names {
-  const parsed = parseParameters(rawQuery);
+/** The parameters of a query as it was sent, with or without its question mark. @throws {ApiError} 400 */
+export function parametersOf(query: string): QueryParameters {
+  const parsed = parseParameters(query.replace(/^\?/, ''));
   if (!parsed)
     throw refuse(400, 'invalid_query', 'The query holds too many parameters, or text that is not valid UTF-8.', { parameter: '' });
   const [repeated] = parsed.repeated;
@@ -165,8 +166,7 @@ const cursors = new Set(['page[after]', 'page[before]']);
  * @param list names the list that cursors belong to: the path of the collection
  * @throws {ApiError} 400; 403 when something is to be included that the actor may not read
  */
-export function readQuery(call: Call, rawQuery: string, rules: QueryRules, list: string): Query {
-  const names = readNames(rawQuery);
+export function readQuery(call: Call, names: QueryParameters, rules: QueryRules, list: string): Query {
   const { resource } = rules;
   const known = { include: false, sort: false };
   const fields = new Map<string, ReadonlySet<string>>();

@@ -1,91 +1,121 @@
+import { admitRead } from './admission.js';
 import type { Call } from './call.js';
 import { apiRoot } from './call.js';
 import { encodeCursor } from './cursor.js';
-import { compound, documentOf, etagOf, identifier, selfLink } from './documents.js';
-import { requirePermissions } from './operations.js';
+import { compound, documentOf, identifier, selfLink, type Composed, type Identifier, type ResourceObject } from './documents.js';
 import { notFound } from './problems.js';
-import type { Query } from './query.js';
+import { readQuery, type Query, type QueryParameters } from './query.js';
 import { findRecord, findRecords, listRecords } from './records.js';
 import { relatedTo } from './related.js';
-import { documentReply, type Reply } from './reply.js';
-import { permissionFor, targetOf, versionOf, type Resource, type Row, type ToMany, type ToOne } from './resource.js';
+import { permissionFor, targetOf, versionOf, type Relationship, type Resource, type Row, type ToOne } from './resource.js';
 import type { Condition } from '../db/list.js';
+
+/** What a read is asked for beside its address. */
+export type Asked = {
+  /** The query parameters, read once the permissions are there. */
+  parameters(): QueryParameters;
+  /** The query as it was sent, for `links.self`. */
+  readonly sent: string;
+};
+
+/** Where the pages around a list begin; null at its ends. */
+export type Cursors = { readonly previous: string | null; readonly next: string | null };
+
+/** A page of a list. */
+export type ComposedList<Data = ResourceObject> = Composed<readonly Data[]> & { readonly cursors: Cursors };
+
+/** A list that is read: whose records, at which address, and the name that its cursors are bound to. */
+type List = { readonly target: Resource; readonly address: string; readonly name: string; readonly within: readonly Condition[] };
 
 const withQuery = (address: string, query: Query, extra: readonly (readonly [string, string])[] = []) => {
   const parameters = new URLSearchParams([...query.kept, ...extra].map(([name, value]): [string, string] => [name, value])).toString();
   return parameters === '' ? address : `${address}?${parameters}`;
 };
 
-const withEtag = (reply: Reply, version: number | null): Reply => ({
-  ...reply,
-  headers: { ...reply.headers, ETag: etagOf(reply.body, version) },
-});
-
-/** The page and the links around it (JSON:API 1.1 "Pagination", cursor pagination profile). */
-async function page(
-  call: Call,
-  resource: Resource,
-  address: string,
-  list: string,
-  query: Query,
-  self: string,
-  within: readonly Condition[],
-) {
-  const found = await listRecords(call.ctx, resource, query, within);
-  const { rows, more } = found;
+/** The page, its cursors and the links around it (JSON:API 1.1 "Pagination", cursor pagination profile). */
+async function page(call: Call, { target, address, name, within }: List, query: Query, sent: string) {
+  const { rows, more } = await listRecords(call.ctx, target, query, within);
   const [first, last] = [rows[0], rows.at(-1)];
-  const cursor = (position: { values: readonly string[]; id: string }) => encodeCursor(call.ctx, list, query.sortText, position);
+  const cursor = (position: { values: readonly string[]; id: string }) => encodeCursor(call.ctx, name, query.sortText, position);
   const backwards = query.before !== null && query.after === null;
   const hasNext = backwards || more;
   const hasPrevious = backwards ? more : query.after !== null;
-  const links = {
-    self,
-    first: withQuery(address, query),
-    prev: hasPrevious && first ? withQuery(address, query, [['page[before]', cursor(first.position)]]) : null,
-    next: hasNext && last ? withQuery(address, query, [['page[after]', cursor(last.position)]]) : null,
+  const cursors: Cursors = {
+    previous: hasPrevious && first ? cursor(first.position) : null,
+    next: hasNext && last ? cursor(last.position) : null,
   };
-  return { rows: rows.map(({ row }) => row), links, meta: { page: { size: query.size } } };
+  const links = {
+    self: `${address}${sent}`,
+    first: withQuery(address, query),
+    prev: cursors.previous === null ? null : withQuery(address, query, [['page[before]', cursors.previous]]),
+    next: cursors.next === null ? null : withQuery(address, query, [['page[after]', cursors.next]]),
+  };
+  return { rows: rows.map(({ row }) => row), cursors, links, meta: { page: { size: query.size } } };
 }
 
-/** `GET /api/{path}`, and the records of a to-many relationship. `raw` is the query as it was sent, for `links.self`. */
-export async function readList(
-  call: Call,
-  resource: Resource,
-  address: string,
-  list: string,
-  query: Query,
-  raw: string,
-  within: readonly Condition[] = [],
-): Promise<Reply> {
-  const { rows, links, meta } = await page(call, resource, address, list, query, `${address}${raw}`, within);
-  const { data, included } = await compound(call, resource, rows, query);
-  return withEtag(documentReply(200, documentOf(call, { links, data, included, meta })), null);
+const listQuery = (call: Call, target: Resource, name: string, asked: Asked) =>
+  readQuery(call, asked.parameters(), { resource: target, list: true }, name);
+
+async function composeList(call: Call, list: List, query: Query, sent: string): Promise<ComposedList> {
+  const { rows, cursors, links, meta } = await page(call, list, query, sent);
+  const { data, included } = await compound(call, list.target, rows, query);
+  return { document: documentOf(call, { links, data, included, meta }), version: null, cursors };
 }
 
-/** One record as an answer, also after a write (`status` and what only this answer shows). */
-export async function recordReply(
+/** `GET /api/{path}`. @throws {ApiError} 400, 403 */
+export async function readList(call: Call, resource: Resource, asked: Asked): Promise<ComposedList> {
+  await admitRead(call, resource, null);
+  const { path } = resource;
+  const list: List = { target: resource, address: `${apiRoot(call)}/${path}`, name: path, within: [] };
+  return composeList(call, list, listQuery(call, resource, path, asked), asked.sent);
+}
+
+/** One record as a document, also after a write, with what only that answer shows. */
+export async function composeRecord(
   call: Call,
   resource: Resource,
   row: Row,
   query: Pick<Query, 'include' | 'fields'>,
-  answer: {
-    status?: number;
-    self: string;
-    once?: Record<string, unknown> | undefined;
-    meta?: Record<string, unknown> | undefined;
-    headers?: Record<string, string>;
-  },
-): Promise<Reply> {
+  answer: { self: string; once?: Record<string, unknown> | undefined; meta?: Record<string, unknown> | undefined },
+): Promise<Composed<ResourceObject>> {
   const { data, included } = await compound(call, resource, [row], query, answer.once ?? {});
-  const document = documentOf(call, { links: { self: answer.self }, data: data[0], included, meta: answer.meta });
-  return withEtag(documentReply(answer.status ?? 200, document, answer.headers), versionOf(row));
+  const document = documentOf(call, { links: { self: answer.self }, data: data[0] as ResourceObject, included, meta: answer.meta });
+  return { document, version: versionOf(row) };
 }
 
-/** `GET /api/{path}/{id}`. */
-export async function readOne(call: Call, resource: Resource, id: string, query: Query, raw: string): Promise<Reply> {
+/** The record of the id. @throws {ApiError} 404 */
+async function requireRow(call: Call, resource: Resource, id: string): Promise<Row> {
   const row = await findRecord(call.ctx, resource, id);
   if (!row) throw notFound();
-  return recordReply(call, resource, row, query, { self: `${selfLink(call, resource, id)}${raw}` });
+  return row;
+}
+
+/** `GET /api/{path}/{id}`. @throws {ApiError} 400, 403, 404 */
+export async function readOne(call: Call, resource: Resource, id: string, asked: Asked): Promise<Composed<ResourceObject>> {
+  await admitRead(call, resource, id);
+  const query = readQuery(call, asked.parameters(), { resource, list: false }, '');
+  const row = await requireRow(call, resource, id);
+  return composeRecord(call, resource, row, query, { self: `${selfLink(call, resource, id)}${asked.sent}` });
+}
+
+function relationshipOf<Kind extends Relationship['kind']>(resource: Resource, name: string, kind: Kind) {
+  const relationship = resource.relationships[name];
+  if (relationship?.kind !== kind) throw notFound();
+  return relationship as Extract<Relationship, { kind: Kind }>;
+}
+
+const listNameOf = (resource: Resource, id: string, name: string) => `${resource.path}/${id}/${name}`;
+
+/** `GET /api/{path}/{id}/{relationship}` of a to-many relationship: a page of the related records. @throws {ApiError} 400, 403, 404 */
+export async function readRelatedList(call: Call, resource: Resource, id: string, name: string, asked: Asked): Promise<ComposedList> {
+  const relationship = relationshipOf(resource, name, 'many');
+  const target = targetOf(call.registry, relationship);
+  await admitRead(call, resource, id, permissionFor(target, 'read'));
+  const listName = listNameOf(resource, id, name);
+  const query = listQuery(call, target, listName, asked);
+  const within = [relatedTo(resource, await requireRow(call, resource, id), relationship, target)];
+  const address = `${selfLink(call, resource, id)}/${name}`;
+  return composeList(call, { target, address, name: listName, within }, query, asked.sent);
 }
 
 async function targetOfOne(call: Call, relationship: ToOne, target: Resource, row: Row): Promise<Row | null> {
@@ -94,54 +124,50 @@ async function targetOfOne(call: Call, relationship: ToOne, target: Resource, ro
   return (await findRecords(call.ctx, target, [String(id as string)]))[0] ?? null;
 }
 
-/** `GET /api/{path}/{id}/{relationship}`: the related records themselves. */
-export async function readRelated(call: Call, resource: Resource, id: string, name: string, query: Query, raw: string): Promise<Reply> {
-  const row = await findRecord(call.ctx, resource, id);
-  const relationship = resource.relationships[name];
-  if (!row || !relationship) throw notFound();
+/** The same of a to-one relationship: the related record, or null. @throws {ApiError} 400, 403, 404 */
+export async function readRelatedOne(
+  call: Call,
+  resource: Resource,
+  id: string,
+  name: string,
+  asked: Asked,
+): Promise<Composed<ResourceObject | null>> {
+  const relationship = relationshipOf(resource, name, 'one');
   const target = targetOf(call.registry, relationship);
-  requirePermissions(call, permissionFor(target, 'read'));
-  const address = `${selfLink(call, resource, id)}/${name}`;
-  if (relationship.kind === 'many') {
-    return readList(call, target, address, `${resource.path}/${id}/${name}`, query, raw, [relatedTo(resource, row, relationship, target)]);
-  }
-  const one = await targetOfOne(call, relationship, target, row);
-  if (one) return recordReply(call, target, one, query, { self: `${address}${raw}` });
-  const empty = { links: { self: `${address}${raw}` }, data: null, included: query.include ? [] : undefined };
-  return withEtag(documentReply(200, documentOf(call, empty)), null);
+  await admitRead(call, resource, id, permissionFor(target, 'read'));
+  const query = readQuery(call, asked.parameters(), { resource: target, list: false }, '');
+  const one = await targetOfOne(call, relationship, target, await requireRow(call, resource, id));
+  const self = `${selfLink(call, resource, id)}/${name}${asked.sent}`;
+  if (one) return composeRecord(call, target, one, query, { self });
+  return { document: documentOf(call, { links: { self }, data: null, included: query.include ? [] : undefined }), version: null };
 }
 
-/** `GET /api/{path}/{id}/relationships/{relationship}`: linkage alone. */
-export async function readLinkage(call: Call, resource: Resource, id: string, name: string, query: Query, raw: string): Promise<Reply> {
-  const row = await findRecord(call.ctx, resource, id);
-  const relationship = resource.relationships[name];
-  if (!row || !relationship) throw notFound();
+/** `GET /api/{path}/{id}/relationships/{relationship}`: linkage alone. @throws {ApiError} 400, 403, 404 */
+export async function readLinkage(
+  call: Call,
+  resource: Resource,
+  id: string,
+  relationship: Relationship,
+  name: string,
+  asked: Asked,
+): Promise<Composed<Identifier | null | readonly Identifier[]>> {
+  await admitRead(call, resource, id);
   const target = targetOf(call.registry, relationship);
-  const self = selfLink(call, resource, id);
-  const address = `${self}/relationships/${name}`;
-  const related = `${self}/${name}`;
+  const listName = listNameOf(resource, id, name);
+  const rules = { resource: target, list: relationship.kind === 'many', linkage: true };
+  const query = readQuery(call, asked.parameters(), rules, listName);
+  const row = await requireRow(call, resource, id);
+  const related = `${selfLink(call, resource, id)}/${name}`;
+  const address = `${selfLink(call, resource, id)}/relationships/${name}`;
   if (relationship.kind === 'one') {
     const targetId = row[relationship.column];
     const data = targetId === null || targetId === undefined ? null : { type: target.type, id: String(targetId as string) };
-    return withEtag(documentReply(200, documentOf(call, { links: { self: `${address}${raw}`, related }, data })), versionOf(row));
+    return { document: documentOf(call, { links: { self: `${address}${asked.sent}`, related }, data }), version: versionOf(row) };
   }
-  return linkagePage(call, resource, row, relationship, target, { address, related, list: `${resource.path}/${id}/${name}` }, query, raw);
-}
-
-async function linkagePage(
-  call: Call,
-  resource: Resource,
-  row: Row,
-  relationship: ToMany,
-  target: Resource,
-  at: { address: string; related: string; list: string },
-  query: Query,
-  raw: string,
-): Promise<Reply> {
   const within = [relatedTo(resource, row, relationship, target)];
-  const { rows, links, meta } = await page(call, target, at.address, at.list, query, `${at.address}${raw}`, within);
+  const { rows, links, meta } = await page(call, { target, address, name: listName, within }, query, asked.sent);
   const data = rows.map((one) => identifier(target, one));
-  return withEtag(documentReply(200, documentOf(call, { links: { ...links, related: at.related }, data, meta })), versionOf(row));
+  return { document: documentOf(call, { links: { ...links, related }, data, meta }), version: versionOf(row) };
 }
 
 /** `Location` and `links.self` of a created record: the same bytes (JSON:API 1.1, "Creating Resources"). */

@@ -1,13 +1,15 @@
 import type { Request, Response } from 'express';
+import { etagOf, type Composed } from './documents.js';
 import { jsonApi } from './media-type.js';
 import { named } from '../lib/named.js';
 
 /** An answer before it is sent, so that it can be stored and sent again. `body` is empty for 204 and 304. */
 export type Reply = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
-/** An answer with a document. */
-export function documentReply(status: number, document: unknown, headers: Readonly<Record<string, string>> = named()): Reply {
-  return { status, headers: { 'Content-Type': jsonApi, Vary: 'Accept', ...headers }, body: JSON.stringify(document) };
+/** The one place where a document becomes text, with the ETag of that text. */
+export function documentReply(status: number, { document, version }: Composed, headers: Readonly<Record<string, string>> = named()): Reply {
+  const body = JSON.stringify(document);
+  return { status, headers: { 'Content-Type': jsonApi, Vary: 'Accept', ...headers, ETag: etagOf(body, version) }, body };
 }
 
 /** 204 (JSON:API 1.1: without a body and without Content-Type). */

@@ -1,5 +1,3 @@
-import { operationNames } from './audit.js';
-import { couldBeId } from './records.js';
 import { targetOf, type Registry, type Relationship, type Resource } from './resource.js';
 import { own } from '../lib/named.js';
 
@@ -24,6 +22,16 @@ export type Route =
       readonly name: string;
       readonly relationship: Relationship;
     };
+
+/** An address under /api, taken apart once: the path, and the query with its question mark. */
+export type Address = { readonly path: string; readonly query: string };
+
+/** The address of a request. In the query what has no place in a URI (RFC 3986 3.4), such as brackets, is encoded. */
+export function addressOf(url: string): Address {
+  const mark = url.indexOf('?');
+  if (mark < 0) return { path: url, query: '' };
+  return { path: url.slice(0, mark), query: url.slice(mark).replaceAll(/[^\w\-.~!$&'()*+,;=:@/?%]/g, encodeURIComponent) };
+}
 
 const decode = (segment: string): string | null => {
   try {
@@ -86,14 +94,3 @@ export function answerOf(registry: Registry, route: Route): Resource {
 
 /** Whether the method reads or writes. */
 export const verbOf = (method: string): Verb => (method === 'GET' || method === 'HEAD' ? 'read' : 'write');
-
-/** What the audit log calls a request that is denied: the name that the operation has when it is done. */
-export function operationOf(route: Route, method: string): string {
-  if (verbOf(method) === 'read') return operationNames.read();
-  if (route.kind === 'collection') return operationNames.create();
-  if (route.kind === 'action') return operationNames.act(route.resource, route.verb);
-  return route.kind === 'record' && method === 'DELETE' ? operationNames.remove(route.resource) : operationNames.update();
-}
-
-/** The id in the address, when it could be one. */
-export const targetIdOf = (route: Route): string | null => ('id' in route && couldBeId(route.resource, route.id) ? route.id : null);

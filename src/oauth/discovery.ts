@@ -12,6 +12,9 @@ import { grants } from './grants/index.js';
 
 const confidentialMethods = clientAuthMethods.filter((method) => method !== 'none');
 
+/** Whether a grant type takes the parameter. */
+const takes = (name: string) => Object.values(grants).some(({ params }) => Object.hasOwn(params, name));
+
 /** The metadata that both documents share (RFC 8414 2, OIDC Discovery 3), derived from what is mounted. */
 export function metadata(environment: Environment): Record<string, unknown> {
   const { issuer } = environment;
@@ -32,7 +35,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     introspection_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
     revocation_endpoint_auth_methods_supported: clientAuthMethods,
     revocation_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
-    code_challenge_methods_supported: ['S256'],
+    code_challenge_methods_supported: takes('code_verifier') ? ['S256'] : [],
     prompt_values_supported: prompts,
     claims_supported: ['sub', ...claimNames, 'auth_time', 'acr', 'amr', 'sid'],
     claim_types_supported: ['normal'],
@@ -44,7 +47,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,
-    resource_indicators_supported: true,
+    resource_indicators_supported: takes('resource'),
   };
 }
 

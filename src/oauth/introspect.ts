@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { holdsRefreshTokens } from '../domain/sessions/sessions.js';
+import { sessionBounds } from '../domain/sessions/sessions.js';
 import { findActiveToken, type ActiveToken } from '../domain/tokens/access-token.js';
 import { lookUpScope, type Context } from '../domain/context.js';
 import type { Client } from '../domain/clients/clients.js';
@@ -27,12 +27,8 @@ function describe(token: ActiveToken): object {
 
 /** A refresh token, told to nobody but the client that holds it. */
 async function describeRefreshToken(ctx: Context, client: Client, value: string): Promise<object | null> {
-  const token = await findRefreshToken(ctx.scope, digest(value));
-  const now = ctx.clock.now();
-  if (!token || token.client_id !== client.id || token.revoked || token.rotated_at !== null) return null;
-  if (token.expires_at <= now || token.grant_expires_at <= now || token.user_status !== 'active') return null;
-  const offline = token.scope.split(' ').includes('offline_access');
-  if (!offline && !holdsRefreshTokens(ctx, token, now)) return null;
+  const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
+  if (!token || token.client_id !== client.id || token.problem !== null || token.rotated_at !== null) return null;
   return {
     active: true,
     scope: token.scope,

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { findActiveToken } from '../domain/tokens/access-token.js';
+import { sessionBounds } from '../domain/sessions/sessions.js';
 import { endGrant } from '../domain/tokens/revoke.js';
 import { deleteAccessToken } from '../db/tables/access_tokens.js';
 import { findRefreshToken } from '../db/tables/refresh_tokens.js';
@@ -16,7 +17,7 @@ export async function revoke(req: Request, res: Response): Promise<void> {
   const value = form.get('token');
   if (value === undefined) throw OAuthError.invalid_request('token is required');
   if (value.startsWith('rt_')) {
-    const token = await findRefreshToken(ctx.scope, digest(value));
+    const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
     if (token?.client_id === client.id) await endGrant(ctx, token.grant_id);
   } else {
     const token = await findActiveToken(ctx, value);

@@ -39,7 +39,7 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
 }
 
 const limitRegistration = (web: Web) =>
-  limitBy(web.limiter, {
+  limitBy(web, {
     name: 'client_registration',
     limit: web.deps.config.rateLimits.register,
     key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,

@@ -15,7 +15,7 @@ export async function token(req: Request, res: Response): Promise<void> {
     throw OAuthError.unauthorized_client('the client may not use this grant type');
   }
   const started = performance.now();
-  const answer = await grant.handle(ctx, client, form, () => originOf(req));
+  const answer = await grant.answer(ctx, client, form, () => originOf(req));
   ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
   ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
   ctx.metrics.tokensIssued.count(grant_type, answer.access_token.startsWith('at_') ? 'opaque' : 'jwt');

@@ -18,10 +18,10 @@ export function ssoRouter(web: Web): Router {
   const { login } = web.deps.config.rateLimits;
   const address = (req: Parameters<RequestHandler>[0]) => `${req.ctx.environment.id} ${addressKey(req.ip)}`;
   // A start costs a row and perhaps a look at the provider; a link form takes a password, and counts like a login.
-  const starts = limitBy(web.limiter, { name: 'sso', limit: { ...login, limit: login.limit * 6 }, key: address });
+  const starts = limitBy(web, { name: 'sso', limit: { ...login, limit: login.limit * 6 }, key: address });
   const guesses = [
-    limitBy(web.limiter, { name: 'login', limit: login, key: address }),
-    limitBy(web.limiter, {
+    limitBy(web, { name: 'login', limit: login, key: address }),
+    limitBy(web, {
       name: 'sso_link',
       limit: login,
       key: (req) => linkIdentifier(req) && `${req.ctx.environment.id} ${linkIdentifier(req)}`,

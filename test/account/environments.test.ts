@@ -17,7 +17,8 @@ import {
 } from '../../src/db/tables/passcodes.js';
 import { insertUserIfNew } from '../../src/db/tables/users.js';
 import { listDefaultRoles } from '../../src/db/tables/roles.js';
-import { listOpenSessionsOfUser } from '../../src/db/tables/sessions.js';
+import { sessionBounds } from '../../src/domain/sessions/sessions.js';
+import { listLiveSessionsOfUser } from '../../src/db/tables/sessions.js';
 import { listRecentMails } from '../../src/db/tables/mails.js';
 import { digest } from '../../src/lib/digest.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -81,6 +82,7 @@ test('passcodes, mails and sessions of one environment are not there in another'
   expect(await consumePasscode(scope, passcode, now)).toBeNull();
   const renewal = {
     code_digest: token,
+    code_length: 6,
     expires_at: now,
     now,
     sent_before: new Date(now.getTime() + 60_000),
@@ -96,7 +98,7 @@ test('passcodes, mails and sessions of one environment are not there in another'
   expect(await findPasscode(own.scope, 'password_reset', passcode.id)).toEqual(passcode);
   expect(await findByToken(own.scope, token, now)).not.toBeNull();
   expect(await listRecentMails(scope, { recipient: null, limit: 10 })).toEqual([]);
-  expect(await listOpenSessionsOfUser(scope, user.id, now)).toEqual([]);
+  expect(await listLiveSessionsOfUser(scope, user.id, sessionBounds(own))).toEqual([]);
   expect(await listDefaultRoles(scope)).toEqual([]);
   const twin = await insertUserIfNew(scope, {
     id: uuidv7(now.getTime()),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Context } from '../../src/domain/context.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
-import { codeIn, lastMailTo, otherCode } from '../support/mailbox.js';
+import { codeIn, lastMailTo, mailTo, otherCode, type CapturedMail } from '../support/mailbox.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -30,7 +30,7 @@ const guesses = async () => ((await service.deps.knex('passcode_budgets').first(
 async function started() {
   const email = `guess-${++count}@example.com`;
   const { registration_id } = (await (await browser.postJson('/register', { email })).json()) as { registration_id: string };
-  return { registration_id, code: codeIn(await lastMailTo(service.url, email)) };
+  return { email, registration_id, code: codeIn(await lastMailTo(service.url, email)) };
 }
 async function verify(registration_id: string, code: string) {
   const answer = await browser.postJson('/register/verify', { registration_id, code });
@@ -127,9 +127,47 @@ test('half used: one line in the log and one count for each hour, and another wh
     detail: { guess_count: budget / 2, budget },
     level: 40,
   });
-  await service.deps.knex('passcode_budgets').update({ guess_count: budget - 1 });
+  await service.deps.knex('passcode_budgets').update({ guess_count: 0 });
   const { registration_id, code } = await started();
+  await service.deps.knex('passcode_budgets').update({ guess_count: budget - 1 });
   await verify(registration_id, otherCode(code));
   expect(logged('passcode.budget_used_up').at(-1)).toMatchObject({ detail: { guess_count: budget, budget } });
   expect([await metric('half_used'), await metric('used_up')]).toEqual([(before[0] ?? 0) + 1, (before[1] ?? 0) + 1]);
+});
+
+describe('from half of the budget on', () => {
+  test('new codes are longer and work when it is used up: strangers keep nobody from registering (attack 11.290)', async () => {
+    const waiting = await started();
+    await used(budget / 2);
+    const longer = await started();
+    expect([waiting.code.length, longer.code.length]).toEqual([6, 10]);
+    await service.deps.knex('passcode_budgets').update({ guess_count: budget });
+    expect((await verify(waiting.registration_id, waiting.code)).status).toBe(429);
+    expect((await verify(longer.registration_id, '0123456789')).body).toMatchObject({ error: 'invalid_code', attempts_left: 4 });
+    expect((await verify(longer.registration_id, longer.code)).status).toBe(200);
+    expect(await guesses()).toBe(budget);
+    // Whoever has a short one asks for another.
+    service.clock.advance(61_000);
+    await browser.postJson('/register/resend', { registration_id: waiting.registration_id });
+    const [mail] = await mailTo(service.url, waiting.email);
+    expect((await verify(waiting.registration_id, codeIn(mail as CapturedMail))).status).toBe(200);
+  });
+
+  test('a recovery gets a longer code too, and its tries end like those of any other', async () => {
+    const user = await addUser(ctx);
+    await used(budget);
+    const { reset_id } = (await (await browser.postJson('/password/forgot', { email: user.email })).json()) as { reset_id: string };
+    const reset = (code: string) => browser.postJson('/password/reset', { reset_id, code, password: 'nine quiet herons fly' });
+    const code = codeIn(await lastMailTo(service.url, user.email));
+    expect([code.length, (await reset('0123456789')).status, (await reset(code)).status]).toEqual([10, 422, 200]);
+    const guessed = await started();
+    for (let tries = 0; tries < 5; tries++) expect((await verify(guessed.registration_id, '0123456789')).status).toBe(422);
+    expect((await verify(guessed.registration_id, guessed.code)).status).toBe(410);
+  });
+
+  test('codes have six digits again when the hour is over', async () => {
+    await used(budget);
+    service.clock.advance(3_601_000);
+    expect((await started()).code).toHaveLength(6);
+  });
 });

@@ -78,6 +78,10 @@ test('as JSON: the answer has both, and the token drops', async () => {
   });
   expect([answer.status, await answer.json()]).toEqual([200, { disconnected: 1, redirect_to: '/login?notice=password_reset' }]);
   expect(await linked()).toEqual([mine.id]);
+  const trace = (await service.deps.knex('audit_logs').where({ target_id: theirs.id })) as Record<string, unknown>[];
+  expect(trace).toEqual([
+    expect.objectContaining({ action: 'identity.unlinked', actor_id: user.id, ip_address: expect.any(String) as string }),
+  ]);
   expect(await listIdentities(ctx, foreign.user_id)).toHaveLength(1);
 });
 

@@ -100,10 +100,10 @@ describe.each(views)('on $name', (view) => {
   });
 });
 
-/** A script that lists the visible controls below a height. */
+/** A script that lists the visible controls below a height; a box within its label is as high as that. */
 function lowControls(height: number): string {
   return `[...document.querySelectorAll('.button, input:not([type=hidden]), textarea')]
-    .filter((element) => element.checkVisibility() && element.getBoundingClientRect().height < ${height})
+    .filter((element) => element.checkVisibility() && (element.closest('label') ?? element).getBoundingClientRect().height < ${height})
     .map((element) => element.outerHTML)`;
 }
 

@@ -110,7 +110,7 @@ describe('what is not allowed is not shown and not possible', () => {
       [`roles:${role}`]: 'on',
     });
     expect(answer.status).toBe(403);
-    expect(await answer.text()).toContain('Management API permissions that you do not hold');
+    expect(await answer.text()).toContain('This would reach further than you do');
   });
 });
 
@@ -161,7 +161,7 @@ describe('forms', () => {
 describe('secrets, keys and deletions want a fresh sign-in', () => {
   test('after ten minutes the password is asked for; wrong ones change nothing', async () => {
     const browser = await administrator();
-    const client = await addClient(ctx, { name: 'Old sign-in' });
+    const client = await addClient(ctx, { name: 'Old sign-in', first_party: false });
     service.clock.advance(11 * 60_000);
     const path = `/dashboard/clients/${client.id}/rotate_secret`;
     const page = await (await browser.get(path)).text();

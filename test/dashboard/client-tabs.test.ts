@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 test('the credentials: the hint of the secret, and until when the previous one works', async () => {
-  const client = await addClient(ctx, { name: 'Keeper', secret_hint: 'abcd' });
+  const client = await addClient(ctx, { name: 'Keeper', first_party: false, secret_hint: 'abcd' });
   const path = `/dashboard/clients/${client.id}`;
   const browser = await signedInWith(service, 'clients:read', 'clients:write');
   const before = await (await browser.get(`${path}/credentials`)).text();
@@ -34,7 +34,7 @@ test('the credentials: the hint of the secret, and until when the previous one w
 });
 
 test('the connections that a client offers are chosen, and read', async () => {
-  const client = await addClient(ctx, { name: 'Offering' });
+  const client = await addClient(ctx, { name: 'Offering', first_party: false });
   const [first, second] = [await addConnection(ctx, { display_name: 'Corp' }), await addConnection(ctx, { display_name: 'Other' })];
   const path = `/dashboard/clients/${client.id}/connections`;
   const browser = await signedInWith(service, 'clients:read', 'clients:write', 'connections:read');

@@ -59,7 +59,7 @@ test('lists say how long the last attempt took', async () => {
 
 test('the payload is a file of exactly the bytes that are sent, however old the sign-in', async () => {
   const id = await delivered(ctx.scope, webhook, [1]);
-  const browser = await signedInWith(service, 'webhooks:read');
+  const browser = await signedInWith(service, 'webhooks:read', 'users:read');
   service.clock.advance(11 * 60_000);
   expect(await (await browser.get(`/dashboard/webhook_deliveries/${id}`)).text()).toContain(`/dashboard/webhook_deliveries/${id}/payload`);
   const file = await browser.get(`/dashboard/webhook_deliveries/${id}/payload`);
@@ -74,7 +74,7 @@ test('nobody gets a payload without webhooks:read, nor one of another environmen
   const [own, foreign] = [await delivered(ctx.scope, webhook, []), await delivered(other.scope, theirs, [])];
   const without = await signedInWith(service, 'users:read');
   expect((await without.get(`/dashboard/webhook_deliveries/${own}/payload`)).status).toBe(403);
-  const browser = await signedInWith(service, 'webhooks:read');
+  const browser = await signedInWith(service, 'webhooks:read', 'users:read');
   for (const id of [foreign, uuidv7(0), 'x']) {
     const answer = await browser.get(`/dashboard/webhook_deliveries/${id}/payload`);
     expect([answer.status, (await answer.text()).includes(payload)]).toEqual([404, false]);

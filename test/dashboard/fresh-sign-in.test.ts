@@ -46,7 +46,7 @@ beforeEach(async () => {
   await permit(ctx, user.id, 'clients:read', 'clients:write', 'webhooks:read', 'webhooks:write');
   browser = new Browser(service.url);
   await loginThrough(browser, connection);
-  client = await addClient(ctx, { name: 'Guarded' });
+  client = await addClient(ctx, { name: 'Guarded', first_party: false });
   path = `/dashboard/clients/${client.id}/rotate_secret`;
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, type TestClient } from '../support/data.js';
+import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { eventsOf, subscribe } from '../support/events.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { claimsOf, redeem } from '../support/oauth.js';
@@ -107,6 +107,19 @@ test("a first-party client's own UI may call from its own origin with the sessio
   }
 
   const json = { 'content-type': 'application/json', accept: 'application/json' };
+  const person = new Browser(service.url);
+  const user = await addUser(ctx);
+  await person.login(user.email, password);
+  const rename = async (origin: string) =>
+    (
+      await fetch(`${service.url}/account/profile`, {
+        method: 'POST',
+        headers: { ...json, origin, cookie: [...person.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+        body: '{"first_name":"Eve"}',
+      })
+    ).status;
+  // A JSON body is no excuse: what a browser lets through in error is still another client's.
+  expect([await rename('https://guest.example'), await rename('https://ui.example')]).toEqual([403, 200]);
   const attempt = (origin: string) =>
     fetch(`${service.url}/login`, { method: 'POST', headers: { ...json, origin }, body: '{"email":"no@example.com","password":"no"}' });
   const refused = await attempt('https://ui.example');

@@ -3,15 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Webhook } from 'standardwebhooks';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { emit } from '../../src/domain/events/emit.js';
-import {
-  deleteWebhook,
-  disableWebhook,
-  enableWebhook,
-  redeliver,
-  redeliverFailed,
-  rotateSecret,
-  sendTest,
-} from '../../src/domain/webhooks/webhooks.js';
+import { deleteWebhook, updateWebhook, redeliver, redeliverFailed, rotateSecret, sendTest } from '../../src/domain/webhooks/webhooks.js';
 import { listAttempts, listDeliveries } from '../../src/db/tables/webhook_deliveries.js';
 import { findWebhook } from '../../src/db/tables/webhooks.js';
 import { startReceiver, type Receiver, type ReceivedPost, type Reply } from '../support/receiver.js';
@@ -255,11 +247,11 @@ describe('by hand', () => {
     await eventually(
       async () => (await listDeliveries(ctx.scope, { webhook_id: webhook.id, status: ['retrying'] }, { limit: 1 })).length === 1,
     );
-    await transaction(ctx, (tx) => disableWebhook(tx, webhook.id));
+    await transaction(ctx, (tx) => updateWebhook(tx, webhook, { status: 'disabled' }));
     const [cancelled] = await settledDeliveries(ctx, webhook.id);
     expect(cancelled).toMatchObject({ status: 'failed', failure_reason: 'webhook_disabled' });
     await emitRoles(ctx);
-    const enabled = await transaction(ctx, (tx) => enableWebhook(tx, webhook.id));
+    const enabled = await transaction(ctx, (tx) => updateWebhook(tx, webhook, { status: 'enabled' }));
     expect(enabled).toMatchObject({ status: 'enabled', disabled_reason: null, failed_event_count: 0 });
     receiver.reply(200);
     await emitRoles(ctx);

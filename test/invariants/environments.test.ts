@@ -9,6 +9,7 @@ import { findClient, insertClient, listAllowedOrigins, updateClient } from '../.
 import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { findRefreshToken } from '../../src/db/tables/refresh_tokens.js';
 import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
+import { sessionBounds } from '../../src/domain/sessions/sessions.js';
 import { findSession, findSessionByToken, revokeSessions, touchSession } from '../../src/db/tables/sessions.js';
 import {
   findUser,
@@ -69,14 +70,14 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await findClientGrant(scope, client.id, resource.id, 'client')).toBeNull();
   expect(await findSession(scope, session?.id ?? '')).toBeNull();
   expect(await findSessionByToken(scope, digest(session_token))).toBeNull();
-  expect(await touchSession(scope, session?.id ?? '', now)).toBeNull();
+  expect(await touchSession(scope, session?.id ?? '', sessionBounds(own))).toBeNull();
   expect(await revokeSessions(scope, { user_id: user.id }, now, 'revoked')).toEqual([]);
   expect(await findGrantOfCode(scope, digest(grant.code))).toBeNull();
   expect(await findAccessToken(scope, digest(body.access_token))).toBeNull();
   expect(await findAccessTokenWithUser(scope, digest(body.access_token))).toBeNull();
   expect(await deleteAccessToken(scope, digest(body.access_token))).toBe(false);
   expect((await findJwtStandingWithUser(scope, { ids: [], user_id: user.id, session_id: session?.id ?? null })).user).toBeNull();
-  expect(await findRefreshToken(scope, digest(body.refresh_token as string))).toBeNull();
+  expect(await findRefreshToken(scope, digest(body.refresh_token as string), sessionBounds(own))).toBeNull();
   expect(await findSigningKey(scope, key?.kid ?? '')).toBeNull();
   expect((await findUser(own.scope, user.id))?.first_name).toBe('Ada');
   expect((await findClient(own.scope, client.id))?.name).toBe('Acme Notes');

@@ -42,6 +42,16 @@ describe('/metrics', () => {
     expect((await get(local, '/metrics', { [name]: '127.0.0.1', ...bearer })).status).toBe(200);
   }); // prettier-ignore
 
+  test.each(['rebound.example', 'localhost.rebound.example', '203.0.113.5:3000'])(
+    'shows nothing to a page that has the name %s point at this machine (attack 18.291)',
+    async (host) => {
+      expect((await get(local, '/metrics', { host })).status).toBe(401);
+      expect((await get(local, '/metrics', { host, ...bearer })).status).toBe(200);
+      for (const own of ['localhost', `127.0.0.1:${local.config.port}`, '[::1]:3000', 'LOCALHOST:9'])
+        expect([own, (await get(local, '/metrics', { host: own })).status]).toEqual([own, 200]);
+    },
+  );
+
   test('wants its token wherever BASE_URL is public, from this machine too (attack 18.265)', async () => {
     expect((await get(local, '/metrics')).status).toBe(200);
     const refused = await get(open, '/metrics', { host: 'localhost' });
@@ -53,6 +63,14 @@ describe('/metrics', () => {
     expect((await get(open, '/metrics', { authorization: `Bearer ${metricsToken}x` })).status).toBe(401);
     expect((await get(open, '/metrics', bearer)).status).toBe(200);
   });
+});
+
+test('what a proxy passes on as an address, and control characters in a User-Agent, reach no trace (attack 21.292)', async () => {
+  const headers = { host: publicHost, 'x-forwarded-for': `junk ${'y'.repeat(3000)}`, 'user-agent': 'curl\u009b31m/8' };
+  const json = { ...headers, 'content-type': 'application/json' };
+  expect((await get(open, '/login', json, 'POST', '{"email":"no@example.com","password":"no"}')).status).toBe(401);
+  const line = open.log.map((one) => JSON.parse(one) as Record<string, unknown>).findLast((one) => one['event'] === 'login.failed');
+  expect(line).toMatchObject({ ip_address: null, user_agent: 'curl 31m/8' });
 });
 
 describe('one cached address has one answer', () => {

@@ -137,6 +137,19 @@ describe('a flood', () => {
     expect(trail.take(next).rows.map(({ ip_address }) => ip_address)).toEqual(['198.51.100.9999']);
   });
 
+  test('that could not be written stays apart as it was, whatever came meanwhile', () => {
+    const trail = createSecurityTrail();
+    for (let address = 0; address < 60; address++) trail.add(rowOf(address), many);
+    const { rows } = trail.take(minute);
+    const later = new Date(minute.getTime() + 60_000);
+    for (let address = 100; address < 160; address++) trail.add(rowOf(address, 1, later), () => many(later));
+    trail.putBack(rows);
+    const kept = trail.take(later);
+    expect(kept.dropped).toBe(0);
+    expect(kept.rows).toHaveLength(120);
+    expect(kept.rows.filter(({ ip_address }) => ip_address === null)).toEqual([]);
+  });
+
   test('in many environments, with nothing written, keeps a thousand rows and counts the rest', () => {
     const trail = createSecurityTrail();
     for (let index = 0; index < 3_000; index++) {

@@ -10,7 +10,8 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { managementToken, startManagedService } from '../support/management.js';
+import type { TestService } from '../support/service.js';
 
 /** The statements of the request that runs in this asynchronous context; background loops run in none. */
 const request = new AsyncLocalStorage<string[]>();
@@ -25,11 +26,13 @@ let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
 let cookie: string;
+/** Of the built-in management client, which holds every permission. */
+let management: string;
 
 const observe = (text: string) => void request.getStore()?.push(text);
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startManagedService();
   const ctx = await service.context();
   client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
@@ -46,6 +49,7 @@ beforeAll(async () => {
   server = createServer((req, res) => request.run(statements, () => app.app(req, res)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  management = await managementToken(service.url);
 });
 afterAll(async () => {
   statementObserver.observe = null;
@@ -81,8 +85,25 @@ const userTokens = async (more: Record<string, string> = {}) => tokenRequest(ori
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
 
+let webhooksMade = 0;
+const webhooks = (method: string, path = '', data?: unknown) =>
+  fetch(`${origin}/api/webhooks${path}`, {
+    method,
+    headers: { authorization: `Bearer ${management}`, ...(data === undefined ? {} : { 'content-type': 'application/vnd.api+json' }) },
+    ...(data === undefined ? {} : { body: JSON.stringify({ data }) }),
+  });
+const postWebhook = () =>
+  webhooks('POST', '', {
+    type: 'webhook',
+    attributes: { name: `Receiver ${++webhooksMade}`, url: 'https://receiver.example/', events: ['role.created'] },
+  });
+const newWebhook = async () => ((await (await postWebhook()).json()) as { data: { id: string } }).data.id;
+
 /** Each operation, and how many statements it may cost once the process remembers what rarely changes. */
-const budget: Record<string, { limit: number; prepare?: () => Promise<string>; run: (prepared: string) => Promise<number> }> = {
+const budget: Record<
+  string,
+  { limit: number; status?: number; prepare?: () => Promise<string>; run: (prepared: string) => Promise<number> }
+> = {
   'client credentials, JWT': { limit: 0, run: async () => (await machineToken(jwtApi)).status },
   'client credentials, opaque': { limit: 1, run: async () => (await machineToken(opaqueApi)).status },
   'introspection, opaque': {
@@ -118,6 +139,18 @@ const budget: Record<string, { limit: number; prepare?: () => Promise<string>; r
     run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
   },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
+  'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },
+  'webhook changed': {
+    limit: 7,
+    prepare: newWebhook,
+    run: async (id) => (await webhooks('PATCH', `/${id}`, { type: 'webhook', id, attributes: { name: 'Renamed' } })).status,
+  },
+  'webhook deleted': {
+    limit: 6,
+    status: 204,
+    prepare: newWebhook,
+    run: async (id) => (await webhooks('DELETE', `/${id}`)).status,
+  },
   discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
 };
 
@@ -129,7 +162,7 @@ async function statementsOf(name: string): Promise<string[]> {
     const prepared = (await operation.prepare?.()) ?? '';
     service.deps.cache.synced(service.clock.now());
     statements = [];
-    expect(await operation.run(prepared)).toBe(200);
+    expect(await operation.run(prepared)).toBe(operation.status ?? 200);
     if (statements.length <= operation.limit || attempt === 6) return statements;
   }
 }

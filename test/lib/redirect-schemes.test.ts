@@ -8,6 +8,7 @@ const elsewhere = [
   'chrome://settings', 'chrome-extension://x/y', 'moz-extension://x/y', 'edge://flags', 'brave://x', 'about:blank', 'resource://x', 'jar:https://x',
   'javascript:alert(1)', 'vbscript:x', 'data:text/html,x', 'blob:https://x.example/y', 'file:///etc/passwd', 'filesystem:https://x/y', 'ftp://x.example/',
   'ws://x.example/', 'wss://x.example/', 'ssh://x', 'telnet://x', 'ldap://x', 'ms-settings:x', 'ms-msdt:x', 'ms-word:ofe|u|x', 'ms-appx-web://x',
+  'ipp://x', 'rtmps://x', 'dns:x', 'anydesk:1', 'teamviewer10://x', 'jnlp:x', 'jnlps://x', 'fb-messenger://x', 'windowsdefender:x', 'odopen://x',
   'microsoft-edge:https://x', 'search-ms:x', 'shortcuts://run', 'web+app:x', 'ext+app:x', 'x-apple.systempreferences:x', 'x-safari-https://x', 'googlechrome://x',
 ]; // prettier-ignore
 

@@ -140,8 +140,11 @@ test('after a week without its record a domain has failed, is primary no more, i
     reason: 'record_not_found',
     changes: { status: ['verified', 'failed'], is_primary: [true, false] },
   });
-  const mails = await mailTo(service.url, administrator.email);
+  // The domain that became the primary one is told by a mail of its own.
+  const told = async (email: string) =>
+    (await mailTo(service.url, email)).filter(({ subject }) => /taken out of use|is missing/.test(subject));
+  const mails = await told(administrator.email);
   expect(mails.map(({ subject }) => subject)).toEqual([expect.stringContaining('taken out of use'), expect.stringContaining('is missing')]);
   expect(mails[0]?.text).toContain(`${service.url}/dashboard/custom_domains/${id}`);
-  expect(await mailTo(service.url, unproven.email)).toEqual([]);
+  expect(await told(unproven.email)).toEqual([]);
 });

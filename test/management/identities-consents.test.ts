@@ -73,6 +73,7 @@ test('identities of a user: related, linked, included, filtered; nothing of the 
   expect(read.body['included'][0].attributes).toEqual({
     subject: `sub of ${user.id}`,
     email: 'ada@corp.example',
+    proven: true,
     last_login_at: identity.last_login_at?.toISOString(),
     created_at: identity.created_at.toISOString(),
     updated_at: identity.updated_at.toISOString(),

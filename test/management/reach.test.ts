@@ -8,7 +8,7 @@ import { addUser, password } from '../support/data.js';
 import { lastMailTo } from '../support/mailbox.js';
 import { Api, link, links, manage, managementToken, secondEnvironment, startManagedService, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
-import { authorizeCode, redeem } from '../support/oauth.js';
+import { allowCode, redeem } from '../support/oauth.js';
 import { sampleKeys } from '../support/reach/interesting.js';
 import type { TestService } from '../support/service.js';
 
@@ -77,7 +77,9 @@ describe('clients', () => {
     const denied = (await api.get('/audit_logs?filter[target]=management&filter[outcome]=denied&page[size]=100')).body[
       'data'
     ] as Document[];
-    expect(denied.filter((one) => one['attributes'].reason === 'scope_escalation').length).toBeGreaterThanOrEqual(14);
+    // The same refusal within a minute counts up.
+    const refusals = denied.filter((one) => one['attributes'].reason === 'scope_escalation').map((one) => Number(one['attributes'].count));
+    expect(refusals.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(14);
     expect(await managementToken(service.url)).toMatch(/./);
   });
 
@@ -108,6 +110,7 @@ describe('clients', () => {
         secret_digest: null,
         previous_secret_digest: Buffer.alloc(32),
         previous_secret_expires_at: new Date('2100-01-01'),
+        introspection_allowed: false,
         registration_token_digest: Buffer.alloc(32),
         status: 'disabled',
       });
@@ -229,14 +232,14 @@ describe('custom domains', () => {
     const mail = await lastMailTo(service.url, 'root@example.com');
     expect([
       mail.subject,
-      mail.text.includes('https://one.example.com'),
+      mail.text.includes('lead to one dot example dot com from now on'),
       mail.text.includes(`${service.url}/dashboard/custom_domains`),
     ]).toEqual(['The address of Default was changed', true, true]);
     await expectRefused(primary(caller, other['id']));
     await expectRefused(primary(caller, one['id'], false));
     await expectRefused(caller.delete(`/custom_domains/${one['id']}`));
     expect((await api.delete(`/custom_domains/${one['id']}`)).status).toBe(204);
-    expect((await lastMailTo(service.url, 'root@example.com')).text).toContain(`lead to ${service.url} from now on`);
+    expect((await lastMailTo(service.url, 'root@example.com')).text).toContain('lead to localhost');
     expect((await caller.delete(`/custom_domains/${other['id']}`)).status).toBe(204);
   });
 
@@ -248,7 +251,9 @@ describe('custom domains', () => {
     const client = { ...row, client_secret: web['attributes'].client_secret };
     const browser = new Browser(service.url);
     await browser.login('root@example.com', password);
-    const grant = await authorizeCode(browser, client, {
+    const relationships = { client: link('client', client.id), api_resource: link('api_resource', management['id']) };
+    await api.create('client_grants', 'client_grant', { scopes: [...managementPermissions], subject_type: 'user' }, relationships);
+    const grant = await allowCode(browser, client, {
       resource: management['attributes'].identifier,
       scope: managementPermissions.join(' '),
     });

@@ -4,11 +4,16 @@ import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findSession, type SessionRow } from '../../src/db/tables/sessions.js';
 import { table } from '../../src/db/scope.js';
+import type { Actor } from '../../src/domain/actor.js';
+import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { linkIdentity } from '../../src/domain/connections/identities.js';
+import type { Refusal } from '../../src/domain/refusal.js';
+import { requireRecentSignIn } from '../../src/domain/sessions/recent-sign-in.js';
 import { permit } from '../support/administrators.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
-import { claimsOf, redeem } from '../support/oauth.js';
+import { authorizeCode, claimsOf, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { codeOf, loginThrough, startAt } from '../support/sso.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
@@ -200,6 +205,40 @@ describe('what a provider says of the time', () => {
     expect((await loginThrough(browser, scriptable, { return_to })).status).toBe(303);
     expect((await tokens(return_to, verifier))['auth_time']).toBe(scripted.tokenClaims['auth_time']);
   });
+});
+
+test('a provider that does not say when is passed on as no time at all, by refresh too (attack 14.251)', async () => {
+  const app = await addClient(ctx, { first_party: true, access_token_format: 'jwt', grant_types: ['authorization_code', 'refresh_token'] });
+  expect((await loginThrough(browser, scriptable)).status).toBe(303);
+  expect(await latest()).toMatchObject({ auth_time_known: false });
+  const { body } = await redeem(service.url, app, await authorizeCode(browser, app));
+  const again = await tokenRequest(service.url, app, { grant_type: 'refresh_token', refresh_token: body.refresh_token as string });
+  for (const token of [body.id_token, body.access_token, again.body.id_token, again.body.access_token])
+    expect(claimsOf(token as string)).not.toHaveProperty('auth_time');
+});
+
+test('what needs a recent sign-in refuses one of unknown age (attack 14.251)', async () => {
+  const user = await addUser(ctx, { email: 'root@corp.example', password_hash: null });
+  await permit(ctx, user.id, ...managementPermissions);
+  scripted.claims = { ...ada, sub: 'root', email: user.email };
+  await linkIdentity(ctx, user.id, { connection_id: scriptable.id, subject: 'root', email: user.email, claims: {}, generation: 1 });
+  for (const [auth_time, outcome] of [
+    [undefined, 'insufficient_user_authentication'],
+    [seconds(), 'done'],
+  ] as const) {
+    browser = new Browser(service.url);
+    scripted.tokenClaims = auth_time === undefined ? {} : { auth_time };
+    expect((await loginThrough(browser, scriptable)).status).toBe(303);
+    const session = await latest();
+    const actor: Actor = {
+      actor_kind: 'user', actor_id: user.id, display: user.email, permissions: new Set(managementPermissions), session_id: session.id,
+    }; // prettier-ignore
+    const byToken = await requireRecentSignIn(ctx, actor).then(
+      () => 'done',
+      (refusal: Refusal) => refusal.problems[0]?.code,
+    );
+    expect([auth_time, byToken]).toEqual([auth_time, outcome]);
+  }
 });
 
 test.each(['github', 'oauth2'] as const)(

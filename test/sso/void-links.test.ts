@@ -136,7 +136,7 @@ describe('a connection that is led to another server', () => {
     const browser = new Browser(service.url);
     await browser.login(user.email, password);
     const html = await (await browser.get('/account')).text();
-    expect(html).toContain('Connect Corp again');
+    expect(html).toContain('Connect again: Corp');
     const leaving = await browser.post(`/auth/sso/${connection.id}/connect`, { _csrf: csrfOf(html) });
     const back = await throughProvider(new URL((leaving.headers.get('refresh') as string).replace('0; url=', '')));
     expect((await browser.get(back.pathname + back.search)).status).toBe(303);

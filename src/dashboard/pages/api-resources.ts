@@ -56,6 +56,7 @@ async function permissionsOf(look: Look, record: Shown): Promise<readonly Part[]
 export const api_resources: Presentation = {
   path: 'api_resources',
   title: 'API resources',
+  navigation: { group: 'Applications', icon: ['m7 6-4 4 4 4M13 6l4 4-4 4'] },
   one: 'API resource',
   lead: 'The APIs that access tokens are issued for. A client names one with the resource parameter (RFC 8707).',
   empty: {
@@ -118,6 +119,7 @@ const nameIn = (record: Shown, relationship: string, included: readonly Shown[])
 export const client_grants: Presentation = {
   path: 'client_grants',
   title: 'Client grants',
+  navigation: { group: 'Applications', icon: ['M4 10.5 8 14.5 16.5 5.5'] },
   one: 'client grant',
   lead: 'Which scopes of an API a client gets for itself (client credentials), and which it may ask people for where that takes a grant.',
   empty: {

@@ -76,6 +76,7 @@ const kindChoices = async () => [
 export const audit_logs: Presentation = {
   path: 'audit_logs',
   title: 'Audit log',
+  navigation: { group: 'Events', icon: ['M5 2.75h7.5L16 6.25v11H5z', 'M8 9h5M8 12h5M8 6h2'] },
   one: 'entry',
   lead: 'Every change, every attempt refused for want of permission, and security events such as sign-ins. Nobody can change it. Kept for 400 days, security events for 180.',
   empty: { title: 'Nothing yet', text: 'The first change that somebody makes appears here.' },

@@ -165,6 +165,7 @@ async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: Show
 export const clients: Presentation = {
   path: 'clients',
   title: 'Clients',
+  navigation: { group: 'Applications', icon: ['M3.5 3.5h13v13h-13z', 'M3.5 7.5h13M6 5.5h.1M8.25 5.5h.1'] },
   one: 'client',
   lead: 'Applications that sign people in, and services that get tokens for themselves.',
   empty: {

@@ -131,6 +131,13 @@ const common = (strategy: StrategyName, trusted = false): FieldSpec[] => [
 export const connections: Presentation = {
   path: 'connections',
   title: 'Connections',
+  navigation: {
+    group: 'Applications',
+    icon: [
+      'M8.25 11.75a3.25 3.25 0 0 0 4.6 0l2.9-2.9a3.25 3.25 0 0 0-4.6-4.6l-1 1',
+      'M11.75 8.25a3.25 3.25 0 0 0-4.6 0l-2.9 2.9a3.25 3.25 0 0 0 4.6 4.6l1-1',
+    ],
+  },
   one: 'connection',
   lead: 'Other places where people can prove who they are: company directories, Google, GitHub, Apple, Microsoft.',
   empty: { title: 'No connections yet', text: 'A connection puts a “Continue with …” button on the sign-in page.' },

@@ -19,6 +19,7 @@ const keyState = (record: Shown): Value =>
 export const signing_keys: Presentation = {
   path: 'signing_keys',
   title: 'Signing keys',
+  navigation: { group: 'Environment', icon: ['M4.5 9h11v8h-11z', 'M7 9V6.25a3 3 0 0 1 6 0V9M10 12.25v1.5'] },
   one: 'signing key',
   lead: 'The keys that sign tokens. The service makes the next one in time and changes over every 90 days by itself; published keys stand in /.well-known/jwks.json.',
   empty: { title: 'No keys', text: 'The service makes one at its next start.' },
@@ -105,6 +106,13 @@ function dnsRecords(record: Shown): Part {
 export const custom_domains: Presentation = {
   path: 'custom_domains',
   title: 'Custom domains',
+  navigation: {
+    group: 'Environment',
+    icon: [
+      'M10 17.25a7.25 7.25 0 1 0 0-14.5 7.25 7.25 0 0 0 0 14.5z',
+      'M2.75 10h14.5M10 2.75c2.2 2 3.25 4.4 3.25 7.25S12.2 15.25 10 17.25c-2.2-2-3.25-4.4-3.25-7.25S7.8 4.75 10 2.75z',
+    ],
+  },
   one: 'custom domain',
   lead: 'Names of your own under which this environment answers. The primary one makes the issuer.',
   empty: {
@@ -161,6 +169,10 @@ const environmentKind = (record: Shown): Value => text(inWords(words(record.attr
 export const environments: Presentation = {
   path: 'environments',
   title: 'Environments',
+  navigation: {
+    group: 'Environment',
+    icon: ['m10 3 7.25 3.75L10 10.5 2.75 6.75z', 'm2.75 10.25 7.25 3.75 7.25-3.75M2.75 13.5 10 17.25l7.25-3.75'],
+  },
   one: 'environment',
   lead: 'Separate worlds of users, clients and keys. Each has its own address and dashboard.',
   empty: { title: 'No environments', text: 'There is always at least this one.' },
@@ -218,6 +230,7 @@ export const environments: Presentation = {
 export const event_types: Presentation = {
   path: 'event_types',
   title: 'Event types',
+  navigation: { group: 'Events', icon: ['M4 5h.1M4 10h.1M4 15h.1M7.5 5h9M7.5 10h9M7.5 15h9'] },
   one: 'event type',
   lead: 'What webhooks can subscribe to, with the schema of each payload.',
   empty: { title: 'No event types', text: 'There is nothing to subscribe to.' },

@@ -11,23 +11,23 @@ import { users } from './users.js';
 import { webhook_deliveries } from './webhook-deliveries.js';
 import { webhooks } from './webhooks.js';
 
-/** How the resources of the Management API look in the browser. */
+/** How the resources of the Management API look in the browser, in the order of the navigation: their pages and their place in it. */
 export const presentations: readonly Presentation[] = [
   users,
   identities,
   consents,
   sessions,
   roles,
-  permissions,
   clients,
   client_grants,
   api_resources,
+  permissions,
   connections,
   webhooks,
   webhook_deliveries,
   event_types,
   audit_logs,
-  signing_keys,
   custom_domains,
+  signing_keys,
   environments,
 ];

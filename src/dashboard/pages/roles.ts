@@ -34,6 +34,7 @@ async function holders(look: Parameters<NonNullable<Presentation['more']>>[0], r
 export const roles: Presentation = {
   path: 'roles',
   title: 'Roles',
+  navigation: { group: 'People', icon: ['M10 2.75 16.25 5v4.75c0 3.75-2.6 6.4-6.25 7.5-3.65-1.1-6.25-3.75-6.25-7.5V5z'] },
   one: 'role',
   lead: 'Named sets of permissions that users hold. What a role allows, its holders’ tokens and this dashboard allow them.',
   empty: {
@@ -88,6 +89,7 @@ export const roles: Presentation = {
 export const permissions: Presentation = {
   path: 'permissions',
   title: 'Permissions',
+  navigation: { group: 'Applications', icon: ['M6.5 17a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7z', 'm9 11 7.5-7.5M13 7l2.5 2.5'] },
   one: 'permission',
   lead: 'What an API lets its callers do. The name is the OAuth scope.',
   empty: { title: 'No permissions yet', text: 'Add an API resource first, then what it lets callers do, such as orders:read.' },

@@ -29,6 +29,7 @@ const isActive = (record: Shown) => record.attributes['status'] === 'active';
 export const sessions: Presentation = {
   path: 'sessions',
   title: 'Sessions',
+  navigation: { group: 'People', icon: ['M2.75 4h14.5v9.5H2.75z', 'M7 16.5h6'] },
   one: 'session',
   lead: 'Where people are, or were, signed in. Ending a session ends what was issued in it.',
   empty: { title: 'No sessions yet', text: 'A session begins when somebody signs in.' },

@@ -30,6 +30,7 @@ export const linkState = (record: Shown): Value =>
 export const identities: Presentation = {
   path: 'identities',
   title: 'Connected accounts',
+  under: 'users',
   one: 'connected account',
   lead: 'Accounts at providers that sign people in. They come about when people sign in through a connection.',
   empty: { title: 'No connected accounts yet', text: 'One appears when somebody signs in through a connection.' },
@@ -77,6 +78,7 @@ export const identities: Presentation = {
 export const consents: Presentation = {
   path: 'consents',
   title: 'Consents',
+  under: 'users',
   one: 'consent',
   lead: 'What people allowed applications that ask first.',
   empty: { title: 'No consents yet', text: 'One appears when somebody lets in a client that is not your own.' },

@@ -33,6 +33,14 @@ function linksOf(record: Shown, call: Call): LinkButton[] {
 export const users: Presentation = {
   path: 'users',
   title: 'Users',
+  navigation: {
+    group: 'People',
+    icon: [
+      'M7.5 9.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6z',
+      'M2.5 16.5c.4-2.9 2.4-4.5 5-4.5s4.6 1.6 5 4.5',
+      'M13 4a2.75 2.75 0 0 1 0 5.25M14.75 12.25c1.5.6 2.5 2 2.75 4.25',
+    ],
+  },
   one: 'user',
   lead: 'People who can sign in.',
   empty: { title: 'No users yet', text: 'People come here by registering, through a connection, or because you create them.' },

@@ -120,6 +120,7 @@ const genuine = received.length === expected.length && timingSafeEqual(received,
 export const webhook_deliveries: Presentation = {
   path: 'webhook_deliveries',
   title: 'Deliveries',
+  under: 'webhooks',
   one: 'delivery',
   lead: 'Events on their way to all webhooks.',
   empty: { title: 'No deliveries in this period', text: 'Deliveries appear when a subscribed event happens, or when you send a test.' },

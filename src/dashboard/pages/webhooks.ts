@@ -38,6 +38,7 @@ async function successRates({ req, now }: Look, records: readonly Shown[]): Prom
 export const webhooks: Presentation = {
   path: 'webhooks',
   title: 'Webhooks',
+  navigation: { group: 'Events', icon: ['M10 17.25V11M10 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM6.5 17.25h7', 'M10 7h.1'] },
   one: 'webhook',
   lead: 'Addresses that are told when something happens here: signed, retried, and every attempt kept for 30 days.',
   empty: {

@@ -43,15 +43,17 @@ export async function insertAuditLog(
 const columns = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
   target_display, changes, ip_address, user_agent, request_id, count, security_event`;
 
-const counted = (rows: string) => `
+// In the order of their ids: replicas that add to the same entries wait for each other, and never in a circle.
+const counted = (rows: string, where = '') => `
   insert into audit_logs (${columns})
   select ${columns} from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb) entry
-  where exists (select 1 from environments where environments.id = entry.environment_id)`;
-const addUp = 'on conflict (environment_id, id) do update set count = audit_logs.count + excluded.count';
+  where exists (select 1 from environments where environments.id = entry.environment_id) ${where}
+  order by environment_id, id
+  on conflict (environment_id, id) do update set count = audit_logs.count + excluded.count`;
 
 /** Appends an entry, or adds its count to the one of the same id. */
 export async function countAuditLog(scope: Scope, row: Omit<CountedAuditLogRow, 'environment_id'>): Promise<void> {
-  await run(scope, { name: 'audit_logs.count', text: `${counted('$2')} and entry.environment_id = $1 ${addUp}` }, [
+  await run(scope, { name: 'audit_logs.count', text: counted('$2', 'and entry.environment_id = $1') }, [
     JSON.stringify([{ ...row, environment_id: scope.environment_id }]),
   ]);
 }
@@ -59,5 +61,5 @@ export async function countAuditLog(scope: Scope, row: Omit<CountedAuditLogRow, 
 /** The same for entries of any environments, in one statement. Ids must differ; entries of an environment that is gone are left out. */
 export async function countAuditLogs(knex: Knex, rows: readonly CountedAuditLogRow[]): Promise<void> {
   if (rows.length === 0) return;
-  await runSystem(knex, { name: 'audit_logs.count_all', text: `${counted('$1')} ${addUp}` }, [JSON.stringify(rows)]);
+  await runSystem(knex, { name: 'audit_logs.count_all', text: counted('$1') }, [JSON.stringify(rows)]);
 }

@@ -1,5 +1,7 @@
 import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
+import { isRevokedSql } from './revocations.js';
+import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 
 /** A row of `authorization_codes`; `expires_at` is 60 s after issue, used ones stay a while so that a replay is recognised. */
 export type AuthorizationCodeRow = {
@@ -17,7 +19,8 @@ export type AuthorizationCodeRow = {
   nonce: string | null;
   code_challenge: string | null;
   claims: Record<string, unknown> | null;
-  auth_time: Date;
+  /** Null: the provider didn't say when the person signed in there. */
+  auth_time: Date | null;
   auth_time_requested: boolean;
   acr: string | null;
   amr: string[];
@@ -83,7 +86,8 @@ export type Redemption = {
   resource: string | null;
   /** Audience of a token without a resource. */
   issuer: string;
-  now: Date;
+  /** `now` is the time of redemption. A session without activity counts as live: an application may take its time with a code. */
+  session_bounds: SessionBounds;
   jti: string;
   access_token_digest: Buffer;
   /** Null when the client gets no refresh token. */
@@ -101,8 +105,8 @@ export type Redemption = {
  */
 export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Promise<RedeemedCode | null> {
   const rows = await run<RedeemedCode>(scope, redeemStatement, [
-    r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.now, r.access_token_digest, r.jti, r.refresh_token_digest,
-    r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer,
+    r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.session_bounds.now, r.access_token_digest, r.jti, r.refresh_token_digest,
+    r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer, r.session_bounds.signed_in_after,
   ]); // prettier-ignore
   return rows[0] ?? null;
 }
@@ -124,8 +128,8 @@ const redeemStatement = {
           when c.code_challenge is distinct from $5::text then 'pkce'
           when $12::text is not null and c.resource is distinct from $12 then 'resource'
           when u.status is distinct from 'active' then 'user'
-          when s.id is null or s.revoked_at is not null or s.expires_at <= $6 then 'session'
-          when exists (select 1 from revocations r where r.environment_id = $1 and r.id = c.grant_id) then 'revoked'
+          when ${isLiveSql('s', { now: '$6', signed_in_after: '$16', active_after: ignoreActivity })} is not true then 'session'
+          when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
         ${permissionsHeldSql('c')} as permissions
       from redeemed c

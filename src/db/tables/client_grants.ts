@@ -41,15 +41,3 @@ export async function updateClientGrant(scope: Scope, id: string, changes: Parti
 export async function deleteClientGrant(scope: Scope, id: string): Promise<boolean> {
   return (await remove<ClientGrantRow>(scope, 'client_grants', { id })) > 0;
 }
-
-/** What the client was granted of the resource of an identifier, for itself or to ask people for. */
-export async function listGrantedScopes(scope: Scope, client_id: string, identifier: string): Promise<string[]> {
-  const rows = (await table(scope, 'client_grants')
-    .where('client_grants.client_id' as never, client_id)
-    .join('api_resources as r', (on) =>
-      on.on('r.environment_id', 'client_grants.environment_id').andOn('r.id', 'client_grants.api_resource_id'),
-    )
-    .where('r.identifier' as never, identifier)
-    .select('client_grants.scopes as scopes')) as unknown as { scopes: string[] }[];
-  return rows.flatMap((row) => row.scopes);
-}

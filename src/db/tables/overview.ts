@@ -1,4 +1,5 @@
 import { run, type Scope } from '../scope.js';
+import { isLiveSql, type SessionBounds } from './sessions.js';
 
 /** What the overview of an environment counts. */
 export type OverviewCounts = {
@@ -14,8 +15,8 @@ export type OverviewCounts = {
   readonly signed_in: boolean;
 };
 
-/** Counts of an environment; `new_users` and `active_users` since the given time, `sessions` those live at `now`. */
-export async function countOverview(scope: Scope, since: Date, now: Date): Promise<OverviewCounts> {
+/** Counts of an environment; `new_users` and `active_users` since the given time, `sessions` those that are live. */
+export async function countOverview(scope: Scope, since: Date, bounds: SessionBounds): Promise<OverviewCounts> {
   const [row] = await run<OverviewCounts & Record<string, unknown>>(
     scope,
     {
@@ -24,13 +25,14 @@ export async function countOverview(scope: Scope, since: Date, now: Date): Promi
                (select count(*) from users where environment_id = $1)::int as users,
                (select count(*) from users where environment_id = $1 and created_at >= $2)::int as new_users,
                (select count(*) from users where environment_id = $1 and coalesce(last_login_at, '-infinity'::timestamptz) >= $2)::int as active_users,
-               (select count(*) from sessions where environment_id = $1 and revoked_at is null and expires_at > $3)::int as sessions,
+               (select count(*) from sessions s
+                where s.environment_id = $1 and ${isLiveSql('s', { now: '$3', signed_in_after: '$4', active_after: '$5' })})::int as sessions,
                (select count(*) from clients where environment_id = $1 and not is_system)::int as clients,
                (select count(*) from webhooks where environment_id = $1)::int as webhooks,
                exists (select from clients where environment_id = $1 and not is_system and last_used_at is not null) as client_used,
                exists (select from session_clients where environment_id = $1) as signed_in`,
     },
-    [since, now],
+    [since, bounds.now, bounds.signed_in_after, bounds.active_after],
   );
   if (!row) throw new Error('the overview has no row');
   return row;

@@ -13,6 +13,8 @@ export type PasscodeRow = {
   user_id: string | null;
   initiated_by: 'user' | 'admin';
   code_digest: Buffer;
+  /** Digits; more than six need no budget of the environment. */
+  code_length: number;
   superseded_digests: Buffer[];
   link_digest: Buffer | null;
   attempt_count: number;
@@ -41,7 +43,7 @@ export async function insertPasscode(scope: Scope, row: Partial<PasscodeRow>): P
   return insert<PasscodeRow>(scope, 'passcodes', row);
 }
 
-/** What bounds the tries: `max_attempts` at one code; since `since` `max_wrong` at all codes of the address, and `budget` at all of the environment. */
+/** What bounds the tries: `max_attempts` at one code; since `since` `max_wrong` at all codes of the address, and `budget` at all six-digit ones of the environment. */
 export type AttemptLimits = {
   readonly max_attempts: number;
   readonly max_wrong: number;
@@ -51,9 +53,9 @@ export type AttemptLimits = {
 
 /** What counting a try came to. */
 export type CountedAttempt = {
-  /** Null: there is none that may still be tried, or the environment's budget is used up. */
+  /** Null: there is none that may still be tried, or the environment's budget, which its code needs, is used up. */
   readonly passcode: PasscodeRow | null;
-  /** The guesses of the environment with this one; null when the budget is used up. */
+  /** The guesses of the environment with this one; null when the budget is used up, or the code needs none. */
   readonly guess_count: number | null;
   /** Whether operators know that half of the budget is used. */
   readonly half_noted: boolean;
@@ -63,7 +65,7 @@ export type CountedAttempt = {
 
 /**
  * Counts a try in one statement, before the code is looked at, so that parallel guesses never get more than their number: against the code,
- * its address, and the budget of the environment.
+ * its address, and the budget of the environment, which a code of more than six digits doesn't need.
  */
 export async function countAttempt(
   scope: Scope,
@@ -89,10 +91,10 @@ const countStatement = {
   name: 'passcodes.count_attempt',
   text: `
     with candidate as (
-      select 1 from passcodes p where ${triable}
+      select p.code_length from passcodes p where ${triable}
     ), budget as (
       insert into passcode_budgets as b (environment_id, window_started_at, guess_count)
-      select $1, $4, 1 from candidate
+      select $1, $4, 1 from candidate where code_length <= 6
       on conflict (environment_id) do update set
         window_started_at = case when b.window_started_at <= $7 then excluded.window_started_at else b.window_started_at end,
         guess_count = case when b.window_started_at <= $7 then 1 else b.guess_count + 1 end,
@@ -101,12 +103,13 @@ const countStatement = {
       returning guess_count, half_noted_at
     ), tried as (
       update passcodes p set attempt_count = p.attempt_count + 1, attempt_total = p.attempt_total + 1
-      from budget where ${triable}
+      from candidate c left join budget b on true
+      where ${triable} and p.code_length = c.code_length and (c.code_length > 6 or b.guess_count is not null)
       returning p.*
     )
     select t.*, t.id as found, b.guess_count, b.half_noted_at is not null as half_noted,
-      case when b.guess_count is null then (select window_started_at from passcode_budgets where environment_id = $1) end as used_up_since
-    from candidate left join budget b on true left join tried t on true`,
+      case when b.guess_count is null and c.code_length <= 6 then (select window_started_at from passcode_budgets where environment_id = $1) end as used_up_since
+    from candidate c left join budget b on true left join tried t on true`,
 } as const;
 
 /** Gives a try back: the code was right, but what came with it was refused. */
@@ -143,7 +146,15 @@ export async function consumePasscode(
 }
 
 /** What a new code for the same passcode stores. */
-export type Resend = { code_digest: Buffer; expires_at: Date; now: Date; sent_before: Date; max_sent: number; started_after: Date };
+export type Resend = {
+  code_digest: Buffer;
+  code_length: number;
+  expires_at: Date;
+  now: Date;
+  sent_before: Date;
+  max_sent: number;
+  started_after: Date;
+};
 
 /** Replaces the code by another; null when it is too early, was done too often, or the passcode is spent. One statement decides. */
 export async function renewPasscode(scope: Scope, id: string, resend: Resend): Promise<PasscodeRow | null> {
@@ -151,12 +162,12 @@ export async function renewPasscode(scope: Scope, id: string, resend: Resend): P
     scope,
     {
       name: 'passcodes.renew',
-      text: `update passcodes set superseded_digests = array_append(superseded_digests, code_digest), code_digest = $3, attempt_count = 0,
+      text: `update passcodes set superseded_digests = array_append(superseded_digests, code_digest), code_digest = $3, code_length = $9, attempt_count = 0,
                expires_at = $4, sent_at = $5, sent_count = sent_count + 1
              where environment_id = $1 and id = $2 and consumed_at is null and sent_at <= $6 and sent_count < $7 and created_at > $8
              returning *`,
     },
-    [id, resend.code_digest, resend.expires_at, resend.now, resend.sent_before, resend.max_sent, resend.started_after],
+    [id, resend.code_digest, resend.expires_at, resend.now, resend.sent_before, resend.max_sent, resend.started_after, resend.code_length],
   );
   return rows[0] ?? null;
 }

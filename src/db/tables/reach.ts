@@ -55,7 +55,7 @@ export async function listReachOfClientGrants(scope: Scope, client_id: string): 
   );
 }
 
-/** Of everybody whom a connection signs in: the users linked to it. */
+/** Of everybody whom a connection signs in: the users linked to it as it is now; links of an earlier generation are void. */
 export async function listReachOfLinkedUsers(scope: Scope, connection_id: string): Promise<string[]> {
   return names(
     scope,
@@ -63,6 +63,7 @@ export async function listReachOfLinkedUsers(scope: Scope, connection_id: string
        join user_roles ur on ur.environment_id = i.environment_id and ur.user_id = i.user_id
        join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
        join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id and p.is_system
+       join connections c on c.environment_id = i.environment_id and c.id = i.connection_id and c.generation = i.generation
      where i.environment_id = ? and i.connection_id = ?`,
     [scope.environment_id, connection_id],
   );

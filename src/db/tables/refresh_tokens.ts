@@ -1,5 +1,7 @@
 import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
+import { isRevokedSql } from './revocations.js';
+import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 
 /** A row of `refresh_tokens`. A rotated one stays until it expires, so that its reuse is recognised (RFC 9700 4.14.2). */
 export type RefreshTokenRow = {
@@ -12,7 +14,7 @@ export type RefreshTokenRow = {
   scope: string;
   resource: string | null;
   claims: Record<string, unknown> | null;
-  auth_time: Date;
+  auth_time: Date | null;
   acr: string | null;
   amr: string[];
   issued_at: Date;
@@ -21,35 +23,45 @@ export type RefreshTokenRow = {
   rotated_at: Date | null;
 };
 
-/** A refresh token with what decides whether it may still be used. */
+/** Why a refresh token may no longer be used. */
+export type RefreshTokenProblem = 'revoked' | 'expired' | 'user' | 'session';
+
+/**
+ * SQL: the first reason for which the refresh token `t` of the user `u` and the session `s` may not be used, or null. With `offline_access` it
+ * outlives its session (OIDC Core 11). Using it is no activity of the browser, so idleness doesn't end it.
+ */
+const problemSql = (now: string, signed_in_after: string): string => `case
+  when ${isRevokedSql('t.grant_id')} then 'revoked'
+  when t.expires_at <= ${now} or t.grant_expires_at <= ${now} then 'expired'
+  when u.status <> 'active' then 'user'
+  when not ('offline_access' = any (string_to_array(t.scope, ' ')))
+    and ${isLiveSql('s', { now, signed_in_after, active_after: ignoreActivity })} is not true then 'session'
+end`;
+
+/** A refresh token, and whether it may be used. */
 export type RefreshTokenState = RefreshTokenRow & {
-  user_status: 'active' | 'blocked';
-  session_revoked_at: Date | null;
-  session_expires_at: Date | null;
-  session_signed_in_at: Date | null;
-  revoked: boolean;
+  /** Null: it may, by its client, unless it was rotated too long ago. */
+  problem: RefreshTokenProblem | null;
   /** Names of the resource's permissions that the user holds. */
   permissions: string[];
 };
 
-/** The refresh token of the digest with the state of its user, session and grant, or null. */
-export async function findRefreshToken(scope: Scope, digest: Buffer): Promise<RefreshTokenState | null> {
+/** The refresh token of the digest, and whether it may be used at `bounds.now`; null when there is none. */
+export async function findRefreshToken(scope: Scope, digest: Buffer, bounds: SessionBounds): Promise<RefreshTokenState | null> {
   const rows = await run<RefreshTokenState>(
     scope,
     {
       name: 'refresh_tokens.find',
       short: 'look_up',
       text: `
-        select t.*, u.status as user_status, s.revoked_at as session_revoked_at, s.expires_at as session_expires_at,
-          s.signed_in_at as session_signed_in_at, r.id is not null as revoked,
+        select t.*, ${problemSql('$3', '$4')} as problem,
           ${permissionsHeldSql('t')} as permissions
         from refresh_tokens t
         join users u on u.environment_id = $1 and u.id = t.user_id
         left join sessions s on s.environment_id = $1 and s.id = t.session_id
-        left join revocations r on r.environment_id = $1 and r.id = t.grant_id
         where t.environment_id = $1 and t.digest = $2`,
     },
-    [digest],
+    [digest, bounds.now, bounds.signed_in_after],
   );
   return rows[0] ?? null;
 }
@@ -92,7 +104,7 @@ const refreshStatement = {
   text: `
     with source as (
       select * from refresh_tokens t where environment_id = $1 and digest = $2
-        and not exists (select 1 from revocations r where r.environment_id = $1 and r.id = t.grant_id)
+        and not ${isRevokedSql('t.grant_id')}
     ), rotated as (
       update refresh_tokens t set rotated_at = $3 from source
       where t.environment_id = $1 and t.digest = $2 and t.rotated_at is null and $4::bytea is not null

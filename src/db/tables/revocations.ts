@@ -1,5 +1,8 @@
 import { run, type Scope } from '../scope.js';
 
+/** SQL: whether an id was revoked; for statements whose first parameter is the environment. */
+export const isRevokedSql = (id: string): string => `exists (select 1 from revocations r where r.environment_id = $1 and r.id = ${id})`;
+
 /**
  * Lists a JWT's jti or a grant's id as revoked until `expires_at`. Everything that the grant issued is dead from the commit on, also what
  * a request running at the same moment is about to store, because every look-up asks for the revocation; rows go when they expire.

@@ -38,6 +38,45 @@ export type SessionWithUser = SessionRow & {
   user_last_name: string | null;
 };
 
+/** A session runs out unless each of these columns is later than its bound (specification 4.7.4). */
+const mustBeLaterThan = {
+  expires_at: 'now',
+  signed_in_at: 'signed_in_after',
+  last_activity_at: 'active_after',
+} as const satisfies Partial<Record<keyof SessionRow, string>>;
+
+type BoundedColumn = keyof typeof mustBeLaterThan;
+const boundedColumns = Object.keys(mustBeLaterThan) as BoundedColumn[];
+
+type Bounds<T> = Readonly<Record<(typeof mustBeLaterThan)[BoundedColumn], T>>;
+
+/** The moments that a session's columns are compared with; `sessionBounds` of domain/sessions makes them of the environment's lifetimes. */
+export type SessionBounds = Bounds<Date>;
+
+/**
+ * SQL: whether the row of `sessions` with the alias `s` is a live session: neither ended nor run out. Null when there is no such row.
+ * @param bounds parameters or other expressions in the place of the moments
+ */
+export const isLiveSql = (s: string, bounds: Bounds<string>): string =>
+  `(${[`${s}.revoked_at is null`, ...boundedColumns.map((column) => `${s}.${column} > ${bounds[mustBeLaterThan[column]]}`)].join(' and ')})`;
+
+/** Whether the session has run out, whether or not somebody ended it before. */
+export const hasRunOut = (session: Pick<SessionRow, BoundedColumn>, bounds: SessionBounds): boolean =>
+  boundedColumns.some((column) => session[column] <= bounds[mustBeLaterThan[column]]);
+
+/** A bound for `active_after` where idleness doesn't count. */
+export const ignoreActivity = `'-infinity'`;
+
+const placeholders: Bounds<string> = { now: '?', signed_in_after: '?', active_after: '?' };
+
+/** SQL with `?` and its values: sessions that are live (`active`), have run out, or were ended before they did so. */
+export function hasSessionStatus(status: 'active' | 'expired' | 'revoked', bounds: SessionBounds): { sql: string; values: Date[] } {
+  if (status === 'revoked') return { sql: 'sessions.revoked_at is not null', values: [] };
+  const values = boundedColumns.map((column) => bounds[mustBeLaterThan[column]]);
+  const live = isLiveSql('sessions', placeholders);
+  return { sql: status === 'active' ? live : `(sessions.revoked_at is null and not ${live})`, values };
+}
+
 /** The session of the cookie's digest with its user, or null. */
 export async function findSessionByToken(scope: Scope, token_digest: Buffer): Promise<SessionWithUser | null> {
   const rows = await run<SessionWithUser>(
@@ -74,12 +113,13 @@ export async function renewSession(scope: Scope, id: string, changes: Partial<Se
   return (row as SessionRow | undefined) ?? null;
 }
 
-/** Moves the last activity of a session that is still live; never its expiry. Returns null when it isn't live. */
-export async function touchSession(scope: Scope, id: string, at: Date): Promise<SessionRow | null> {
+/** Sets the last activity of a live session to `bounds.now`, and never its expiry. Null when it isn't live. */
+export async function touchSession(scope: Scope, id: string, bounds: SessionBounds): Promise<SessionRow | null> {
+  const live = hasSessionStatus('active', bounds);
+  const at = bounds.now;
   const [row] = await table<SessionRow>(scope, 'sessions')
     .where({ id })
-    .whereNull('revoked_at')
-    .where('expires_at', '>', at)
+    .whereRaw(live.sql, live.values)
     .update({ last_activity_at: at, updated_at: at, version: scope.knex.raw('version + 1') as never })
     .returning('*');
   return (row as SessionRow | undefined) ?? null;
@@ -103,12 +143,12 @@ export async function revokeSessions(
 
 const shownSessions = 100;
 
-/** The user's sessions that were neither ended nor have run out, last active first. */
-export async function listOpenSessionsOfUser(scope: Scope, user_id: string, now: Date): Promise<SessionRow[]> {
+/** The user's live sessions, last active first; at most 100. */
+export async function listLiveSessionsOfUser(scope: Scope, user_id: string, bounds: SessionBounds): Promise<SessionRow[]> {
+  const live = hasSessionStatus('active', bounds);
   return table<SessionRow>(scope, 'sessions')
     .where({ user_id } as never)
-    .whereNull('revoked_at')
-    .where('expires_at', '>', now)
+    .whereRaw(live.sql, live.values)
     .orderBy('last_activity_at', 'desc')
     .limit(shownSessions) as unknown as Promise<SessionRow[]>;
 }

@@ -39,12 +39,6 @@ export async function findWebhook(scope: Scope, id: string): Promise<WebhookRow 
   return (await table<WebhookRow>(scope, 'webhooks').where({ id }).first()) ?? null;
 }
 
-/** How many webhooks the environment has. */
-export async function countWebhooks(scope: Scope): Promise<number> {
-  const [row] = (await table<WebhookRow>(scope, 'webhooks').count('* as count')) as unknown as { count: number }[];
-  return row?.count ?? 0;
-}
-
 /** How many enabled webhooks name the event type, or `*`, among theirs. */
 export async function countSubscriptions(scope: Scope): Promise<{ event_type: string; count: number }[]> {
   return run<{ event_type: string; count: number }>(

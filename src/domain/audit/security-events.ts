@@ -76,7 +76,8 @@ export const securityEvents = {
     kept: 'collected',
     actor: 'anonymous',
     target: 'environment',
-    description: 'Wrong six-digit codes have used the hourly budget of the environment: none is taken until the hour is over.',
+    description:
+      'Wrong six-digit codes have used the hourly budget of the environment: none is taken until the hour is over. New codes are longer and need no budget.',
   },
   'recovery.requested': {
     severity: 'info',

@@ -11,6 +11,8 @@ export type SecurityTrail = {
   add(row: CountedAuditLogRow, many: () => CountedAuditLogRow): void;
   /** What has come together since the last time, and how many happenings found no room. */
   take(now: Date): { rows: CountedAuditLogRow[]; dropped: number };
+  /** Rows that were taken and couldn't be written. They count for the minute in which they were added, as far as there is room. */
+  putBack(rows: readonly CountedAuditLogRow[]): void;
 };
 
 export function createSecurityTrail(): SecurityTrail {
@@ -45,6 +47,9 @@ export function createSecurityTrail(): SecurityTrail {
       dropped = 0;
       for (const [environment_id, { minute }] of minutes) if (minute < minuteOf(now)) minutes.delete(environment_id);
       return taken;
+    },
+    putBack(rows) {
+      for (const row of rows) put(row);
     },
   };
 }

@@ -131,9 +131,16 @@ export async function flushSecurityTrail({
   try {
     await countAuditLogs(knex, rows);
   } catch (error) {
-    for (const row of rows) securityTrail.add(row, () => manyOf(row));
+    securityTrail.putBack(rows);
     throw error;
   }
+}
+
+/** The process ends and the database is away: the lines of the log are all that is left of these. */
+function tellLost({ logger, clock, securityTrail }: Deps, error: unknown): void {
+  const { rows, dropped } = securityTrail.take(clock.now());
+  const happenings = rows.reduce((sum, { count }) => sum + count, dropped);
+  logger.error({ err: error, rows: rows.length, happenings }, 'security_trail.lost');
 }
 
 const pauseMs = 1_000;
@@ -153,7 +160,7 @@ export function startSecurityTrail(deps: Deps): Loop {
     wake: () => loop.wake(),
     async stop() {
       await loop.stop();
-      await flushSecurityTrail(deps).catch((error: unknown) => deps.logger.warn({ err: error }, 'security_trail.lost'));
+      await flushSecurityTrail(deps).catch((error: unknown) => tellLost(deps, error));
     },
   };
 }

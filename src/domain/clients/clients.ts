@@ -51,7 +51,7 @@ export async function clientGrantOf(
 }
 
 /** Whether any client may ask people for tokens of the resource. Never so for the Management API, whatever its row says. */
-export const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;
+const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;
 
 /**
  * The scopes of the resource that the client may ask people for: all of a resource that is open, else those of its grant of type `user`.

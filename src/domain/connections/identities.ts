@@ -22,11 +22,7 @@ export async function listIdentities(ctx: Context, user_id: string): Promise<Ide
 export type UnlinkOutcome = 'unlinked' | 'not_found' | 'last_way_in';
 
 /** Whether the user could still sign in without this identity: by password, or through another enabled connection that counts. */
-export function isLastWayIn(
-  user: Pick<UserRow, 'password_hash'>,
-  identities: readonly IdentityWithConnection[],
-  identity_id: string,
-): boolean {
+function isLastWayIn(user: Pick<UserRow, 'password_hash'>, identities: readonly IdentityWithConnection[], identity_id: string): boolean {
   if (user.password_hash !== null) return false;
   return !identities.some((other) => other.id !== identity_id && other.connection_status === 'enabled' && other.proven);
 }

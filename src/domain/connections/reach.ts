@@ -43,7 +43,7 @@ const nameOf = (domain: string) => domainOfEmail(`x@${domain.trim()}`) ?? domain
  * addresses of its `domains` or over all), bring or keep people to it (`domains`, `required`), or be believed about new ones (`trusted`).
  * Null: it reaches nobody who doesn't prove the local account. `before` null is a creation, `after` null a deletion.
  */
-export function connectionReach(before: ConnectionState | null, after: ConnectionState | null): string | null {
+function connectionReach(before: ConnectionState | null, after: ConnectionState | null): string | null {
   if ((before?.required ?? false) !== (after?.required ?? false)) return 'required';
   if (after === null) return null;
   if (after.account_linking === 'verified_email' && before?.account_linking !== 'verified_email') return 'account_linking';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findSystemApiResource, insertApiResource, updateApiResource } from '../../db/tables/api_resources.js';
+import { findApiResourceByIdentifier, findSystemApiResource, insertApiResource, updateApiResource } from '../../db/tables/api_resources.js';
 import { insertClientGrant, findClientGrant, updateClientGrant } from '../../db/tables/client_grants.js';
 import { listConnectionIdsOfClient, removeClientConnections } from '../../db/tables/client_connections.js';
 import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
@@ -30,11 +30,20 @@ async function ensureDefaultEnvironment(deps: Deps): Promise<EnvironmentRow> {
   return insertEnvironment(deps.knex, { id: id(), name: 'Default', slug: 'default', kind, is_default: true, ...times });
 }
 
+/** Another resource of that identifier, made while BASE_URL was another, gives way: nobody keeps the service from starting where it moves to. */
+async function displaceApiResource(tx: Context, identifier: string): Promise<void> {
+  const taken = await findApiResourceByIdentifier(tx.scope, identifier);
+  if (!taken || taken.is_system) return;
+  await updateApiResource(tx.scope, taken.id, { identifier: `urn:uuid:${taken.id}`, updated_at: tx.clock.now() });
+  tx.logger.warn({ environment_id: tx.environment.id, api_resource_id: taken.id, identifier }, 'api_resource.displaced');
+}
+
 /** The built-in resource of the Management API with all its permissions, and the administrator role that holds them. */
 export async function ensureManagementResource(ctx: Context): Promise<void> {
   await transaction(ctx, async (tx) => {
     const { id, times } = stamp(tx);
     const identifier = tx.environment.management_audience;
+    await displaceApiResource(tx, identifier);
     let resource = await findSystemApiResource(tx.scope);
     if (!resource)
       resource = await insertApiResource(tx.scope, {

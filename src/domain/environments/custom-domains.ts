@@ -104,7 +104,7 @@ const toldAtMost = 200;
 async function tellAdministrators(tx: Context, actor: Actor, domain: string | null): Promise<void> {
   const { base_url } = tx.environment;
   const model = {
-    address: domain === null ? base_url : `https://${domain}`,
+    address: domain ?? new URL(base_url).host,
     by: actor.display,
     domains_url: `${base_url}/dashboard/custom_domains`,
   };

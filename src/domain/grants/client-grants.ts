@@ -10,7 +10,6 @@ import {
 import type { ClientRow } from '../../db/tables/clients.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { uuidv7 } from '../../lib/random.js';
-import { refuseEscalation, type Actor } from '../actor.js';
 import { isSelfRegistered } from '../clients/rules.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
@@ -22,29 +21,21 @@ const duplicates = {
   },
 };
 
-async function checkScopes(
-  tx: Context,
-  actor: Actor,
-  resource: ApiResourceRow,
-  scopes: readonly string[],
-  held: readonly string[],
-): Promise<void> {
+async function checkScopes(tx: Context, resource: ApiResourceRow, scopes: readonly string[]): Promise<void> {
   const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
   const unknown = scopes.flatMap((scope, index): Problem[] => {
     const detail = `"${scope}" is not a permission of this API resource.`;
     return known.has(scope) ? [] : [{ status: 422, code: 'unknown_scope', detail, attribute: ['scopes', index] }];
   });
   refuseIfAny(unknown);
-  if (resource.is_system) refuseEscalation(actor, scopes.filter((scope) => !held.includes(scope)), { attribute: 'scopes' }); // prettier-ignore
 }
 
 /**
  * Lets a client have scopes of a resource for itself (`client`), or ask people for them (`user`), which a public client may too.
- * @throws {Refusal} 403 `scope_escalation`, 409, 422
+ * @throws {Refusal} 409, 422
  */
 export async function createClientGrant(
   tx: Context,
-  actor: Actor,
   input: { scopes: string[]; subject_type?: SubjectType },
   client: ClientRow,
   resource: ApiResourceRow,
@@ -66,7 +57,7 @@ export async function createClientGrant(
       relationship: 'client',
     });
   }
-  await checkScopes(tx, actor, resource, scopes, []);
+  await checkScopes(tx, resource, scopes);
   const now = tx.clock.now();
   const row = {
     scopes,
@@ -80,15 +71,10 @@ export async function createClientGrant(
   return refuseDuplicates(duplicates, () => insertClientGrant(tx.scope, row));
 }
 
-/** Changes which scopes the grant holds. @throws {Refusal} 403 `scope_escalation`, 422 */
-export async function changeClientGrant(
-  tx: Context,
-  actor: Actor,
-  grant: ClientGrantRow,
-  input: { scopes?: string[] },
-): Promise<ClientGrantRow> {
+/** Changes which scopes the grant holds. @throws {Refusal} 404, 422 */
+export async function changeClientGrant(tx: Context, grant: ClientGrantRow, input: { scopes?: string[] }): Promise<ClientGrantRow> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
-  if (resource && input.scopes) await checkScopes(tx, actor, resource, input.scopes, grant.scopes);
+  if (resource && input.scopes) await checkScopes(tx, resource, input.scopes);
   const changed = await updateClientGrant(tx.scope, grant.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such grant.' });
   return changed;

@@ -27,14 +27,14 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
   };
   const overloaded = (urgency: Urgency) => new OverloadedError(Math.max(1, Math.ceil(waitMs(urgency) / 1000)));
 
-  function turn(urgency: Urgency): Promise<void> {
+  function turn(urgency: Urgency, patienceMs: number): Promise<void> {
     const line = lines[urgency];
-    if (line.length >= queueMax || waitMs(urgency) > maxWaitMs) return Promise.reject(overloaded(urgency));
+    if (line.length >= queueMax || patienceMs <= 0 || waitMs(urgency) > patienceMs) return Promise.reject(overloaded(urgency));
     return new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         line.splice(line.indexOf(waiter), 1);
         reject(overloaded(urgency));
-      }, maxWaitMs);
+      }, patienceMs);
       const waiter: Waiter = { start: resolve, timer };
       line.push(waiter);
     });
@@ -48,9 +48,12 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
   }
 
   return {
-    /** @throws {OverloadedError} */
-    async run<T>(urgency: Urgency, work: () => Promise<T>): Promise<T> {
-      if (running >= concurrency) await turn(urgency);
+    /**
+     * @param since when the caller began to wait (`performance.now()`), for who takes several turns
+     * @throws {OverloadedError}
+     */
+    async run<T>(urgency: Urgency, work: () => Promise<T>, since = performance.now()): Promise<T> {
+      if (running >= concurrency) await turn(urgency, since + maxWaitMs - performance.now());
       else running++;
       const started = performance.now();
       try {
@@ -60,7 +63,5 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
         startNext();
       }
     },
-    /** Whether a work would start at once. */
-    idle: () => running < concurrency,
   };
 }

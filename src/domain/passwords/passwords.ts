@@ -72,7 +72,7 @@ async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): 
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
  * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each urgency wait, for `maxWaitMs` (default 5 s)
- * at most; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
+ * at most, or until that long after `since` (`performance.now()`), when one caller takes several turns; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
  * `cost` is for tests that aren't about passwords: nothing else hashes for less.
  */
 export function createPasswordHasher({
@@ -97,10 +97,10 @@ export function createPasswordHasher({
     return !received.equals(normalised) && (await check(phc, received));
   }
 
-  async function verifyDecoy(password: string, urgency: Urgency = 'stranger', kind = made): Promise<false> {
+  async function verifyDecoy(password: string, urgency: Urgency = 'stranger', kind = made, since?: number): Promise<false> {
     const sample = sampleOf(kind);
     if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
-    await queue.run(urgency, () => checkBoth(sample, password));
+    await queue.run(urgency, () => checkBoth(sample, password), since);
     return false;
   }
 
@@ -109,24 +109,19 @@ export function createPasswordHasher({
      * The argon2id PHC string to store.
      * @throws {RangeError} for a text that {@link passwordProblems} would refuse as too long
      */
-    async hash(password: string): Promise<string> {
+    async hash(password: string, since?: number): Promise<string> {
       if (tooLong(password)) throw new RangeError('password too long to hash');
-      return queue.run('known', () => argon2Phc(typed(password), hashing));
-    },
-
-    /** The same if no other password waits; else null, for what can be done another time. */
-    async hashIfIdle(password: string): Promise<string | null> {
-      return queue.idle() ? queue.run('known', () => argon2Phc(typed(password), hashing)) : null;
+      return queue.run('known', () => argon2Phc(typed(password), hashing), since);
     },
 
     /**
      * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
      * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
      */
-    async verify(phc: string, password: string, urgency: Urgency = 'stranger'): Promise<boolean> {
+    async verify(phc: string, password: string, urgency: Urgency = 'stranger', since?: number): Promise<boolean> {
       if (tooLong(password)) return false;
-      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency);
-      return queue.run(urgency, () => checkBoth(phc, password));
+      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency, made, since);
+      return queue.run(urgency, () => checkBoth(phc, password), since);
     },
 
     /** Costs what `verify` of a hash of the kind (ours, unless told) costs and is never true: for an unknown account, or one without a password. */
@@ -135,15 +130,11 @@ export function createPasswordHasher({
     /**
      * What a refused check costs beyond the one that was made: `phc` is the hash that was checked (null: a decoy), `imported` the kinds of
      * imported hashes in the environment. Afterwards one hash of each kind was checked, ours included, whoever's password it was to be.
+     * Whoever asks has had a turn already: behind all strangers again, most would have that one for nothing in a flood.
      */
-    async verifyOtherKinds(
-      phc: string | null,
-      imported: readonly string[],
-      password: string,
-      urgency: Urgency = 'stranger',
-    ): Promise<void> {
+    async verifyOtherKinds(phc: string | null, imported: readonly string[], password: string, since?: number): Promise<void> {
       const checked = phc === null ? made : passwordHashKind(phc);
-      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, urgency, kind);
+      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, 'known', kind, since);
     },
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */

@@ -25,26 +25,30 @@ export type Proving = { readonly origin: Origin; readonly device: Device | null 
  * real or decoy, one look-up of those kinds, and one statement that writes or could have: imported accounts take as long as any other
  * until their first sign-in replaces the hash. Wrong passwords are counted per account; from `lockout_threshold` on it is locked for
  * `lockout_lifetime` seconds, for the right password too. Recovery and live sessions go on meanwhile, and so does a browser that has signed in
- * to the account before: its wrong passwords are counted by themselves, and it goes before strangers where passwords wait to be hashed.
+ * to the account before: only its own wrong passwords lock it, and it goes before strangers where passwords wait to be hashed.
  */
 export async function checkPassword(ctx: Context, user: UserRow | null, password: string, { origin, device }: Proving): Promise<boolean> {
   const now = ctx.clock.now();
+  const since = performance.now();
   const phc = user?.password_hash ?? null;
   const trusted = user === null || phc === null ? null : await trustedBrowser(ctx, device, user);
   const urgency = trusted ? 'known' : 'stranger';
-  const locked = trusted === null && user?.locked_until != null && user.locked_until > now;
-  const right = phc === null ? await ctx.passwords.verifyDecoy(password) : await ctx.passwords.verify(phc, password, urgency);
-  if (trusted && right) await trusted.succeeded();
-  if (right && !locked) return true;
-  await ctx.passwords.verifyOtherKinds(phc, await listImportedPasswordKinds(ctx.scope), password, urgency);
-  if (trusted) {
-    await trusted.failed();
-    noteRefusal(ctx, user, 'invalid_credentials', origin);
-    return false;
+  const accountLocked = user?.locked_until != null && user.locked_until > now;
+  const locked = trusted ? trusted.locked : accountLocked;
+  const right =
+    phc === null
+      ? await ctx.passwords.verifyDecoy(password, urgency, undefined, since)
+      : await ctx.passwords.verify(phc, password, urgency, since);
+  if (right && !locked) {
+    await trusted?.succeeded();
+    return true;
   }
+  await ctx.passwords.verifyOtherKinds(phc, await listImportedPasswordKinds(ctx.scope), password, since);
+  if (!locked) await trusted?.failed();
   const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
   const known = user !== null && phc !== null;
-  const lockedNow = await recordFailedLogin(ctx.scope, known && !locked ? user.id : nobody, ctx.environment.lockout_threshold, lockedUntil);
+  const counted = known && !locked && !accountLocked ? user.id : nobody;
+  const lockedNow = await recordFailedLogin(ctx.scope, counted, ctx.environment.lockout_threshold, lockedUntil);
   noteRefusal(ctx, user, known && locked ? 'account_locked' : 'invalid_credentials', origin);
   if (known && lockedNow) noteSecurityEvent(ctx, 'account.locked', { target: targetOf(user), origin });
   return false;
@@ -57,16 +61,16 @@ function noteRefusal(ctx: Context, user: UserRow | null, reason: string, origin:
   noteSecurityEvent(ctx, 'login.failed', { target: targetOf(user), origin, reason });
 }
 
-/** A hash of outdated parameters is replaced when there is time for it, unless the password was changed while it was checked: then null. */
-async function refreshHash(ctx: Context, user: UserRow, password: string): Promise<UserRow | null> {
+/** A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. `since`: when the wait began. */
+async function refreshHash(ctx: Context, user: UserRow, password: string, since: number): Promise<UserRow | null> {
   const { password_hash: proven } = user;
   if (proven === null || !ctx.passwords.needsRehash(proven)) return user;
-  const password_hash = await ctx.passwords.hashIfIdle(password);
-  return password_hash === null ? user : replacePassword(ctx.scope, user.id, proven, { password_hash });
+  return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password, since) });
 }
 
 async function prove(ctx: Context, attempt: Attempt, again = true): Promise<PasswordVerdict> {
   const { password, by } = attempt;
+  const since = performance.now();
   const address = attempt.barred ? null : normalizeEmail(attempt.email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
   const right = await checkPassword(ctx, user, password, by);
@@ -75,7 +79,7 @@ async function prove(ctx: Context, attempt: Attempt, again = true): Promise<Pass
     noteRefusal(ctx, user, 'account_blocked', by.origin);
     return { outcome: 'blocked' };
   }
-  const current = await refreshHash(ctx, user, password);
+  const current = await refreshHash(ctx, user, password, since);
   if (!current) return again ? prove(ctx, attempt, false) : { outcome: 'invalid' };
   await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user: current };

@@ -2,6 +2,7 @@ import type { IdentityWithConnection } from '../../db/tables/identities.js';
 import { listSessionsEnded, type SessionRow } from '../../db/tables/sessions.js';
 import { findUser, type UserRow } from '../../db/tables/users.js';
 import { transaction, type Context } from '../context.js';
+import type { Origin } from '../origin.js';
 import { listIdentities, unlinkIdentity } from '../connections/identities.js';
 
 const place = (ctx: Context) => `password-review ${ctx.environment.id}` as const;
@@ -41,11 +42,11 @@ export async function recoveredBy(ctx: Context, user: Pick<UserRow, 'id' | 'pass
 }
 
 /** Parts the user from these accounts at providers; what isn't the user's is left alone. @returns how many are gone */
-export async function dropIdentities(ctx: Context, user_id: string, ids: readonly string[]): Promise<number> {
+export async function dropIdentities(ctx: Context, user_id: string, ids: readonly string[], origin: Origin): Promise<number> {
   return transaction(ctx, async (tx) => {
     let gone = 0;
     for (const identity_id of new Set(ids)) {
-      if ((await unlinkIdentity(tx, { user_id, identity_id })) === 'unlinked') gone++;
+      if ((await unlinkIdentity(tx, { user_id, identity_id, origin })) === 'unlinked') gone++;
     }
     return gone;
   });

@@ -31,9 +31,6 @@ export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> =
 export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Reach> =>
   new Set(await listReachOfRoles(tx.scope, [role.id]));
 
-/** Whoever comes: what every new user is given. */
-export const reachOfNewcomers = async (tx: Tx): Promise<Reach> => new Set(await listReachOfDefaultRoles(tx.scope));
-
 /**
  * A client: what it was granted of the Management API, for itself or to ask people for; a first-party one everything, for people are not asked
  * before they hand it what is theirs.
@@ -52,25 +49,27 @@ export async function reachOfClientGrant(tx: Tx, grant: Pick<ClientGrantRow, 'sc
 /** An API resource: the Management API itself is everything, any other nothing of it. */
 export const reachOfApiResource = (resource: Pick<ApiResourceRow, 'is_system'>): Reach => (resource.is_system ? fullReach : noReach);
 
-/** A connection: everybody linked to it, whoever it may register, and everybody whom it may link by address alone. */
+/**
+ * A connection: everybody linked to it, the new people whom it may register, when it is trusted to give them what default roles give, and
+ * everybody whom it may link by address alone.
+ */
 export async function reachOfConnection(
   tx: Tx,
-  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration'>,
+  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted'>,
 ): Promise<Reach> {
   if (connection.account_linking === 'verified_email') return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
-  return connection.allow_registration ? joined(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
+  return connection.allow_registration && connection.trusted ? joined(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
 }
 
 /** A custom domain: the primary one is in every mail and is the issuer. */
 export const reachOfCustomDomain = (domain: Pick<CustomDomainRow, 'is_primary'>): Reach => (domain.is_primary ? fullReach : noReach);
 
-/** An environment by its settings: one for development shows its mails, an open one takes in whoever comes. */
-export async function reachOfEnvironment(
-  tx: Tx,
-  environment: Pick<EnvironmentRow, 'id' | 'kind' | 'registration_enabled'>,
-): Promise<Reach> {
-  if (environment.kind === 'development') return fullReach;
+/**
+ * An environment by whom it takes in: an open one gives default roles to whoever comes. That its kind shows or hides all mails is not counted here:
+ * `kind` takes everything, and what one for development shows must not hide that it is opened as well.
+ */
+export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRow, 'id' | 'registration_enabled'>): Promise<Reach> {
   if (!environment.registration_enabled) return noReach;
   return new Set(await listReachOfDefaultRoles({ ...tx.scope, environment_id: environment.id }));
 }

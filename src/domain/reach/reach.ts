@@ -22,9 +22,10 @@ export const joined = (one: Iterable<string>, other: Iterable<string>): Reach =>
  * - `plain`: nothing, unless it raises the reach after all;
  * - `reach`: it decides how far the record reaches: what it adds, and what it takes away, must be held;
  * - `control`: it decides who acts with the record, or whether anybody can: all that the record reaches, before and after, must be held;
+ * - `reach and control`: both;
  * - `everything`: it reaches everybody, whatever the record: every Management permission must be held.
  */
-export type Touch = 'plain' | 'reach' | 'control' | 'everything';
+export type Touch = 'plain' | 'reach' | 'control' | 'reach and control' | 'everything';
 
 /** A part of the record that a write touches; the place is for the error's pointer. */
 export type Touched = { readonly touch: Touch; readonly at: { readonly attribute?: string; readonly relationship?: string } };
@@ -38,18 +39,18 @@ const without = (one: Reach, other: Reach) => [...one].filter((name) => !other.h
 export function permissionsOf({ before, after, touched }: Change): Reach {
   const touches = new Set(touched.map((one) => one.touch));
   const needed = new Set(without(after, before));
-  if (touches.has('reach') || touches.has('control')) for (const name of without(before, after)) needed.add(name);
-  if (touches.has('control')) for (const name of joined(before, after)) needed.add(name);
+  if (touches.has('reach')) for (const name of without(before, after)) needed.add(name);
+  if (touches.has('control') || touches.has('reach and control')) for (const name of joined(before, after)) needed.add(name);
   if (touches.has('everything')) for (const name of fullReach) needed.add(name);
   return needed;
 }
 
-const blame: readonly Touch[] = ['everything', 'reach', 'control', 'plain'];
+const blame: readonly Touch[] = ['everything', 'reach', 'reach and control', 'control', 'plain'];
 
 /** The place that an error points at: where the reach itself is decided, if that was touched. */
 function placeOf({ before, after, touched }: Change): Touched['at'] {
   const grew = without(after, before).length > 0 || without(before, after).length > 0;
-  const order = grew ? blame : (['everything', 'control', 'reach', 'plain'] as const);
+  const order = grew ? blame : (['everything', 'control', 'reach and control', 'reach', 'plain'] as const);
   for (const touch of order) {
     const found = touched.find((one) => one.touch === touch);
     if (found) return found.at;

@@ -1,4 +1,4 @@
-import { noteHalfUsed, returnGuess } from '../../db/tables/passcode_budgets.js';
+import { countGuesses, noteHalfUsed, returnGuess } from '../../db/tables/passcode_budgets.js';
 import { countAttempt, insertPasscode, type AttemptLimits, type PasscodePurpose, type PasscodeRow } from '../../db/tables/passcodes.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 import { isUuid, randomDigits, randomToken, uuidv7 } from '../../lib/random.js';
@@ -7,6 +7,8 @@ import { noOrigin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
 
 const codeLength = 6;
+/** So many digits can't be guessed by going from code to code either, whoever tries. */
+const longCodeLength = 10;
 const budgetWindowMs = 3_600_000;
 /** How many codes' worth of tries all passcodes of one address get in that window: a guesser can't win by asking again and again. */
 const budgetFactor = 10;
@@ -16,10 +18,19 @@ const environmentFactor = 100;
 /** What is digested: the code bound to its passcode, so that no other one's code is right here. */
 const boundCode = (id: string, code: string) => `${id} ${code}`;
 
-/** A new code for the passcode. One that nobody may use (`usable` false) gets a digest of no code at all. */
-export function mintCode(ctx: Pick<Context, 'sealer'>, id: string, usable = true): { code: string; code_digest: Buffer } {
-  const code = randomDigits(codeLength);
-  return { code, code_digest: ctx.sealer.digest('passcode', boundCode(id, usable ? code : randomToken(''))) };
+/**
+ * A new code for the passcode. One that nobody may use (`usable` false) gets a digest of no code at all. While somebody guesses at the codes of
+ * the environment, until half of its budget is used and beyond, new ones are longer and need no budget: using it up shuts nobody out.
+ */
+export async function mintCode(
+  ctx: Context,
+  id: string,
+  usable = true,
+): Promise<{ code: string } & Pick<PasscodeRow, 'code_digest' | 'code_length'>> {
+  const { budget, since } = limitsOf(ctx);
+  const code_length = (await countGuesses(ctx.scope, since)) >= halfOf(budget) ? longCodeLength : codeLength;
+  const code = randomDigits(code_length);
+  return { code, code_length, code_digest: ctx.sealer.digest('passcode', boundCode(id, usable ? code : randomToken(''))) };
 }
 
 /** Stores a passcode for an address; the caller mails the code. */
@@ -37,7 +48,7 @@ export async function startPasscode(
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
   const { purpose, email, email_key, user_id, usable, lifetime, initiated_by = 'user', link_digest = null } = input;
-  const { code, code_digest } = mintCode(tx, id, usable);
+  const { code, code_digest, code_length } = await mintCode(tx, id, usable);
   const expires_at = new Date(now.getTime() + lifetime * 1000);
   const passcode = await insertPasscode(tx.scope, {
     id,
@@ -47,6 +58,7 @@ export async function startPasscode(
     user_id,
     initiated_by,
     code_digest,
+    code_length,
     link_digest,
     sent_at: now,
     expires_at,
@@ -60,8 +72,10 @@ export type CodeVerdict =
   | { readonly outcome: 'right'; readonly passcode: PasscodeRow }
   | { readonly outcome: 'wrong'; readonly attempts_left: number }
   | { readonly outcome: 'expired' }
-  /** Too many wrong codes came in the environment: none is looked at for `retry_after` seconds. */
+  /** Too many wrong codes came in the environment: none of six digits is looked at for `retry_after` seconds; a new one is longer. */
   | { readonly outcome: 'budget_used_up'; readonly retry_after: number };
+
+const halfOf = (budget: number) => Math.ceil(budget / 2);
 
 const limitsOf = (ctx: Context): AttemptLimits => {
   const { otp_max_attempts } = ctx.environment;
@@ -75,7 +89,7 @@ const limitsOf = (ctx: Context): AttemptLimits => {
 
 /** Tells operators, by the log and a metric, that guesses use the environment's budget up: at half of it once a window, and at its end. */
 async function watchBudget(ctx: Context, guess_count: number, half_noted: boolean, { budget }: AttemptLimits): Promise<void> {
-  const half = Math.ceil(budget / 2);
+  const half = halfOf(budget);
   const happening = {
     target: { target_type: 'environment', target_id: ctx.environment.id },
     origin: noOrigin,
@@ -103,9 +117,9 @@ export async function tryCode(ctx: Context, purpose: PasscodePurpose, id: string
   const isPresented = (stored: Buffer) => ctx.sealer.isDigest('passcode', boundCode(id, typed.replace(/[\s-]/g, '')), stored);
   const right = isPresented(passcode.code_digest);
   if (right || passcode.superseded_digests.some(isPresented)) {
-    await returnGuess(ctx.scope);
+    if (guess_count !== null) await returnGuess(ctx.scope);
     return right ? { outcome: 'right', passcode } : { outcome: 'expired' };
   }
-  await watchBudget(ctx, guess_count ?? 0, half_noted, limits);
+  if (guess_count !== null) await watchBudget(ctx, guess_count, half_noted, limits);
   return { outcome: 'wrong', attempts_left: Math.max(0, limits.max_attempts - passcode.attempt_count) };
 }

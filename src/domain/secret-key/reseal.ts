@@ -12,7 +12,25 @@ import { SealError, type Sealer } from '../../lib/seal.js';
 import type { Deps } from '../context.js';
 import { mayGoAt, unnamedKey } from './status.js';
 
-export type ResealDeps = Pick<Deps, 'knex' | 'sealer' | 'logger' | 'metrics'>;
+export type ResealDeps = Pick<Deps, 'knex' | 'sealer' | 'logger' | 'metrics' | 'clock'>;
+
+/** What a process remembers from one pass to the next, so that it doesn't say and try the same every half minute. */
+export type ResealMemory = {
+  /** What it last said that it waits for. */
+  waitsFor: string | null;
+  /** Until when, in milliseconds, it leaves alone what is left: no key here opens it. */
+  restsUntil: number;
+};
+
+export const createResealMemory = (): ResealMemory => ({ waitsFor: null, restsUntil: 0 });
+
+const restMs = 3_600_000;
+
+/** Says what the work waits for, unless that was the last thing said. */
+export function sayOnce(memory: ResealMemory, waitsFor: string, say: () => void): void {
+  if (memory.waitsFor !== waitsFor) say();
+  memory.waitsFor = waitsFor;
+}
 
 const batch = 200;
 /** A pass ends after so many values, so that it is counted now and then how many are left. */
@@ -72,23 +90,29 @@ function unusedText(key: SecretKeyRow): string {
 
 /**
  * Seals anew with SECRET_KEY what other keys have sealed, in batches; one process at a time. It may be stopped or killed at any moment: a
- * value is replaced by itself, and only if nobody has changed it meanwhile.
+ * value is replaced by itself, and only if nobody has changed it meanwhile. When all that is left can't be opened, the next walk through the
+ * tables is an hour later: until then nothing would come of it.
  * @returns whether there is more to do at once
  */
-export async function reseal(deps: ResealDeps, signal?: AbortSignal): Promise<boolean> {
-  const { knex, sealer, logger } = deps;
+export async function reseal(deps: ResealDeps, memory: ResealMemory, signal?: AbortSignal): Promise<boolean> {
+  const { knex, sealer, logger, clock } = deps;
   const walk: Walk = { resealed: 0, lost: new Map(), more: false };
   await tryAdvisoryLock(knex, 'reseal', async () => {
     const pending = await count(deps);
     if (pending === 0) return;
     if (await awaitsUpgrade(knex, upgradeSeconds)) {
-      logger.info({ event: 'secret_key.waiting', pending }, 'values that name no key are sealed anew an hour after the upgrade');
+      sayOnce(memory, 'the upgrade', () =>
+        logger.info({ event: 'secret_key.waiting', pending }, 'values that name no key are sealed anew an hour after the upgrade'),
+      );
       return;
     }
+    memory.waitsFor = null;
     logger.info({ event: 'secret_key.resealing', key_id: sealer.key_id, pending }, `sealing ${pending} values anew`);
     for (const column of sealedColumns) await resealColumn(deps, column, walk, signal);
     const left = await count(deps);
     logger.info({ event: 'secret_key.resealed', key_id: sealer.key_id, resealed: walk.resealed, pending: left }, `${left} values are left`);
+    const lost = [...walk.lost.values()].reduce((sum, values) => sum + values, 0);
+    if (lost > 0 && lost >= left) memory.restsUntil = clock.now().getTime() + restMs;
     for (const [key_id, values] of walk.lost) {
       logger.warn(
         { event: 'secret_key.missing', key_id, values },

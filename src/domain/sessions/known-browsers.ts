@@ -24,25 +24,26 @@ export function isKnownTo(ctx: Context, device: Device | null, user: Pick<UserRo
   return user.password_changed_at === null || at >= user.password_changed_at.getTime();
 }
 
-/** A known browser: its wrong passwords are counted apart from those of strangers. */
+/** A known browser: its wrong passwords are counted by themselves too, and it is locked by them alone, not by those of strangers. */
 export type TrustedBrowser = {
+  readonly locked: boolean;
   /** Counts a wrong password. */
   failed(): Promise<void>;
   /** Forgets those that were counted. */
   succeeded(): Promise<void>;
 };
 
-/** The browser if the account knows it, unless it guessed so often that it is a stranger for `lockout_lifetime`: then null. */
+/** The browser if the account knows it, else null. From `lockout_threshold` wrong passwords on it is locked for `lockout_lifetime` seconds. */
 export async function trustedBrowser(ctx: Context, device: Device | null, user: UserRow): Promise<TrustedBrowser | null> {
   if (device === null || !isKnownTo(ctx, device, user)) return null;
   const browser_digest = digest(`${device.id} ${user.id}`);
   const now = ctx.clock.now();
   const counted = await findBrowserLockout(ctx.scope, browser_digest);
-  if (counted?.locked_until != null && counted.locked_until > now) return null;
   const { lockout_threshold: threshold, lockout_lifetime } = ctx.environment;
   const locked_until = new Date(now.getTime() + lockout_lifetime * 1000);
   const expires_at = new Date(locked_until.getTime() + failuresKeptMs);
   return {
+    locked: counted?.locked_until != null && counted.locked_until > now,
     failed: () => recordBrowserFailure(ctx.scope, browser_digest, { threshold, locked_until, expires_at }),
     succeeded: async () => (counted ? deleteBrowserLockout(ctx.scope, browser_digest) : undefined),
   };

@@ -1,10 +1,12 @@
 import { insertBackchannelLogouts } from '../../db/tables/backchannel_logouts.js';
 import {
   findSessionByToken,
+  hasRunOut,
   insertSession,
   renewSession,
   revokeSessions,
   touchSession,
+  type SessionBounds,
   type SessionRow,
   type SessionWithUser,
 } from '../../db/tables/sessions.js';
@@ -17,36 +19,18 @@ import type { Context } from '../context.js';
 /** The session that a browser presents, with its user. */
 export type BrowserSession = SessionWithUser;
 
-/** When a session ends by itself: its own expiry, the environment's lifetimes if they became shorter, idleness. */
-export function sessionEnd(
-  ctx: Pick<Context, 'environment'>,
-  session: Pick<SessionRow, 'signed_in_at' | 'expires_at' | 'last_activity_at'>,
-): Date {
-  const { session_lifetime, session_idle_lifetime } = ctx.environment;
-  const ends = [session.expires_at.getTime(), session.signed_in_at.getTime() + session_lifetime * 1000];
-  if (session_idle_lifetime !== null) ends.push(session.last_activity_at.getTime() + session_idle_lifetime * 1000);
-  return new Date(Math.min(...ends));
+/** With what a session's moments are compared: now, and now less each of the environment's lifetimes (specification 4.7.4). */
+export function sessionBounds({ environment, clock }: Pick<Context, 'environment' | 'clock'>): SessionBounds {
+  const now = clock.now();
+  const { session_lifetime, session_idle_lifetime } = environment;
+  const before = (seconds: number | null) => new Date(seconds === null ? 0 : now.getTime() - seconds * 1000);
+  return { now, signed_in_after: before(session_lifetime), active_after: before(session_idle_lifetime) };
 }
 
-/**
- * Whether the session that a refresh token belongs to still lives, as far as that follows from its lifetime: using the token is no activity
- * of the browser, so idleness doesn't count.
- */
-export function holdsRefreshTokens(
-  ctx: Pick<Context, 'environment'>,
-  token: { session_revoked_at: Date | null; session_expires_at: Date | null; session_signed_in_at: Date | null },
-  now: Date,
-): boolean {
-  const { session_revoked_at, session_expires_at, session_signed_in_at } = token;
-  if (session_revoked_at !== null || session_expires_at === null || session_signed_in_at === null) return false;
-  const longest = session_signed_in_at.getTime() + ctx.environment.session_lifetime * 1000;
-  return Math.min(session_expires_at.getTime(), longest) > now.getTime();
-}
-
-/** The state of a session as the API shows it. */
+/** The state of a session as the API shows it; `active` is what is meant by a live session. */
 export function sessionStatus(ctx: Pick<Context, 'environment' | 'clock'>, session: SessionRow): 'active' | 'expired' | 'revoked' {
   if (session.revoked_at !== null) return 'revoked';
-  return sessionEnd(ctx, session) > ctx.clock.now() ? 'active' : 'expired';
+  return hasRunOut(session, sessionBounds(ctx)) ? 'expired' : 'active';
 }
 
 /** The live session of an active user that the cookie's value stands for, or null. */
@@ -62,7 +46,7 @@ const touchPauseMs = 60_000;
 /** Moves the last activity, at most once a minute (specification 4.7.3). */
 export async function noteActivity(ctx: Context, session: BrowserSession): Promise<void> {
   const now = ctx.clock.now();
-  if (now.getTime() - session.last_activity_at.getTime() >= touchPauseMs) await touchSession(ctx.scope, session.id, now);
+  if (now.getTime() - session.last_activity_at.getTime() >= touchPauseMs) await touchSession(ctx.scope, session.id, sessionBounds(ctx));
 }
 
 /** Providers' clocks may differ from ours by this much. */

@@ -63,7 +63,7 @@ export type AccessTokenContent = {
   readonly issued_at: Date;
   readonly grant_id?: string;
   readonly session_id?: string;
-  readonly auth_time?: Date;
+  readonly auth_time?: Date | null;
   readonly acr?: string | null;
   readonly amr?: readonly string[];
   /** Permissions of the API resource; left out for tokens without one. */
@@ -86,7 +86,7 @@ export async function accessTokenValue(ctx: Context, content: AccessTokenContent
     jti: content.seed.jti,
     client_id: content.client_id,
     scope: content.scope,
-    auth_time: content.auth_time && seconds(content.auth_time),
+    auth_time: content.auth_time ? seconds(content.auth_time) : undefined,
     acr: content.acr ?? undefined,
     amr: content.amr && content.amr.length > 0 ? content.amr : undefined,
     sid: content.session_id,

@@ -8,7 +8,8 @@ export type IdTokenContent = {
   readonly client: Client;
   readonly sub: string;
   readonly session_id: string;
-  readonly auth_time: Date;
+  /** Null leaves it out: a provider didn't say when. */
+  readonly auth_time: Date | null;
   readonly nonce: string | null;
   readonly acr: string | null;
   readonly amr: readonly string[];
@@ -24,7 +25,7 @@ export async function idTokenValue(ctx: Context, content: IdTokenContent): Promi
     aud: content.client.id,
     exp: iat + (content.client.id_token_lifetime ?? ctx.environment.id_token_lifetime),
     iat,
-    auth_time: Math.floor(content.auth_time.getTime() / 1000),
+    auth_time: content.auth_time === null ? undefined : Math.floor(content.auth_time.getTime() / 1000),
     nonce: content.nonce ?? undefined,
     acr: content.acr ?? undefined,
     amr: content.amr.length > 0 ? content.amr : undefined,

@@ -8,6 +8,8 @@ import type { Actor } from '../actor.js';
 import { refuseLastAdministrator } from './administrators.js';
 import { previousAttributes } from '../changes.js';
 import type { Context } from '../context.js';
+import { reachOfRole } from '../reach/reach-of.js';
+import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
 import { userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
@@ -197,9 +199,22 @@ async function setStatus(tx: Context, user: UserRow, status: UserRow['status']):
   return changed;
 }
 
-/** Gives and takes roles; `user.updated` tells what they were. @throws {Refusal} 409 `last_administrator` */
+async function requireRoles(tx: Context, actor: Actor, roles: readonly RoleRow[]): Promise<void> {
+  if (holdsEverything(actor)) return;
+  for (const role of roles) {
+    const reach = await reachOfRole(tx, role);
+    requireReach(actor, { before: noReach, after: reach, touched: [{ touch: 'reach', at: {} }] });
+  }
+}
+
+/**
+ * Gives and takes roles; `user.updated` tells what they were. Each role that really moves must be held by the actor with all that it reaches, even
+ * when the user reaches as far by other roles: those may go, this one would stay.
+ * @throws {Refusal} 403 `scope_escalation`, 409 `last_administrator`
+ */
 export async function changeUserRoles(
   tx: Context,
+  actor: Actor,
   user: UserRow,
   change: { add: readonly RoleRow[]; remove: readonly RoleRow[] },
 ): Promise<UserRow> {
@@ -207,6 +222,7 @@ export async function changeUserRoles(
   const added = change.add.filter((role) => !held.has(role.id));
   const removed = change.remove.filter((role) => held.has(role.id));
   if (added.length === 0 && removed.length === 0) return user;
+  await requireRoles(tx, actor, [...added, ...removed]);
   const before = await listRoleNamesOfUser(tx.scope, user.id);
   if (removed.some((role) => role.is_system)) await refuseLastAdministrator(tx, user.id);
   await addUserRoles(tx.scope, user.id, added.map((role) => role.id)); // prettier-ignore

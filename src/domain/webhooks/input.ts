@@ -39,7 +39,7 @@ const urlDetails: Record<UrlProblem, string> = {
 };
 
 /** Why a URL can't be a webhook's destination, as far as the URL alone tells; what its name resolves to is judged at every delivery. */
-export function webhookUrlProblem(url: string, policy: NetworkPolicy): { code: UrlProblem; detail: string } | null {
+function webhookUrlProblem(url: string, policy: NetworkPolicy): { code: UrlProblem; detail: string } | null {
   const code = checkUrl(url, policy);
   if (code === null) return null;
   const detail = code === 'url_scheme' && policy.allowPrivateNetwork ? 'must start with https:// or http://' : urlDetails[code];

@@ -50,10 +50,13 @@ export async function createWebhook(tx: Context, input: WebhookInput): Promise<W
   return { webhook, signing_secret };
 }
 
-/** Changes what is given; `status` disables and enables it as the operations below do. Null when there is no such webhook. */
-export async function updateWebhook(tx: Context, id: string, changes: Partial<WebhookInput>): Promise<WebhookRow | null> {
-  const before = await findWebhook(tx.scope, id);
-  if (!before) return null;
+/**
+ * Changes what is given of a webhook, whose row the transaction holds. Enabled again, it has a clean slate: what happened while it was disabled is
+ * not sent. Disabled, its pending deliveries fail with `webhook_disabled` (specification 7.4.3); tests and redeliveries by hand remain possible.
+ * Null when it is gone.
+ */
+export async function updateWebhook(tx: Context, before: WebhookRow, changes: Partial<WebhookInput>): Promise<WebhookRow | null> {
+  const { id } = before;
   const { status, events, ...rest } = changes;
   const toggled = status !== undefined && status !== before.status;
   const webhook = await changeWebhook(tx.scope, id, {
@@ -64,16 +67,6 @@ export async function updateWebhook(tx: Context, id: string, changes: Partial<We
   });
   if (toggled && status === 'disabled') await failPendingDeliveries(tx.scope, id, tx.clock.now(), failAtOnce);
   return webhook;
-}
-
-/** Lets events flow again, with a clean slate: what happened while it was disabled is not sent. */
-export async function enableWebhook(tx: Context, id: string): Promise<WebhookRow | null> {
-  return updateWebhook(tx, id, { status: 'enabled' });
-}
-
-/** Stops the deliveries; pending ones fail with `webhook_disabled` (specification 7.4.3). Tests and redeliveries by hand remain possible. */
-export async function disableWebhook(tx: Context, id: string): Promise<WebhookRow | null> {
-  return updateWebhook(tx, id, { status: 'disabled' });
 }
 
 /** Deletes a webhook: nothing is sent to it any more, and its deliveries follow in the background. Returns whether there was one. */

@@ -98,13 +98,21 @@ async function authenticated(req: Request): Promise<Client | null> {
   }
 }
 
-/** Proves the client (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. */
-export async function authenticateClient(req: Request, _res: Response, next: NextFunction): Promise<void> {
+/**
+ * The client that the request proves to be from (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. Needs `form` before.
+ * @throws {OAuthError} 401 `invalid_client`; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
+ */
+export async function provenClient(req: Request): Promise<Client> {
   if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
   const client = await authenticated(req);
   if (!client) throw OAuthError.invalid_client();
-  req.client = client;
   req.ctx.clientUse.note(req.ctx.environment.id, client.id, req.ctx.clock.now());
+  return client;
+}
+
+/** Middleware: sets `req.client` to the client that the request proves to be from. Needs `form` before. */
+export async function authenticateClient(req: Request, _res: Response, next: NextFunction): Promise<void> {
+  req.client = await provenClient(req);
   next();
 }
 

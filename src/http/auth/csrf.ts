@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { PageError } from '../../errors.js';
 import { randomToken } from '../../lib/random.js';
-import { listAllowedOrigins } from '../../db/tables/clients.js';
+import { listOwnOrigins } from '../../db/tables/clients.js';
 import { cookieName, readCookie, setCookie } from '../request/cookies.js';
 
 const cookie = 'csrf';
@@ -37,31 +37,34 @@ function sameOrigin(req: Request): boolean | null {
   return origin === undefined ? null : false;
 }
 
+/** Whether a first-party client calls from its registered origin; others may not act as the person (see `ownUiCors`). */
 async function isAllowedOrigin(req: Request): Promise<boolean> {
   const { ctx } = req;
-  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' allowed origins', () => listAllowedOrigins(ctx.scope));
+  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' own origins', () => listOwnOrigins(ctx.scope));
   return req.headers.origin !== undefined && (origins ?? []).includes(req.headers.origin);
 }
 
-/**
- * Refuses a state change that another site may have caused: a form needs its token and must come from our own page, a JSON body
- * (which no form can send) our own or a client's allowed origin. Needs `browserSession` and a parsed body before.
- */
-export async function csrf(req: Request, _res: Response, next: NextFunction): Promise<void> {
-  const refusal = new PageError(
+const refusal = () =>
+  new PageError(
     403,
     'csrf_failed',
     'This form is no longer valid, or it was sent from another site. Go back, reload the page and try again.',
   );
+
+/**
+ * Refuses a state change that another site may have caused: a form needs its token and must come from our own page, a JSON body
+ * (which no form can send) our own or a first-party client's allowed origin. Needs `browserSession` and a parsed body before.
+ */
+export async function csrf(req: Request, _res: Response, next: NextFunction): Promise<void> {
   const own = sameOrigin(req);
   if (req.is('application/json') === 'application/json') {
-    if (own === false && !(await isAllowedOrigin(req))) throw refusal;
+    if (own === false && !(await isAllowedOrigin(req))) throw refusal();
     return next();
   }
-  if (own === false) throw refusal;
+  if (own === false) throw refusal();
   const secret = readCookie(req, cookieName(req, cookie));
   const presented = req.form.get(field);
-  if (secret === undefined || presented === undefined || !shape.test(secret) || !shape.test(presented)) throw refusal;
-  if (!req.ctx.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal;
+  if (secret === undefined || presented === undefined || !shape.test(secret) || !shape.test(presented)) throw refusal();
+  if (!req.ctx.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal();
   next();
 }

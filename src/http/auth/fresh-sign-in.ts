@@ -12,7 +12,7 @@ import { wantsJson } from '../request/form.js';
 import { originOf } from '../pages/mail-origin.js';
 import type { FormPage, PageConnection } from '../pages/page-models.js';
 import { basePage } from '../pages/pages.js';
-import { addressKey, limitBy } from '../limits/rate-limits.js';
+import { addressKey, countRequest } from '../limits/rate-limits.js';
 import { signIn } from './sign-in.js';
 import type { Web } from '../web.js';
 
@@ -86,22 +86,23 @@ function passwordOf(req: Request): string | undefined {
   return req.form.get(proofField) ?? (typeof member === 'string' ? member : undefined);
 }
 
-const isKnown = (req: Request) => lastSignInHere(req, sessionOf(req).user_id) !== null;
-const accountKey = (req: Request) => `${req.ctx.environment.id} ${sessionOf(req).user_email.toLowerCase()}`;
+/** Counts an attempt by address and by account, as the login does. @throws {RateLimitedError} */
+async function countAttempt({ limiter, deps }: Web, req: Request, res: Response): Promise<void> {
+  const limit = deps.config.rateLimits.login;
+  const { user_id, user_email } = sessionOf(req);
+  const environment_id = req.ctx.environment.id;
+  await countRequest(limiter, res, { name: 'login', limit }, `${environment_id} ${addressKey(req.ip)}`);
+  const name = lastSignInHere(req, user_id) === null ? 'login_email' : 'login_known';
+  await countRequest(limiter, res, { name, limit }, `${environment_id} ${user_email.toLowerCase()}`);
+}
 
 /** Wrong passwords count against the limits and the lockout of the login. */
 export function createProve(web: Web): Prove {
-  const { login } = web.deps.config.rateLimits;
-  const byAddress = limitBy(web.limiter, { name: 'login', limit: login, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` });
-  const byAccount = limitBy(web.limiter, { name: 'login_email', limit: login, key: (req) => (isKnown(req) ? null : accountKey(req)) });
-  const byKnown = limitBy(web.limiter, { name: 'login_known', limit: login, key: (req) => (isKnown(req) ? accountKey(req) : null) });
   return async (req, res) => {
     if (!isStale(req)) return 'proven';
     const password = passwordOf(req);
     if (password === undefined) return 'missing';
-    for (const limit of [byAddress, byAccount, byKnown]) {
-      await new Promise<void>((resolve, reject) => void limit(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve())));
-    }
+    await countAttempt(web, req, res);
     const session = sessionOf(req);
     const user = await findUser(req.ctx.scope, session.user_id);
     const by = { origin: originOf(req), device: deviceOf(req) };

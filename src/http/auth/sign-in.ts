@@ -25,7 +25,8 @@ export async function signIn(
   proven_hash: string | null = null,
   provider: ProviderSignIn | null = null,
 ): Promise<void> {
-  const input = { user_id, amr, acr, provider, ip_address: req.ip ?? null, user_agent: req.headers['user-agent'] ?? null };
+  const origin = originOf(req);
+  const input = { user_id, amr, acr, provider, ip_address: origin.ip_address, user_agent: origin.user_agent };
   const { session } = req;
   const last_here = lastSignInHere(req, user_id);
   const started = await transaction(req.ctx, async (tx) => {
@@ -33,7 +34,7 @@ export async function signIn(
     const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
     const opened = renewed ?? (await startSession(tx, input));
-    await recordSignIn(tx, { user_id, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin: originOf(req) });
+    await recordSignIn(tx, { user_id, session_id: opened.session.id, amr, renewed: renewed !== null, last_here, origin });
     return opened;
   });
   if (!started) throw new PageError(401, 'invalid_credentials', errorTexts.invalid_credentials);

@@ -1,14 +1,15 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { rateLimit, type Store } from 'express-rate-limit';
+import { rateLimit, type AugmentedRequest, type Store } from 'express-rate-limit';
 import ipaddr from 'ipaddr.js';
 import type { Knex } from 'knex';
 import type { Config, RateLimit } from '../../config.js';
 import { RateLimitedError } from '../../errors.js';
 import type { Clock } from '../../platform/clock.js';
+import { inSequence } from '../exact-routes.js';
 import { createMemoryStore, createPostgresStore, type RateLimitStore } from './rate-limit-stores.js';
 import type { Limiter, RateLimitVerdict } from './rate-limiter.js';
 
-/** The store that the configuration names (`RATE_LIMIT_STORE`). `onError` hears of lost Redis connections, for the log. */
+/** The store that the configuration names (`RATE_LIMIT_STORE`). `onError` is told of every lost Redis connection. */
 export function openRateLimitStore(
   config: Config['rateLimits'],
   { knex, clock, onError }: { readonly knex: Knex; readonly clock: Clock; readonly onError: (error: Error) => void },
@@ -29,8 +30,8 @@ function openRedisStore(options: { readonly url: string; readonly onError: (erro
 }
 
 /**
- * One name for all addresses that a single caller commands: an IPv4 address (also when it comes mapped into IPv6), or the /64 of an
- * IPv6 address. Express has already decided whose address it is (`TRUST_PROXY`).
+ * The key by which an address is counted: an IPv4 address as it is (also when it comes mapped into IPv6), an IPv6 address as its /64, which
+ * one subscriber has to itself (RFC 6177 2); `unknown` for anything else. Which address is the caller's, Express has decided (`TRUST_PROXY`).
  */
 export function addressKey(ip: string | undefined): string {
   const known = addressKeys.get(ip ?? '');
@@ -54,11 +55,14 @@ function readAddress(ip: string | undefined): string {
   return `${ipaddr.fromByteArray([...prefix, 0, 0, 0, 0, 0, 0, 0, 0]).toString()}/64`;
 }
 
+/** A limit, and the name under which its windows are kept apart from those of other limits. */
+export type NamedLimit = { readonly name: string; readonly limit: RateLimit };
+
 /**
- * Tells the caller where the window stands: `RateLimit-Limit`, `-Remaining`, `-Reset` (seconds) and `-Policy`
- * (draft-ietf-httpapi-ratelimit-headers-06). When several limits count one request, the tightest is shown.
+ * Tells the caller the state of the window: `RateLimit-Limit`, `-Remaining`, `-Reset` (seconds) and `-Policy`
+ * (draft-ietf-httpapi-ratelimit-headers-06). When several limits count one request, the one with the least left is shown.
  */
-export function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdict, 'retry_after'>): void {
+function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdict, 'retry_after'>): void {
   const shown = res.getHeader('RateLimit-Remaining');
   if (res.headersSent || (shown !== undefined && verdict.allowed && Number(shown) <= verdict.remaining)) return;
   res.setHeader('RateLimit-Policy', `${verdict.limit};w=${verdict.window_seconds}`);
@@ -67,116 +71,78 @@ export function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdic
   res.setHeader('RateLimit-Reset', verdict.reset_seconds);
 }
 
-/** The limiter in the shape that express-rate-limit asks for. A refusal is one hit beyond the limit, free again when it is worth retrying. */
-function adapt(limiter: Limiter, limit: RateLimit): Store {
+/** Shows a verdict in the `RateLimit-*` headers. @throws {RateLimitedError} when it is a refusal */
+export function heed(res: Response, verdict: RateLimitVerdict): void {
+  setRateLimitHeaders(res, verdict);
+  if (!verdict.allowed) throw new RateLimitedError(verdict.retry_after);
+}
+
+/**
+ * Counts a request of `caller` (environment and caller, e.g. `${environment.id} ${addressKey(req.ip)}`) and shows the window's state in the
+ * `RateLimit-*` headers. Does nothing with `RATE_LIMITS=off`.
+ * @throws {RateLimitedError} beyond the limit; and what the store throws, since nothing is let through uncounted
+ */
+export async function countRequest(limiter: Limiter, res: Response, { name, limit }: NamedLimit, caller: string): Promise<void> {
+  if (limiter.enabled) heed(res, await limiter.take(`${name} ${caller}`, limit));
+}
+
+/** The limiter as a store of express-rate-limit. */
+function storeOf(limiter: Limiter, limit: RateLimit, clock: Clock): Store {
   return {
     async increment(key) {
       const { allowed, remaining, reset_seconds, retry_after } = await limiter.take(key, limit);
-      const seconds = allowed ? reset_seconds : retry_after;
       return {
-        totalHits: allowed ? Math.max(1, limit.limit - remaining) : limit.limit + 1,
-        // Only `secondsUntil` below reads it: the time still to go, counted from the epoch, so that no clock is needed.
-        resetTime: new Date(seconds * 1000),
+        // What the window holds; a refused request isn't counted and comes on top.
+        totalHits: limit.limit - remaining + (allowed ? 0 : 1),
+        // A sliding window frees room bit by bit: for whoever is refused, the moment when there is some.
+        resetTime: new Date(clock.now().getTime() + (allowed ? reset_seconds : retry_after) * 1000),
       };
     },
+    // Asked for only with `skipFailedRequests` and the like, and by `resetKey`, none of which is used.
     decrement() {},
     resetKey() {},
   };
 }
 
-type Counted = Request & { rateLimitWindow?: { remaining: number; resetTime?: Date } | undefined };
+/** What {@link limitBy} needs of `Web`. */
+type Counting = { readonly limiter: Limiter; readonly deps: { readonly clock: Clock } };
 
 /**
- * Middleware that counts a request against `limit` for the caller that `key` names: environment and caller, e.g.
- * `${environment.id} ${addressKey(req.ip)}`. Null means that this limit doesn't concern the request. `name` keeps limits apart that
- * have the same callers. Beyond the limit it passes on {@link RateLimitedError}, which is rendered as 429 with `Retry-After` in the
- * surface's dialect. What the store throws is passed on too: nothing is let through uncounted.
+ * Middleware: express-rate-limit over our limiter. Counts a request for the caller that `key` names, as {@link countRequest} does; null means that this
+ * limit doesn't concern the request. Beyond the limit it passes {@link RateLimitedError} on, which each surface renders as 429 with
+ * `Retry-After`. What the store throws is passed on too.
  */
-export function limitBy(
-  limiter: Limiter,
-  { name, limit, key }: { readonly name: string; readonly limit: RateLimit; readonly key: (req: Request) => string | null },
-): RequestHandler {
+export function limitBy({ limiter, deps: { clock } }: Counting, rule: NamedLimit & { key(req: Request): string | null }): RequestHandler {
   if (!limiter.enabled) return (_req, _res, next) => next();
-  const secondsUntil = (time?: Date) => Math.max(1, Math.ceil((time?.getTime() ?? 0) / 1000));
+  const { name, limit, key } = rule;
+  const property = `rate_limit_${name}`;
+  const show = (req: Request, res: Response, allowed: boolean): number => {
+    const counted = (req as AugmentedRequest)[property];
+    if (!counted) return 0;
+    const seconds = Math.ceil(((counted.resetTime?.getTime() ?? 0) - clock.now().getTime()) / 1000);
+    const reset_seconds = Math.max(1, seconds);
+    const { remaining } = counted;
+    setRateLimitHeaders(res, { allowed, limit: limit.limit, remaining, window_seconds: limit.windowSeconds, reset_seconds });
+    return reset_seconds;
+  };
   const count = rateLimit({
     windowMs: limit.windowSeconds * 1000,
     limit: limit.limit,
     standardHeaders: false,
     legacyHeaders: false,
-    requestPropertyName: 'rateLimitWindow',
-    store: adapt(limiter, limit),
+    requestPropertyName: property,
+    store: storeOf(limiter, limit, clock),
     skip: (req) => key(req) === null,
     keyGenerator: (req) => `${name} ${key(req)}`,
-    handler: (req, _res, next) => next(new RateLimitedError(secondsUntil((req as Counted).rateLimitWindow?.resetTime))),
+    handler: (req, res, next) => next(new RateLimitedError(show(req, res, false))),
     passOnStoreError: false,
     validate: false,
   });
-  return (req, res, next) => {
-    (req as Counted).rateLimitWindow = undefined;
-    void count(req, res, (error?: unknown) => {
-      const counted = (req as Counted).rateLimitWindow;
-      if (counted) {
-        const reset_seconds = secondsUntil(counted.resetTime);
-        const { remaining } = counted;
-        setRateLimitHeaders(res, { allowed: !error, limit: limit.limit, remaining, window_seconds: limit.windowSeconds, reset_seconds });
-      }
-      next(error);
-    });
-  };
+  return inSequence([
+    count,
+    (req, res, next) => {
+      show(req, res, true);
+      next();
+    },
+  ]);
 }
-
-/** Who asks for a token: the client that the request claims to be from, and where it comes from. */
-export type TokenCaller = {
-  readonly environment_id: string;
-  readonly client_id: string | null;
-  /** `req.ip`. */
-  readonly ip: string | undefined;
-  /** The claimed client's `token_rate_limit`, or null when it has none or is unknown. */
-  readonly token_rate_limit: number | null;
-};
-
-/**
- * The limits of client authentication, per (claimed client_id, address). Wrong secrets count in one window wherever they are tried (token
- * endpoint, introspection, revocation); once it is used up, nobody of that address gets as far as the authentication of that client.
- * Token requests count beside it: before authentication, or in a window of their own after it for a client whose `token_rate_limit` is
- * higher, since anybody can claim to be one. Each function throws {@link RateLimitedError} when a window is used up.
- */
-export function createTokenLimit(limiter: Limiter, base: RateLimit) {
-  const raisedOf = ({ token_rate_limit }: TokenCaller): RateLimit | null =>
-    token_rate_limit !== null && token_rate_limit > base.limit ? { limit: token_rate_limit, windowSeconds: base.windowSeconds } : null;
-  const keyOf = (name: string, caller: TokenCaller) =>
-    JSON.stringify([name, caller.environment_id, caller.client_id, addressKey(caller.ip)]);
-
-  function enforce(res: Response, verdict: RateLimitVerdict, shown = true): void {
-    if (shown || !verdict.allowed) setRateLimitHeaders(res, verdict);
-    if (!verdict.allowed) throw new RateLimitedError(verdict.retry_after);
-  }
-
-  /** Before authentication, where requests that succeed aren't counted. Costs nothing while nobody guesses. */
-  async function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> {
-    const guesses = limiter.peekIfCounted(keyOf('wrong_secret', caller), base);
-    if (guesses !== null) enforce(res, await guesses, false);
-  }
-
-  return {
-    refuseGuesser,
-    /** Before authentication at the token endpoint. */
-    async admit(res: Response, caller: TokenCaller): Promise<void> {
-      if (!limiter.enabled) return;
-      if (!raisedOf(caller)) enforce(res, await limiter.take(keyOf('token', caller), base));
-      await refuseGuesser(res, caller);
-    },
-    /** After authentication has succeeded at the token endpoint. */
-    async succeeded(res: Response, caller: TokenCaller): Promise<void> {
-      const raised = raisedOf(caller);
-      if (limiter.enabled && raised) enforce(res, await limiter.take(keyOf('token_raised', caller), raised));
-    },
-    /** After authentication has failed, before that is answered. */
-    async failed(res: Response, caller: TokenCaller): Promise<void> {
-      if (limiter.enabled) enforce(res, await limiter.take(keyOf('wrong_secret', caller), base), false);
-    },
-  };
-}
-
-/** See {@link createTokenLimit}. */
-export type TokenLimit = ReturnType<typeof createTokenLimit>;

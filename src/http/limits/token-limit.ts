@@ -1,26 +1,79 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { RateLimit } from '../../config.js';
 import { clientOf } from '../../domain/clients/clients.js';
 import { OAuthError } from '../../errors.js';
-import { authenticateClient, claimedClientId } from '../auth/authenticate-client.js';
-import { createTokenLimit, type TokenCaller, type TokenLimit } from './rate-limits.js';
+import { authenticateClient, claimedClientId, provenClient } from '../auth/authenticate-client.js';
 import type { Web } from '../web.js';
+import type { Limiter } from './rate-limiter.js';
+import { addressKey, heed } from './rate-limits.js';
+
+/** Who asks for a token: the client that the request claims to be from, and where it comes from. */
+export type TokenCaller = {
+  readonly environment_id: string;
+  /** Null when the claimed client is unknown: made-up ids share one window. */
+  readonly client_id: string | null;
+  /** `req.ip`. */
+  readonly ip: string | undefined;
+  /** The claimed client's `token_rate_limit`, in requests per window; null when it has none or is unknown. */
+  readonly token_rate_limit: number | null;
+};
+
+/**
+ * The limits of client authentication, per (claimed client_id, address). Wrong secrets count in one window wherever they are tried (token
+ * endpoint, introspection, revocation); once it is used up, nobody of that address gets as far as the authentication of that client.
+ * Token requests count beside it: before authentication, or in a window of their own after it for a client whose `token_rate_limit` is
+ * higher, since anybody can claim to be one. Each function throws {@link RateLimitedError} when a window is used up, and what the store throws.
+ */
+export function createTokenLimit(limiter: Limiter, base: RateLimit) {
+  const raisedOf = ({ token_rate_limit }: TokenCaller): RateLimit | null =>
+    token_rate_limit !== null && token_rate_limit > base.limit ? { limit: token_rate_limit, windowSeconds: base.windowSeconds } : null;
+  const keyOf = (name: string, caller: TokenCaller) =>
+    JSON.stringify([name, caller.environment_id, caller.client_id, addressKey(caller.ip)]);
+
+  /** Before authentication, where requests that succeed aren't counted. Asks the store nothing while nobody guesses. */
+  async function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> {
+    const guesses = await limiter.peekIfCounted(keyOf('wrong_secret', caller), base);
+    // Those who don't guess are shown the window of their requests, not this one.
+    if (guesses !== null && !guesses.allowed) heed(res, guesses);
+  }
+
+  return {
+    refuseGuesser,
+    /** Before authentication at the token endpoint. */
+    async admit(res: Response, caller: TokenCaller): Promise<void> {
+      if (!raisedOf(caller)) heed(res, await limiter.take(keyOf('token', caller), base));
+      await refuseGuesser(res, caller);
+    },
+    /** After authentication has succeeded at the token endpoint. */
+    async succeeded(res: Response, caller: TokenCaller): Promise<void> {
+      const raised = raisedOf(caller);
+      if (raised) heed(res, await limiter.take(keyOf('token_raised', caller), raised));
+    },
+    /** After authentication has failed, before that is answered. */
+    async failed(res: Response, caller: TokenCaller): Promise<void> {
+      const guesses = await limiter.take(keyOf('wrong_secret', caller), base);
+      if (!guesses.allowed) heed(res, guesses);
+    },
+  };
+}
+
+type TokenLimit = ReturnType<typeof createTokenLimit>;
 
 async function callerOf(req: Request): Promise<TokenCaller> {
   const client_id = claimedClientId(req);
   const client = client_id === '' ? null : await clientOf(req.ctx, client_id);
   return {
     environment_id: req.ctx.environment.id,
-    // Made-up ids share one window: each must not get its own.
     client_id: client?.id ?? null,
     ip: req.ip,
     token_rate_limit: client?.token_rate_limit ?? null,
   };
 }
 
-/** Proves the client, and counts it when the proof was wrong; a malformed request is no guess. */
-async function authenticateOrCount(limit: TokenLimit, caller: TokenCaller, req: Request, res: Response): Promise<void> {
+/** Proves the client, and counts the attempt when the proof was wrong; a malformed request is no guess. @throws {OAuthError | RateLimitedError} */
+async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request, res: Response): Promise<void> {
   try {
-    await authenticateClient(req, res, () => undefined);
+    req.client = await provenClient(req);
   } catch (error) {
     if (error instanceof OAuthError && error.error === 'invalid_client') await limit.failed(res, caller);
     throw error;
@@ -34,7 +87,7 @@ export function limitedClientAuthentication(web: Web): RequestHandler {
   return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
     const caller = await callerOf(req);
     await limit.admit(res, caller);
-    await authenticateOrCount(limit, caller, req, res);
+    await proveOrCount(limit, caller, req, res);
     await limit.succeeded(res, caller);
     next();
   };
@@ -47,7 +100,7 @@ export function guardedClientAuthentication(web: Web): RequestHandler {
   return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
     const caller = await callerOf(req);
     await limit.refuseGuesser(res, caller);
-    await authenticateOrCount(limit, caller, req, res);
+    await proveOrCount(limit, caller, req, res);
     next();
   };
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isLoopbackHost } from '../../config.js';
 
 const loopbackAddress = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
 /** What proxies and tunnels write; a caller on this machine has no reason to. */
@@ -14,3 +15,9 @@ export function isDirectLoopback(req: IncomingMessage): boolean {
   if (!loopbackAddress.test(req.socket.remoteAddress ?? '')) return false;
   return req.httpVersionMajor * 10 + req.httpVersionMinor > 10 && !Object.keys(req.headers).some((name) => relayHeader.test(name));
 }
+
+/**
+ * Whether the request is addressed to this machine by one of its own names. A web page can have a name of its own point here (DNS rebinding):
+ * the browser then lets it read the answers, and is a direct caller, but says that name.
+ */
+export const isToLoopback = ({ headers }: IncomingMessage): boolean => isLoopbackHost((headers.host ?? '').replace(/:\d+$/, ''));

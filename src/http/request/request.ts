@@ -21,5 +21,7 @@ declare module 'express-serve-static-core' {
     token: ActiveToken;
     /** The live session of the browser, or null; set by `browserSession`. */
     session: BrowserSession | null;
+    /** Whether the browser has signed in before to the account that a login names; set by `limitLogin`. */
+    knownBrowser?: boolean;
   }
 }

@@ -41,14 +41,14 @@ export const client_grants = resource<ClientGrantRow, { scopes: string[]; subjec
   sorts: stampSorts('client_grants'),
   create: {
     schema: z.strictObject({ scopes, subject_type: z.enum(subjectTypes).optional() }),
-    async run(tx, actor, input, related) {
+    async run(tx, _actor, input, related) {
       const [client, api] = [related['client'] as unknown as ClientRow, related['api_resource'] as unknown as ApiResourceRow];
-      return { row: await createClientGrant(tx, actor, input, client, api) };
+      return { row: await createClientGrant(tx, input, client, api) };
     },
   },
   update: {
     schema: z.strictObject({ scopes: scopes.optional() }),
-    run: async (tx, actor, row, input) => ({ row: await changeClientGrant(tx, actor, row, input) }),
+    run: async (tx, _actor, row, input) => ({ row: await changeClientGrant(tx, row, input) }),
   },
   remove: { run: (tx, _actor, row) => removeClientGrant(tx, row) },
   display: (grant) => grant.client_id,

@@ -134,7 +134,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       jwks_uri: 'control',
       scopes: 'control',
       access_token_format: 'control',
-      first_party: 'reach',
+      first_party: 'reach and control',
       introspection_allowed: 'control',
       require_pkce: 'control',
       id_token_lifetime: 'control',

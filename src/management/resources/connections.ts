@@ -116,6 +116,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     attributes: {
       name: 'plain',
       display_name: 'plain',
+      // Whatever decides who somebody is who comes through it voids its links, and so takes their way in from the people linked.
       strategy: 'control',
       status: 'control',
       provider_client_id: 'control',

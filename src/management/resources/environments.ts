@@ -97,7 +97,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       otp_max_attempts: 'everything',
       lockout_threshold: 'everything',
       lockout_lifetime: 'everything',
-      allowed_email_domains: 'control',
+      allowed_email_domains: 'everything',
       // Clients that register themselves hold nothing and may not ask for the Management API.
       dynamic_registration_enabled: 'plain',
     },

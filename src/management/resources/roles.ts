@@ -71,11 +71,11 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
         needs: ['users:write'],
         touch: 'plain',
         targets: 'reach',
-        async add(tx, _actor, row, users) {
-          for (const user of users) await changeUserRoles(tx, user as UserRow, { add: [row as RoleRow], remove: [] });
+        async add(tx, actor, row, users) {
+          for (const user of users) await changeUserRoles(tx, actor, user as UserRow, { add: [row as RoleRow], remove: [] });
         },
-        async remove(tx, _actor, row, users) {
-          for (const user of users) await changeUserRoles(tx, user as UserRow, { add: [], remove: [row as RoleRow] });
+        async remove(tx, actor, row, users) {
+          for (const user of users) await changeUserRoles(tx, actor, user as UserRow, { add: [], remove: [row as RoleRow] });
         },
       },
     },

@@ -1,33 +1,19 @@
 import { z } from 'zod';
-import { endSessions, sessionStatus } from '../../domain/sessions/sessions.js';
+import { endSessions, sessionBounds, sessionStatus } from '../../domain/sessions/sessions.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import { matches } from '../../db/conditions.js';
-import { findSession, touchSession, type SessionRow } from '../../db/tables/sessions.js';
+import { findSession, hasSessionStatus, touchSession, type SessionRow } from '../../db/tables/sessions.js';
 import { equalTo, stamps, stampSorts, time, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
 const status = z.enum(['active', 'expired', 'revoked']);
 
-/** The state of a session as SQL, the same that `sessionStatus` computes: plain comparisons, of which the planner knows how many rows they leave. */
-function hasStatus(ctx: Context, wanted: readonly string[]) {
-  const { session_lifetime, session_idle_lifetime } = ctx.environment;
-  const now = ctx.clock.now();
-  const before = (seconds: number) => new Date(now.getTime() - seconds * 1000);
-  const limits: [column: string, at: Date][] = [
-    ['expires_at', now],
-    ['signed_in_at', before(session_lifetime)],
-    ...(session_idle_lifetime === null ? [] : [['last_activity_at', before(session_idle_lifetime)] as [string, Date]]),
-  ];
-  const values = limits.map(([, at]) => at);
-  const all = (operator: string, link: string) => limits.map(([column]) => `sessions.${column} ${operator} ?`).join(` ${link} `);
-  const alternatives = [...new Set(wanted)].map((one): { sql: string; values: Date[] } => {
-    if (one === 'revoked') return { sql: 'sessions.revoked_at is not null', values: [] };
-    const live = one === 'active' ? all('>', 'and') : all('<=', 'or');
-    return { sql: `(sessions.revoked_at is null and (${live}))`, values };
-  });
+function hasStatus(ctx: Context, wanted: readonly z.infer<typeof status>[]) {
+  const bounds = sessionBounds(ctx);
+  const alternatives = [...new Set(wanted)].map((one) => hasSessionStatus(one, bounds));
   return matches(
     `(${alternatives.map(({ sql }) => sql).join(' or ')})`,
     alternatives.flatMap((one) => one.values),
@@ -85,7 +71,11 @@ export const sessions = resource<SessionRow>({
   },
   filters: {
     user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
-    status: { description: 'Active, expired or revoked.', schema: status, condition: (ctx, values) => hasStatus(ctx, values as string[]) },
+    status: {
+      description: 'Active, expired or revoked.',
+      schema: status,
+      condition: (ctx, values) => hasStatus(ctx, values as z.infer<typeof status>[]),
+    },
     ip_address: equalTo('ip_address', z.union([z.ipv4(), z.ipv6()]), 'From this address.'),
     last_activity_at: timeRange('last_activity_at', 'When it was last used.'),
     created_at: timeRange('created_at', 'When it began.'),
@@ -99,7 +89,7 @@ export const sessions = resource<SessionRow>({
       audit: 'touched',
       touch: 'control',
       async run(tx, _actor, row) {
-        const touched = sessionStatus(tx, row) === 'active' ? await touchSession(tx.scope, row.id, tx.clock.now()) : null;
+        const touched = await touchSession(tx.scope, row.id, sessionBounds(tx));
         if (!touched) throw invalidTransition('Only an active session can be touched.');
         return { row: touched };
       },

@@ -19,6 +19,7 @@ import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
 import { findRows } from '../../db/list.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
+import type { Actor } from '../../domain/actor.js';
 import type { Context } from '../../domain/context.js';
 import { equalTo, flag, linked, search, stamps, stampSorts, text, textSort, time, timeRange } from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
@@ -26,13 +27,13 @@ import { environmentLink } from './environment-link.js';
 import { email, profile, settable } from './user-attributes.js';
 
 /** Replaces the roles when the document names any. */
-async function withRoles(tx: Context, user: UserRow, related: RelatedRows): Promise<UserRow> {
+async function withRoles(tx: Context, actor: Actor, user: UserRow, related: RelatedRows): Promise<UserRow> {
   const wanted = related['roles'] as unknown as readonly RoleRow[] | undefined;
   if (!wanted) return user;
   const keep = new Set(wanted.map((role) => role.id));
   const surplus = (await listRoleIdsOfUser(tx.scope, user.id)).filter((id) => !keep.has(id));
   const remove = (await findRows(tx.scope, { table: 'roles', key: 'id', keyType: 'uuid' }, 'id', surplus)) as unknown as RoleRow[];
-  return changeUserRoles(tx, user, { add: wanted, remove });
+  return changeUserRoles(tx, actor, user, { add: wanted, remove });
 }
 
 /** People who can sign in. */
@@ -99,9 +100,11 @@ export const users = resource<UserRow, UserInput, UserInput>({
       change: {
         needs: ['roles:write'],
         touch: 'reach',
-        add: async (tx, _actor, row, roles) => void (await changeUserRoles(tx, row as UserRow, { add: roles as RoleRow[], remove: [] })),
-        remove: async (tx, _actor, row, roles) => void (await changeUserRoles(tx, row as UserRow, { add: [], remove: roles as RoleRow[] })),
-        replace: async (tx, _actor, row, roles) => void (await withRoles(tx, row as UserRow, { roles })),
+        add: async (tx, actor, row, roles) =>
+          void (await changeUserRoles(tx, actor, row as UserRow, { add: roles as RoleRow[], remove: [] })),
+        remove: async (tx, actor, row, roles) =>
+          void (await changeUserRoles(tx, actor, row as UserRow, { add: [], remove: roles as RoleRow[] })),
+        replace: async (tx, actor, row, roles) => void (await withRoles(tx, actor, row as UserRow, { roles })),
       },
     },
     sessions: { kind: 'many', to: 'session', by: { foreign: 'user_id' }, description: 'Where the user is, or was, signed in.' },
@@ -149,9 +152,9 @@ export const users = resource<UserRow, UserInput, UserInput>({
     schema: z.strictObject({ email: email.optional(), ...settable }),
     problems: (ctx, input, row) => userProblems(ctx, input, row),
     prepare: (ctx, _actor, row, input) => hashOf(ctx, input, row),
-    async run(tx, _actor, row, input, related, hash) {
+    async run(tx, actor, row, input, related, hash) {
       const user = await changeUser(tx, row, input, hash as string | undefined);
-      return { row: await withRoles(tx, user, related) };
+      return { row: await withRoles(tx, actor, user, related) };
     },
   },
   remove: { run: removeUser },

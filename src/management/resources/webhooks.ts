@@ -84,7 +84,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
   }),
   reach: {
     of: (_tx, row) => reachOfWebhook(row),
-    attributes: { name: 'plain', description: 'plain', url: 'control', events: 'control', status: 'control' },
+    attributes: { name: 'plain', description: 'plain', url: 'control', events: 'reach and control', status: 'control' },
     // It is told nothing any more.
     remove: 'plain',
   },
@@ -111,7 +111,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
     schema: z.strictObject({ name: name.optional(), url: url.optional(), events: events.optional(), ...settable }),
     problems,
     async run(tx, _actor, row, input) {
-      const webhook = await updateWebhook(tx, row.id, input);
+      const webhook = await updateWebhook(tx, row, input);
       if (!webhook) throw gone();
       return { row: webhook };
     },

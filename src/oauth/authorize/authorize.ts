@@ -7,44 +7,45 @@ import { renderConsent } from './consent-page.js';
 import { withinRights } from './held-permissions.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
-import { sendRound, sendToLogin, waitingOf, type Waiting } from './pending.js';
+import { sendRound, sendToLogin, openRequest, type SentRequest } from './pending.js';
 import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
-import { findAddressee, validate } from './validate.js';
+import { findAddressee } from './addressee.js';
+import { validate } from './validate.js';
 
 /** Takes a request as far as it goes: to the login page, the consent page, or back to the client. */
-export async function proceed(web: Web, req: Request, res: Response, waiting: Waiting, allowed = false): Promise<void> {
+export async function proceed(web: Web, req: Request, res: Response, sent: SentRequest, allowed = false): Promise<void> {
   const { ctx, session } = req;
-  const { parameters } = waiting;
+  const { parameters } = sent;
   const addressee = await findAddressee(ctx, parameters);
-  if (isForeignPost(req)) return sendRound(req, res, waiting);
+  if (isForeignPost(req)) return sendRound(req, res, sent);
   try {
     const request = await withinRights(ctx, await validate(ctx, addressee, parameters), session);
-    const interaction = await interactionFor(ctx, request, session, waiting.since, allowed);
+    const interaction = await interactionFor(ctx, request, session, sent.since, allowed);
     switch (interaction.kind) {
       case 'login':
-        return sendToLogin(req, res, waiting, interaction.fresh);
+        return sendToLogin(req, res, sent, interaction.fresh);
       case 'consent':
-        return await renderConsent(web, req, res, { waiting, request, ...interaction });
+        return await renderConsent(web, req, res, { sent, request, ...interaction });
       case 'refuse':
         throw new AuthorizationError(addressee, interaction.error, interaction.description);
       case 'none':
         return respond(web, req, res, addressee, { code: await issueCode(ctx, request, interaction.session) });
     }
   } catch (error) {
-    refuse(web, req, res, waiting, error);
+    refuse(web, req, res, sent, error);
   }
 }
 
 /** Tells the client of a refusal; whoever isn't signed in is not sent to a client's address by a broken link alone (RFC 9700 4.11.2). */
-function refuse(web: Web, req: Request, res: Response, waiting: Waiting, error: unknown): void {
+function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error: unknown): void {
   if (!(error instanceof AuthorizationError)) throw error;
-  if (req.session === null && waiting.parameters.get('prompt') !== 'none') return sendToLogin(req, res, waiting, false);
+  if (req.session === null && sent.parameters.get('prompt') !== 'none') return sendToLogin(req, res, sent, false);
   respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
 }
 
 /** Opens the request object, if there is one, and goes on. */
-async function enter(web: Web, req: Request, res: Response, sent: Waiting): Promise<void> {
+async function enter(web: Web, req: Request, res: Response, sent: SentRequest): Promise<void> {
   let parameters;
   try {
     parameters = await unwrapRequestObject(req.ctx, sent.parameters);
@@ -63,19 +64,20 @@ export function authorize(web: Web) {
 }
 
 /** The request that waited; an old or altered handle leads nowhere. @throws {PageError} */
-export function requireWaiting(req: Request, handle: string | undefined): Waiting {
-  const waiting = waitingOf(req, handle);
-  if (!waiting) {
+export function requirePendingRequest(req: Request, handle: string | undefined): SentRequest {
+  const sent = openRequest(req, handle);
+  if (!sent) {
     throw new PageError(
       400,
       'invalid_request',
       'This sign-in has expired or its link was changed. Go back to the application and start again.',
     );
   }
-  return waiting;
+  return sent;
 }
 
 /** GET /oauth/authorize/resume: the request that waited while the person signed in. */
 export function resume(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => enter(web, req, res, requireWaiting(req, queryOf(req).get('request')));
+  return async (req: Request, res: Response): Promise<void> =>
+    enter(web, req, res, requirePendingRequest(req, queryOf(req).get('request')));
 }

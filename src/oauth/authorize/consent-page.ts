@@ -8,7 +8,7 @@ import { basePage, formActionSource, type ConsentPage } from '../../http/pages/p
 import { sealPending } from '../../http/request/return-to.js';
 import { scopeText } from '../../http/pages/scope-texts.js';
 import type { Web } from '../../http/web.js';
-import { pendingOf, type Waiting } from './pending.js';
+import { toPending, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
 
 /** Where the consent page posts to. */
@@ -34,7 +34,7 @@ export async function renderConsent(
   web: Web,
   req: Request,
   res: Response,
-  asked: { waiting: Waiting; request: AuthorizationRequest; session: BrowserSession; question: ConsentQuestion },
+  asked: { sent: SentRequest; request: AuthorizationRequest; session: BrowserSession; question: ConsentQuestion },
 ): Promise<void> {
   const { ctx } = req;
   const { request, session, question } = asked;
@@ -50,7 +50,7 @@ export async function renderConsent(
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
       scopes: await scopeTexts(ctx, request, question),
       action: consentPath,
-      hidden: { request: sealPending(req, pendingOf(asked.waiting)) },
+      hidden: { request: sealPending(req, toPending(asked.sent)) },
     },
     { formAction: [formActionSource(redirect_uri)] },
   );

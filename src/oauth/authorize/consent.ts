@@ -4,19 +4,20 @@ import { transaction } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import type { Web } from '../../http/web.js';
-import { proceed, requireWaiting } from './authorize.js';
+import { proceed, requirePendingRequest } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';
 import { withinRights } from './held-permissions.js';
 import { consentQuestion } from './interaction.js';
 import { respond } from './respond.js';
-import { findAddressee, validate } from './validate.js';
+import { findAddressee } from './addressee.js';
+import { validate } from './validate.js';
 
 /** POST /oauth/consent: the person's answer. Yes is remembered and goes on with the request; no is `access_denied` (RFC 6749 4.1.2.1). */
 export function consent(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx, session, form } = req;
-    const waiting = requireWaiting(req, form.get('request'));
-    const addressee = await findAddressee(ctx, waiting.parameters);
+    const sent = requirePendingRequest(req, form.get('request'));
+    const addressee = await findAddressee(ctx, sent.parameters);
     const decision = form.get('decision');
     if (decision === 'deny') {
       if (session !== null) noteConsentDenied(ctx, session.user_id, addressee.client.id, originOf(req));
@@ -24,11 +25,11 @@ export function consent(web: Web) {
     }
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
     try {
-      const request = await withinRights(ctx, await validate(ctx, addressee, waiting.parameters), session);
+      const request = await withinRights(ctx, await validate(ctx, addressee, sent.parameters), session);
       if (session !== null) await transaction(ctx, (tx) => giveConsent(tx, consentQuestion(request, session.user_id), originOf(req)));
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
     }
-    await proceed(web, req, res, waiting, session !== null);
+    await proceed(web, req, res, sent, session !== null);
   };
 }

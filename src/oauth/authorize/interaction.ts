@@ -12,10 +12,10 @@ export type Interaction =
   /** `fresh`: the sign-in that the browser has doesn't do. */
   | { readonly kind: 'login'; readonly fresh: boolean }
   | { readonly kind: 'consent'; readonly session: BrowserSession; readonly question: ConsentQuestion }
-  | { readonly kind: 'refuse'; readonly error: Refusal; readonly description: string };
+  | { readonly kind: 'refuse'; readonly error: InteractionError; readonly description: string };
 
 /** Errors of OIDC Core 3.1.2.6 and of "OpenID Connect Core Error Code unmet_authentication_requirements 1.0". */
-type Refusal = 'login_required' | 'consent_required' | 'unmet_authentication_requirements';
+type InteractionError = 'login_required' | 'consent_required' | 'unmet_authentication_requirements';
 
 /** The members of a claim in the `claims` parameter (OIDC Core 5.5.1); null when it isn't asked for, or only voluntarily and plainly. */
 function requestedClaim(request: AuthorizationRequest, name: string): Record<string, unknown> | null {
@@ -23,7 +23,7 @@ function requestedClaim(request: AuthorizationRequest, name: string): Record<str
   return typeof asked === 'object' && asked !== null ? (asked as Record<string, unknown>) : null;
 }
 
-/** Who will do: named by `id_token_hint` (null when that isn't one of ours), and by a `sub` value in `claims` (OIDC Core 5.5.1). */
+/** The users that the request names, by `id_token_hint` (null when that isn't one of ours) and by a `sub` value in `claims` (OIDC Core 5.5.1); none: anybody. */
 async function wantedUsers(ctx: Context, request: AuthorizationRequest): Promise<(string | null)[]> {
   const hint = request.id_token_hint === null ? null : await readIdTokenHint(ctx, request.id_token_hint);
   const wanted: (string | null)[] = request.id_token_hint === null ? [] : [hint?.sub ?? null];
@@ -51,35 +51,42 @@ export function consentQuestion(request: AuthorizationRequest, user_id: string):
   return { user_id, client_id: request.client.id, scopes, resource: request.resource?.identifier ?? null };
 }
 
-async function loginInteraction(
-  ctx: Context,
-  request: AuthorizationRequest,
-  session: BrowserSession | null,
-  since: number,
-): Promise<Interaction | null> {
-  const silent = request.prompts.includes('none');
-  const refuse = (description: string): Interaction => ({ kind: 'refuse', error: 'login_required', description });
-  if (session === null) return silent ? refuse('nobody is signed in') : { kind: 'login', fresh: false };
-  const fresh = session.signed_in_at.getTime() >= since;
-  const proven = fresh && isProvenSince(session, since);
-  const wanted = await wantedUsers(ctx, request);
-  const reasons: [boolean, string][] = [
-    [silent && wanted.includes(null), 'the id_token_hint is not one of ours'],
-    [wanted.some((sub) => sub !== null && sub !== session.user_id), 'somebody else is signed in'],
-    [!proven && tooOld(ctx, request, session), 'the sign-in is older than max_age'],
-    [!proven && request.prompts.includes('login'), 'a new sign-in was asked for'],
-    [!fresh && request.prompts.includes('select_account'), 'a choice of account was asked for'],
-  ];
-  const reason = reasons.find(([applies]) => applies)?.[1];
-  if (reason === undefined) return null;
-  // Whoever has just signed in as somebody else, or through a provider that goes by an older sign-in, is not asked over and over.
-  return silent || fresh ? refuse(reason) : { kind: 'login', fresh: true };
-}
+/** What the checks look at. */
+type Asking = {
+  readonly ctx: Context;
+  readonly request: AuthorizationRequest;
+  readonly session: BrowserSession;
+  /** `prompt=none`: the person may not be asked for anything. */
+  readonly silent: boolean;
+  /** The person signed in to this browser after the request came. */
+  readonly fresh: boolean;
+  /** The person proved who they are after the request came; false when a provider goes by an older sign-in. */
+  readonly proven: boolean;
+  /** Who will do; see {@link wantedUsers}. */
+  readonly wanted: readonly (string | null)[];
+  /** The person has just answered the consent page with yes. */
+  readonly allowed: boolean;
+};
+
+/** A check: its name, what must happen when the request fails it (null: nothing), and the section that asks for it. */
+type Check = readonly [name: string, check: (asking: Asking) => Interaction | null | Promise<Interaction | null>, source: string];
+
+/** What is checked of a valid request once somebody is signed in, in this order; the first that asks for something decides. */
+export const interactionChecks: readonly Check[] = [
+  ['id_token_hint of ours', signInWhen((a) => a.silent && a.wanted.includes(null), 'the id_token_hint is not one of ours'), 'OIDC Core 3.1.2.2'],
+  ['the person who is wanted', signInWhen((a) => a.wanted.some((sub) => sub !== null && sub !== a.session.user_id), 'somebody else is signed in'), 'OIDC Core 3.1.2.2'],
+  ['max_age', signInWhen((a) => !a.proven && tooOld(a.ctx, a.request, a.session), 'the sign-in is older than max_age'), 'OIDC Core 3.1.2.1'],
+  ['prompt=login', signInWhen((a) => !a.proven && a.request.prompts.includes('login'), 'a new sign-in was asked for'), 'OIDC Core 3.1.2.1'],
+  ['prompt=select_account', signInWhen((a) => !a.fresh && a.request.prompts.includes('select_account'), 'a choice of account was asked for'), 'OIDC Core 3.1.2.1'],
+  ['essential acr', reachesAcr, 'OIDC Core 5.5.1.1'],
+  ['consent', consentGiven, 'OIDC Core 3.1.2.4'],
+]; // prettier-ignore
 
 /**
- * What the request asks of the person (OIDC Core 3.1.2.1). `since` is when the request first came (milliseconds): a sign-in after
- * that moment is the one that `prompt=login`, `select_account` and a small `max_age` demand. `allowed`: the person has just
- * answered the consent page with yes.
+ * What must happen before a code can be issued (OIDC Core 3.1.2.1).
+ * @param since when the request first came, in milliseconds: a sign-in after that moment is the one that `prompt=login`, `select_account` and a
+ *   small `max_age` demand
+ * @param allowed the person has just answered the consent page with yes
  */
 export async function interactionFor(
   ctx: Context,
@@ -88,16 +95,41 @@ export async function interactionFor(
   since: number,
   allowed: boolean,
 ): Promise<Interaction> {
-  const login = await loginInteraction(ctx, request, session, since);
-  if (login !== null || session === null) return login ?? { kind: 'login', fresh: false };
-  if (missesAcr(request, session)) {
-    return { kind: 'refuse', error: 'unmet_authentication_requirements', description: 'the essential acr value is not available' };
+  const silent = request.prompts.includes('none');
+  if (session === null) return silent ? refuse('login_required', 'nobody is signed in') : { kind: 'login', fresh: false };
+  const fresh = session.signed_in_at.getTime() >= since;
+  const proven = fresh && isProvenSince(session, since);
+  const asking: Asking = { ctx, request, session, silent, fresh, proven, wanted: await wantedUsers(ctx, request), allowed };
+  for (const [, check] of interactionChecks) {
+    const found = check(asking);
+    const interaction = found instanceof Promise ? await found : found;
+    if (interaction) return interaction;
   }
-  if (allowed) return { kind: 'none', session };
+  return { kind: 'none', session };
+}
+
+const refuse = (error: InteractionError, description: string): Interaction => ({ kind: 'refuse', error, description });
+
+/**
+ * Asks for a sign-in while `needed`. Whoever has just signed in as somebody else, or through a provider that goes by an older sign-in, is
+ * refused instead of asked over and over; and so is a request that may not ask.
+ */
+function signInWhen(needed: (asking: Asking) => boolean, description: string): Check[1] {
+  return (asking) => {
+    if (!needed(asking)) return null;
+    return asking.silent || asking.fresh ? refuse('login_required', description) : { kind: 'login', fresh: true };
+  };
+}
+
+function reachesAcr({ request, session }: Asking): Interaction | null {
+  if (!missesAcr(request, session)) return null;
+  return refuse('unmet_authentication_requirements', 'the essential acr value is not available');
+}
+
+async function consentGiven({ ctx, request, session, silent, allowed }: Asking): Promise<Interaction | null> {
+  if (allowed) return null;
   const question = consentQuestion(request, session.user_id);
   const asked = request.prompts.includes('consent') || isAlwaysAsked(ctx, question);
-  if (!asked && (request.client.first_party || (await isConsented(ctx, question)))) return { kind: 'none', session };
-  if (request.prompts.includes('none'))
-    return { kind: 'refuse', error: 'consent_required', description: 'the person has not allowed this yet' };
-  return { kind: 'consent', session, question };
+  if (!asked && (request.client.first_party || (await isConsented(ctx, question)))) return null;
+  return silent ? refuse('consent_required', 'the person has not allowed this yet') : { kind: 'consent', session, question };
 }

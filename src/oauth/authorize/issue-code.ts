@@ -28,7 +28,8 @@ export async function issueCode(ctx: Context, request: AuthorizationRequest, ses
     nonce: request.nonce,
     code_challenge: request.code_challenge,
     claims: knownClaims(request.claims.userinfo),
-    auth_time: session.authenticated_at,
+    // When a person came in here says nothing of when the provider last saw them.
+    auth_time: session.auth_time_known ? session.authenticated_at : null,
     auth_time_requested: request.max_age !== null,
     acr: acrOf(session),
     amr: session.amr,

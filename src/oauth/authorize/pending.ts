@@ -4,7 +4,7 @@ import { openPending, pendingPath, type PendingAuthorization } from '../../http/
 import type { Parameters } from '../../lib/parameters.js';
 
 /** An authorization request on its way through sign-in and consent. */
-export type Waiting = {
+export type SentRequest = {
   readonly parameters: Parameters;
   /** When it first came, in milliseconds. */
   readonly since: number;
@@ -17,14 +17,14 @@ const known = [
 ]; // prettier-ignore
 
 /** The request in the form in which it is sealed. */
-export function pendingOf(waiting: Waiting, fresh = false): PendingAuthorization {
-  const { all, repeated } = waiting.parameters;
+export function toPending(sent: SentRequest, fresh = false): PendingAuthorization {
+  const { all, repeated } = sent.parameters;
   const parameters = Object.fromEntries(known.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const])));
-  return { parameters, repeated: [...repeated].slice(0, 1), at: waiting.since, fresh };
+  return { parameters, repeated: [...repeated].slice(0, 1), at: sent.since, fresh };
 }
 
 /** The request behind a sealed handle, or null when it was changed or is too old. */
-export function waitingOf(req: Request, handle: string | undefined): Waiting | null {
+export function openRequest(req: Request, handle: string | undefined): SentRequest | null {
   const pending = handle === undefined ? null : openPending(req, handle);
   if (!pending) return null;
   const all = pending.parameters;
@@ -34,16 +34,16 @@ export function waitingOf(req: Request, handle: string | undefined): Waiting | n
 /** What the login page still takes as an address to return to, and a browser as a header. */
 const maxPathLength = 16_000;
 
-function pathTo(req: Request, waiting: Waiting, fresh: boolean): string {
-  const path = pendingPath(req, pendingOf(waiting, fresh));
+function pathTo(req: Request, sent: SentRequest, fresh: boolean): string {
+  const path = pendingPath(req, toPending(sent, fresh));
   if (path.length > maxPathLength) throw new PageError(400, 'invalid_request', "The application's link is wrong: it is too long.");
   return path;
 }
 
 /** Sends the person to the login page; the request waits, sealed, in the address to return to. */
-export function sendToLogin(req: Request, res: Response, waiting: Waiting, fresh: boolean): void {
-  const path = pathTo(req, waiting, fresh);
-  const hint = waiting.parameters.get('login_hint');
+export function sendToLogin(req: Request, res: Response, sent: SentRequest, fresh: boolean): void {
+  const path = pathTo(req, sent, fresh);
+  const hint = sent.parameters.get('login_hint');
   const query = new URLSearchParams({ return_to: path, ...(hint !== undefined && hint.length <= 255 ? { login_hint: hint } : {}) });
   res.setHeader('Cache-Control', 'no-store');
   res.redirect(303, `/login?${query.toString()}`);
@@ -53,7 +53,7 @@ export function sendToLogin(req: Request, res: Response, waiting: Waiting, fresh
  * Sends the browser round by a GET. A form that another site posts comes without our SameSite cookie, the GET that follows it comes
  * with it, so that somebody who is signed in isn't asked again.
  */
-export function sendRound(req: Request, res: Response, waiting: Waiting): void {
+export function sendRound(req: Request, res: Response, sent: SentRequest): void {
   res.setHeader('Cache-Control', 'no-store');
-  res.redirect(303, pathTo(req, waiting, false));
+  res.redirect(303, pathTo(req, sent, false));
 }

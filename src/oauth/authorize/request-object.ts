@@ -4,7 +4,7 @@ import type { Context } from '../../domain/context.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
-import { findAddressee } from './validate.js';
+import { findAddressee } from './addressee.js';
 import { named } from '../../lib/named.js';
 
 /** Claims of a request object that are about the object itself, not parameters (RFC 9101 4). */

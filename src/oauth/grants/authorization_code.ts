@@ -4,58 +4,53 @@ import type { Context } from '../../domain/context.js';
 import type { Origin } from '../../domain/origin.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
 import { idTokenValue } from '../../domain/tokens/id-token.js';
+import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
-import type { Parameters } from '../../lib/parameters.js';
 import { isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import type { Grant } from './grant.js';
+import { grant } from './grant.js';
+import { optional, required } from './params.js';
 import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
 
 /** What is told of a code that gives nothing. It is spent all the same: a second try, even a right one, fails (RFC 6819 4.4.1.3). */
-const refusals: Record<CodeProblem, OAuthError> = {
-  client: OAuthError.invalid_grant('the code was issued to another client'),
-  expired: OAuthError.invalid_grant('the code has expired'),
-  redirect_uri: OAuthError.invalid_grant('redirect_uri differs from the one of the authorization request'),
-  pkce: OAuthError.invalid_grant('code_verifier does not fit the code_challenge'),
-  resource: OAuthError.invalid_target('the resource was not part of the authorization request'),
-  user: OAuthError.invalid_grant('the user may no longer sign in'),
-  session: OAuthError.invalid_grant('the session has ended'),
-  revoked: OAuthError.invalid_grant('the permission was withdrawn'),
+const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string]> = {
+  client: ['invalid_grant', 'the code was issued to another client'],
+  expired: ['invalid_grant', 'the code has expired'],
+  redirect_uri: ['invalid_grant', 'redirect_uri differs from the one of the authorization request'],
+  pkce: ['invalid_grant', 'code_verifier does not fit the code_challenge'],
+  resource: ['invalid_target', 'the resource was not part of the authorization request'],
+  user: ['invalid_grant', 'the user may no longer sign in'],
+  session: ['invalid_grant', 'the session has ended'],
+  revoked: ['invalid_grant', 'the permission was withdrawn'],
 };
 
-/** When a refresh token of this client ends: idle, and at the latest. */
+/** When a refresh token of this client ends if it isn't used (`refresh_expires_at`), and when its whole grant ends at the latest. */
 export function refreshTokenEnds(ctx: Context, client: Client, now: Date): { refresh_expires_at: Date; grant_expires_at: Date } {
   const absolute = (client.refresh_token_lifetime ?? ctx.environment.refresh_token_lifetime) * 1000;
   const idle = Math.min(ctx.environment.refresh_token_idle_lifetime * 1000, absolute);
   return { refresh_expires_at: new Date(now.getTime() + idle), grant_expires_at: new Date(now.getTime() + absolute) };
 }
 
-/** The challenge that the verifier stands for; null without one. A malformed one fits no challenge. */
+/** The S256 challenge of the verifier (RFC 7636 4.6); null without one. A malformed verifier gives `-`, which no challenge equals. */
 const challengeOf = (verifier: string | undefined): string | null =>
   verifier === undefined ? null : isCodeVerifier(verifier) ? digest(verifier).toString('base64url') : '-';
 
-function required(parameters: Parameters, name: string): string {
-  const value = parameters.get(name);
-  if (value === undefined) throw OAuthError.invalid_request(`${name} is required`);
-  return value;
-}
-
-/** A code that gave nothing to redeem: unknown, or used before; then all that it gave is taken back (RFC 6749 4.1.2, 10.5). */
+/** Refuses a code that is unknown or was used before; in the latter case all that it gave is revoked (RFC 6749 4.1.2, 10.5). @throws {OAuthError} */
 async function refuseSpentCode(ctx: Context, client: Client, code: string, origin: Origin): Promise<never> {
-  const grant = await findGrantOfCode(ctx.scope, digest(code));
-  if (grant === null) throw OAuthError.invalid_grant('the code is unknown');
-  await endReusedGrant(ctx, 'authorization_code.reused', { client, ...grant, origin });
+  const issued = await findGrantOfCode(ctx.scope, digest(code));
+  if (issued === null) throw OAuthError.invalid_grant('the code is unknown');
+  await endReusedGrant(ctx, 'authorization_code.reused', { client, ...issued, origin });
   throw OAuthError.invalid_grant('the code was used before');
 }
 
 /** RFC 6749 4.1.3 with PKCE (RFC 7636 4.6): one statement spends the code and stores what it gives. */
-export const authorization_code: Grant = {
+export const authorization_code = grant({
   public_clients: true,
-  async handle(ctx, client, parameters, origin) {
-    const [code, redirect_uri] = [required(parameters, 'code'), required(parameters, 'redirect_uri')];
+  params: { code: required(4096), redirect_uri: required(4096), code_verifier: optional(4096), resource: optional(4096) },
+  async handle(ctx, client, { code, redirect_uri, code_verifier, resource }, origin) {
     const now = ctx.clock.now();
     const seed = seedAccessToken(ctx);
     const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
@@ -63,10 +58,10 @@ export const authorization_code: Grant = {
       digest: digest(code),
       client_id: client.id,
       redirect_uri,
-      code_challenge: challengeOf(parameters.get('code_verifier')),
-      resource: parameters.get('resource') ?? null,
+      code_challenge: challengeOf(code_verifier),
+      resource: resource ?? null,
       issuer: ctx.environment.issuer,
-      now,
+      session_bounds: sessionBounds(ctx),
       jti: seed.jti,
       access_token_digest: seed.digest,
       refresh_token_digest: refresh_token === null ? null : digest(refresh_token),
@@ -75,7 +70,10 @@ export const authorization_code: Grant = {
       subscribers: await tokenIssuedSubscribers(ctx),
     });
     if (redeemed === null) return refuseSpentCode(ctx, client, code, origin());
-    if (redeemed.problem !== null) throw refusals[redeemed.problem];
+    if (redeemed.problem !== null) {
+      const [error, description] = problems[redeemed.problem];
+      throw OAuthError[error](description);
+    }
     const target = redeemed.resource === null ? null : await targetInForce(ctx, client, redeemed.resource);
     if (redeemed.resource !== null && !target) {
       await endGrant(ctx, redeemed.grant_id);
@@ -113,4 +111,4 @@ export const authorization_code: Grant = {
       ...(id_token === undefined ? {} : { id_token }),
     };
   },
-};
+});

@@ -5,20 +5,20 @@ import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/acces
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
-import type { Grant } from './grant.js';
+import { grant } from './grant.js';
+import { optional, required } from './params.js';
 
 /** RFC 6749 4.4: a client acts for itself, on one API resource (RFC 8707) for which it holds a grant. Never a refresh token. */
-export const client_credentials: Grant = {
+export const client_credentials = grant({
   public_clients: false,
-  async handle(ctx, client, parameters) {
-    const identifier = parameters.get('resource');
-    if (identifier === undefined) throw OAuthError.invalid_request('resource is required');
-    const resource = await apiResourceOf(ctx, identifier);
-    const grant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
-    if (!resource || !grant) throw OAuthError.invalid_target('the client has no grant for this resource');
+  params: { resource: required(4096), scope: optional(16_384) },
+  async handle(ctx, client, params) {
+    const resource = await apiResourceOf(ctx, params.resource);
+    const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
+    if (!resource || !clientGrant) throw OAuthError.invalid_target('the client has no grant for this resource');
 
-    const held = grant.scopes.filter((scope) => resource.permissions.includes(scope));
-    const asked = parseScope(parameters.get('scope') ?? '');
+    const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
+    const asked = parseScope(params.scope ?? '');
     if (asked === null || !isWithin(asked, held)) throw OAuthError.invalid_scope('the scope goes beyond what the client was granted');
     const granted = asked.length > 0 ? asked : held;
 
@@ -47,4 +47,4 @@ export const client_credentials: Grant = {
     });
     return { access_token, token_type: 'Bearer', expires_in: lifetime, scope };
   },
-};
+});

@@ -2,21 +2,39 @@ import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { Origin } from '../../domain/origin.js';
 import type { Parameters } from '../../lib/parameters.js';
+import { readParams, type Params, type ParamValues } from './params.js';
 
 /** The token response (RFC 6749 5.1, specification 5.5.1). */
 export type TokenResponse = {
   access_token: string;
   token_type: 'Bearer';
+  /** Seconds. */
   expires_in: number;
   scope: string;
   refresh_token?: string;
   id_token?: string;
 };
 
-/** A grant type: reads its own parameters, answers with tokens or throws an OAuthError. */
-export type Grant = {
-  /** Whether a client that only names itself may use it (with PKCE or a bound refresh token). */
+/** What a grant type says of itself. */
+type Declaration<P extends Params> = {
+  /** Whether a client without a secret may use it, on the strength of PKCE or of a refresh token bound to it. */
   readonly public_clients: boolean;
-  /** `origin` tells where the request came from, for the trace of a refusal. */
-  handle(ctx: Context, client: Client, parameters: Parameters, origin: () => Origin): Promise<TokenResponse>;
+  /** Its parameters: they are read before `handle`, and discovery and docs/specification/05-oauth.md follow from them. */
+  readonly params: P;
+  /**
+   * Answers with tokens. `origin`: where the request comes from, for the security event of a replay.
+   * @throws {OAuthError}
+   */
+  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin): Promise<TokenResponse>;
 };
+
+/** A grant type, as the token endpoint uses it. */
+export type Grant = Pick<Declaration<Params>, 'public_clients' | 'params'> & {
+  /** Reads the parameters and answers with tokens. @throws {OAuthError} */
+  answer(ctx: Context, client: Client, sent: Parameters, origin: () => Origin): Promise<TokenResponse>;
+};
+
+/** Makes a grant type of its declaration. */
+export function grant<P extends Params>({ public_clients, params, handle }: Declaration<P>): Grant {
+  return { public_clients, params, answer: (ctx, client, sent, origin) => handle(ctx, client, readParams(params, sent), origin) };
+}

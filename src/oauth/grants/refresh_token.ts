@@ -2,18 +2,24 @@ import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
-import { holdsRefreshTokens } from '../../domain/sessions/sessions.js';
+import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
 import { idTokenValue } from '../../domain/tokens/id-token.js';
 import { endReusedGrant } from '../../domain/tokens/revoke.js';
-import { findRefreshToken, useRefreshToken, type Refresh, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
+import {
+  findRefreshToken,
+  useRefreshToken,
+  type Refresh,
+  type RefreshTokenProblem,
+  type RefreshTokenState,
+} from '../../db/tables/refresh_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
-import type { Parameters } from '../../lib/parameters.js';
 import { refreshTokenEnds } from './authorization_code.js';
-import type { Grant } from './grant.js';
+import { grant } from './grant.js';
+import { optional, required } from './params.js';
 import { notLetIn, scopeInForce, shownPermissions, targetInForce, type Target } from './target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
@@ -28,17 +34,29 @@ const rotationShare = 0.7;
 const successorsOf = (ctx: Context, token: string): readonly string[] =>
   ctx.sealer.digests('refresh successor', token).map((one) => `rt_${one.toString('base64url')}`);
 
-/** First refusal that applies, or null. A token of another client is left as it is (RFC 6749 6). */
-function problemOf(ctx: Context, client: Client, token: RefreshTokenState, now: Date): string | null {
-  const offline = token.scope.split(' ').includes('offline_access');
-  const list: [boolean, string][] = [
-    [token.client_id !== client.id, 'the refresh token was issued to another client'],
-    [token.revoked, 'the refresh token was revoked'],
-    [token.expires_at <= now || token.grant_expires_at <= now, 'the refresh token has expired'],
-    [token.user_status !== 'active', 'the user may no longer sign in'],
-    [!offline && !holdsRefreshTokens(ctx, token, now), 'the session has ended'],
-  ];
-  return list.find(([applies]) => applies)?.[1] ?? null;
+const problems: Record<RefreshTokenProblem, string> = {
+  revoked: 'the refresh token was revoked',
+  expired: 'the refresh token has expired',
+  user: 'the user may no longer sign in',
+  session: 'the session has ended',
+};
+
+/**
+ * The refresh token that was presented. One of another client is refused and left as it is (RFC 6749 6); one that was rotated before is a
+ * replay, and ends its grant (RFC 9700 4.14.2).
+ * @throws {OAuthError} `invalid_grant`
+ */
+async function requireUsable(ctx: Context, client: Client, presented: string, origin: () => Origin): Promise<RefreshTokenState> {
+  const bounds = sessionBounds(ctx);
+  const token = await findRefreshToken(ctx.scope, digest(presented), bounds);
+  if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
+  if (token.client_id !== client.id) throw OAuthError.invalid_grant('the refresh token was issued to another client');
+  if (token.problem !== null) throw OAuthError.invalid_grant(problems[token.problem]);
+  if (token.rotated_at !== null && bounds.now.getTime() - token.rotated_at.getTime() > toleranceMs) {
+    await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
+    throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
+  }
+  return token;
 }
 
 function mustRotate(client: Client, token: RefreshTokenState, now: Date): boolean {
@@ -48,29 +66,10 @@ function mustRotate(client: Client, token: RefreshTokenState, now: Date): boolea
 }
 
 /** The scope of the new access token: what was granted, or less (RFC 6749 6). */
-function scopeOf(token: RefreshTokenState, parameters: Parameters): string {
-  const asked = parseScope(parameters.get('scope') ?? '');
+function scopeOf(token: RefreshTokenState, wanted: string | undefined): string {
+  const asked = parseScope(wanted ?? '');
   if (asked === null || !isWithin(asked, token.scope.split(' '))) throw OAuthError.invalid_scope('the scope goes beyond what was granted');
   return asked.length === 0 ? token.scope : formatScope(asked);
-}
-
-/** The token that was presented, if it may be used now. One that was rotated before the tolerance ends its grant (RFC 9700 4.14.2). */
-async function presentedToken(
-  ctx: Context,
-  client: Client,
-  presented: string,
-  now: Date,
-  origin: () => Origin,
-): Promise<RefreshTokenState> {
-  const token = await findRefreshToken(ctx.scope, digest(presented));
-  if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
-  const problem = problemOf(ctx, client, token, now);
-  if (problem !== null) throw OAuthError.invalid_grant(problem);
-  if (token.rotated_at !== null && now.getTime() - token.rotated_at.getTime() > toleranceMs) {
-    await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
-    throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
-  }
-  return token;
 }
 
 /** What the new access token is for: the resource of the authorization, and no other (RFC 8707 2.2). */
@@ -109,15 +108,15 @@ async function spend(ctx: Context, client: Client, presented: string, token: Ref
 }
 
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
-export const refresh_token: Grant = {
+export const refresh_token = grant({
   public_clients: true,
-  async handle(ctx, client, parameters, origin) {
-    const presented = parameters.get('refresh_token');
-    if (presented === undefined) throw OAuthError.invalid_request('refresh_token is required');
+  params: { refresh_token: required(4096), scope: optional(16_384), resource: optional(4096) },
+  async handle(ctx, client, params, origin) {
+    const presented = params.refresh_token;
     const now = ctx.clock.now();
-    const token = await presentedToken(ctx, client, presented, now, origin);
-    const target = await targetOf(ctx, client, token, parameters.get('resource'));
-    const granted = scopeOf(token, parameters);
+    const token = await requireUsable(ctx, client, presented, origin);
+    const target = await targetOf(ctx, client, token, params.resource);
+    const granted = scopeOf(token, params.scope);
     const scope = target ? scopeInForce(target, granted) : granted;
     const resource = target?.resource;
 
@@ -143,4 +142,4 @@ export const refresh_token: Grant = {
     const answer = { access_token, token_type: 'Bearer' as const, expires_in: lifetime, scope, refresh_token: next };
     return id_token === undefined ? answer : { ...answer, id_token };
   },
-};
+});

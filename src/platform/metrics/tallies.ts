@@ -92,6 +92,3 @@ export function createDurations(registry: Registry, description: Description & {
     },
   };
 }
-
-/** A histogram of durations. */
-export type Durations = ReturnType<typeof createDurations>;

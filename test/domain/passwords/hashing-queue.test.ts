@@ -36,7 +36,7 @@ test('the known go before every stranger, each in their order', async () => {
 });
 
 test('a line full of strangers has room for the known', async () => {
-  const { ask, end, started, queue } = queueOf({ queueMax: 2 });
+  const { ask, end, started } = queueOf({ queueMax: 2 });
   const strangers = [ask('stranger', 's1'), ask('stranger', 's2'), ask('stranger', 's3')];
   expect(await settled(ask('stranger', 's4'))).toBe('overloaded');
   const known = ask('known', 'k1');
@@ -45,7 +45,6 @@ test('a line full of strangers has room for the known', async () => {
     end(name);
   }
   expect([await known, ...(await Promise.all(strangers))]).toEqual(['k1', 's1', 's2', 's3']);
-  expect(queue.idle()).toBe(true);
 });
 
 test('nobody waits longer than the limit; who has gone takes no turn', async () => {
@@ -73,4 +72,13 @@ test('who would wait longer than the limit is refused at once', async () => {
   expect(await Promise.all(waiting)).toEqual(['overloaded', 'overloaded']);
   end('s1');
   await first;
+});
+
+test('who has waited before has that much less patience', async () => {
+  const { ask, end, queue } = queueOf();
+  const first = ask('stranger', 's1');
+  expect(await settled(queue.run('known', async () => 'never', performance.now() - 5_001))).toBe('overloaded');
+  end('s1');
+  await first;
+  expect(await queue.run('known', async () => 'at once', performance.now() - 5_001)).toBe('at once');
 });

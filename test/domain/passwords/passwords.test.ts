@@ -104,6 +104,16 @@ describe('imported hashes', () => {
     expect(await timed(() => hasher.verifyOtherKinds(null, ['$2b$31$'], 'wrong'))).toBeLessThan(real / 2);
   });
 
+  test('who has had a turn does not wait behind all strangers again for the hashes of other kinds', async () => {
+    const busy = createPasswordHasher({ concurrency: 1, maxWaitMs: 60_000, cost: { memoryCost: 1024, timeCost: 1 } });
+    const bcryptHash = await bcrypt.hash('x', 4);
+    const done: string[] = [];
+    const strangers = Array.from({ length: 10 }, () => busy.verifyDecoy('wrong').then(() => done.push('stranger')));
+    await busy.verifyOtherKinds(bcryptHash, [], 'wrong').then(() => done.push('second turn'));
+    await Promise.all(strangers);
+    expect(done.indexOf('second turn')).toBeLessThan(3);
+  });
+
   test('a costly bcrypt check leaves the event loop free', async () => {
     const stored = (await bcrypt.hash('x', 4)).replace('$04$', '$12$');
     await hasher.verify(await bcrypt.hash('x', 4), 'x');

@@ -4,7 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { RateLimitedError } from '../../../src/errors.js';
 import { createMemoryStore, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
 import { createLimiter, type Limiter } from '../../../src/http/limits/rate-limiter.js';
-import { addressKey, createTokenLimit, limitBy, type TokenCaller } from '../../../src/http/limits/rate-limits.js';
+import { addressKey, limitBy } from '../../../src/http/limits/rate-limits.js';
+import { createTokenLimit, type TokenCaller } from '../../../src/http/limits/token-limit.js';
 
 function fakeClock() {
   let now = Date.parse('2030-01-01T00:00:00Z');
@@ -146,12 +147,12 @@ const render: ErrorRequestHandler = (error: unknown, _req, res, _next) => {
 };
 
 describe('the middleware', () => {
+  const clock = fakeClock();
   function appOf(limiter: Limiter) {
     const app = express();
-    app.use(limitBy(limiter, { name: 'address', limit: { limit: 5, windowSeconds: 60 }, key: (req) => addressKey(req.ip) }));
-    app.use(
-      limitBy(limiter, { name: 'email', limit: { limit: 2, windowSeconds: 30 }, key: (req) => (req.query['email'] as string) ?? null }),
-    );
+    const web = { limiter, deps: { clock } };
+    app.use(limitBy(web, { name: 'address', limit: { limit: 5, windowSeconds: 60 }, key: (req) => addressKey(req.ip) }));
+    app.use(limitBy(web, { name: 'email', limit: { limit: 2, windowSeconds: 30 }, key: (req) => (req.query['email'] as string) ?? null }));
     app.get('/', (_req, res) => void res.send('in'));
     app.use(render);
     return app;

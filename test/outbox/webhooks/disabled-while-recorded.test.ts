@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { transaction, type Context } from '../../../src/domain/context.js';
-import { disableWebhook } from '../../../src/domain/webhooks/webhooks.js';
+import { updateWebhook } from '../../../src/domain/webhooks/webhooks.js';
 import { startReceiver } from '../../support/receiver.js';
 import { startTestService, type TestService } from '../../support/service.js';
 import { addWebhook, emitRoles, eventually, settledDeliveries } from '../../support/webhooks.js';
@@ -17,7 +17,7 @@ test('a webhook that is disabled just as a failed attempt is being recorded: the
   const receiver = await startReceiver(503);
   const { webhook } = await addWebhook(ctx, receiver.url);
   await transaction(ctx, async (tx) => {
-    await disableWebhook(tx, webhook.id);
+    await updateWebhook(tx, webhook, { status: 'disabled' });
     // Seen by the service as enabled until this transaction commits, which waits until the attempt is being recorded.
     await emitRoles(ctx);
     await receiver.received(1);

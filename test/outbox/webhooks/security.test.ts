@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { transaction, type Context } from '../../../src/domain/context.js';
 import { webhookProblems } from '../../../src/domain/webhooks/input.js';
-import { deleteWebhook, disableWebhook, sendTest } from '../../../src/domain/webhooks/webhooks.js';
+import { deleteWebhook, sendTest, updateWebhook } from '../../../src/domain/webhooks/webhooks.js';
 import { listAttempts, listDeliveries, type WebhookDeliveryAttemptRow } from '../../../src/db/tables/webhook_deliveries.js';
 import { createGuardedFetch } from '../../../src/platform/fetch/fetch.js';
 import { selfSigned } from '../../support/certificates.js';
@@ -416,7 +416,7 @@ describe('whose events', () => {
     await receiver.received(1);
     await transaction(open, async (tx) => {
       if (what === 'deleted') await deleteWebhook(tx, webhook.id);
-      else await disableWebhook(tx, webhook.id);
+      else await updateWebhook(tx, webhook, { status: 'disabled' });
     });
     const left = () => listDeliveries(open.scope, { webhook_id: webhook.id }, { limit: 10 });
     // One whose answer comes in at that very moment is held until its lease (10.5 s) ends.

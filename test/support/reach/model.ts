@@ -17,7 +17,7 @@ const harmlessColumns: Readonly<Record<string, string>> = {
     'first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,address,external_id,metadata,last_login_at,login_count',
   roles: 'name,description',
   // Whom a connection may link or register by itself is its reach.
-  connections: 'name,display_name,allow_registration,account_linking',
+  connections: 'name,display_name,allow_registration,account_linking,required,trusted,generation',
   // What opens registration is weighed with the newcomers.
   environments:
     'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled',
@@ -76,6 +76,10 @@ select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to
     where s.environment_id = u.environment_id and s.user_id = u.id and s.revoked_at is null))
 from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
 union all
+-- What a role gives stays when the others that a user holds go.
+select 'holding ' || ur.environment_id || ' ' || ur.user_id || ' ' || ur.role_id, rr.names, '[]'
+from user_roles ur join role_reach rr on rr.environment_id = ur.environment_id and rr.id = ur.role_id
+union all
 select 'consent ' || c.environment_id || ' ' || c.client_id || ' ' || c.user_id, r.names, jsonb_build_array(c.scopes)
 from consents c join user_reach r on r.environment_id = c.environment_id and r.id = c.user_id
 union all
@@ -88,8 +92,8 @@ union all
 select 'connection ' || c.environment_id || ' ' || c.id,
   case when c.account_linking = 'verified_email' then (select names from everything)
     else coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
-        where i.environment_id = c.environment_id and i.connection_id = c.id), '{}')
-      || case when c.allow_registration then (select n.names from newcomers n where n.environment_id = c.environment_id) else '{}' end end,
+        where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')
+      || case when c.allow_registration and c.trusted then (select n.names from newcomers n where n.environment_id = c.environment_id) else '{}' end end,
   jsonb_build_array(to_jsonb(c) - ${harmless('connections')})
 from connections c
 union all
@@ -126,7 +130,17 @@ export async function modelOf(knex: Knex): Promise<Model> {
 const kindOf = (principal: string) => principal.split(' ')[0] ?? '';
 /** Taking something from these is as much as taking them over; a webhook that is gone, or a link that is void, gives nothing to anybody. */
 const takenMatters = new Set(['client', 'user', 'role']);
-const removalMatters = new Set([...takenMatters, 'consent', 'connection', 'issuer', 'mailbox', 'sign-in', 'signatures', 'management']);
+const removalMatters = new Set([
+  ...takenMatters,
+  'holding',
+  'consent',
+  'connection',
+  'issuer',
+  'mailbox',
+  'sign-in',
+  'signatures',
+  'management',
+]);
 
 /** What one who holds no more than `held` may not have brought about, in words; empty when all is well. */
 export function escalations(before: Model, after: Model, held: ReadonlySet<string>): string[] {

@@ -78,7 +78,8 @@ function attributeSteps(resource: Resource, world: World, random: () => number):
   const ids = world.targets.get(resource.type) ?? [];
   return Object.entries(resource.update?.schema.shape ?? {}).flatMap(([name, schema]) =>
     attributeSets(resource, name, schema as z.ZodType).flatMap((attributes) =>
-      nearAndFar(ids, random).map((id): Step => {
+      // What decides how far a record reaches is walked on each: what one reaches by something else must not hide it.
+      (resource.reach.attributes[name]?.startsWith('reach') ? ids : nearAndFar(ids, random)).map((id): Step => {
         const path = `/${resource.path}/${encodeURIComponent(id)}`;
         const body = { data: { type: resource.type, id, attributes } };
         return { pair: `update ${resource.type}.${name}`, resource, method: 'PATCH', path, body, needs: [writeOf(resource)] };

@@ -169,6 +169,19 @@ async function deliveries(maker: Maker): Promise<void> {
   }
 }
 
+/** One for development, closed, with a default role that reaches: that it shows its mails must not hide that it is opened. */
+async function closedDevelopment(maker: Maker): Promise<void> {
+  const { api, ctx } = maker;
+  const attributes = { name: 'Closed', slug: 'closed', kind: 'development', registration_enabled: false };
+  const made = await api.post('/environments', { data: { type: 'environment', attributes } });
+  const environment_id = keep(maker, 'environment closed', 'environment', made.body['data'].id as string);
+  const now = ctx.clock.now();
+  const role_id = uuidv7(now.getTime());
+  const permission = await ctx.knex('permissions').where({ environment_id, name: 'audit_logs:read' }).first<{ id: string }>();
+  await ctx.knex('roles').insert({ environment_id, id: role_id, name: 'Given', is_default: true, created_at: now, updated_at: now });
+  await ctx.knex('role_permissions').insert({ environment_id, role_id, permission_id: permission?.id });
+}
+
 async function surroundings(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   keep(maker, 'environment own', 'environment', ctx.environment.id);
@@ -198,6 +211,7 @@ async function surroundings(maker: Maker): Promise<void> {
     .knex('environments')
     .where({ id: ids.get('environment other') })
     .update({ registration_enabled: false });
+  await closedDevelopment(maker);
 }
 
 /** Fills an installation with records near and far. `api` holds everything. */

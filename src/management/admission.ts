@@ -1,0 +1,43 @@
+import { operationNames, recordDenial } from './audit.js';
+import type { Call } from './call.js';
+import { insufficientScope } from './problems.js';
+import { couldBeId } from './records.js';
+import { permissionFor, type Resource } from './resource.js';
+
+/** What an operation that writes tells about its permissions, and to whom. */
+export type AdmissionOptions = {
+  /** Gathers the permissions that the write took; without it nobody who holds everything is weighed. */
+  readonly needed?: Set<string> | undefined;
+  /**
+   * Called once the permissions of the address are there, before anything is looked up: reads the rest of the request. Hands back the call as
+   * the operation goes on with it.
+   */
+  readonly admitted?: ((call: Call) => Promise<Call>) | undefined;
+};
+
+/** The id in an address as the audit log keeps it: null when it couldn't be one of the resource. */
+export const targetIdOf = (resource: Resource, id: string): string | null => (couldBeId(resource, id) ? id : null);
+
+/** @throws {ApiError} 403 `insufficient_scope` */
+export function requirePermissions(call: Call, ...permissions: readonly string[]): void {
+  if (permissions.some((one) => !call.actor.permissions.has(one))) throw insufficientScope([...new Set(permissions)]);
+}
+
+/** Requires the permission to read a resource, and others; a refusal is noted in the audit log. @throws {ApiError} 403 `insufficient_scope` */
+export async function admitRead(call: Call, resource: Resource, id: string | null, ...others: readonly string[]): Promise<void> {
+  const entry = { action: operationNames.read(), resource, target_id: id === null ? null : targetIdOf(resource, id) };
+  await recordDenial(call, entry, async () => requirePermissions(call, permissionFor(resource, 'read'), ...others));
+}
+
+/** Requires the permission to write a resource, and others, and tells `needed`. @throws {ApiError} 403 `insufficient_scope` */
+export function requireForWrite(call: Call, resource: Resource, { needed }: AdmissionOptions, others: readonly string[] = []): void {
+  const permissions = [permissionFor(resource, 'write'), ...others];
+  for (const one of permissions) needed?.add(one);
+  requirePermissions(call, ...permissions);
+}
+
+/** The same as the first step of an operation: whoever passes has the rest of the request read. @returns the call to go on with */
+export async function admitWrite(call: Call, resource: Resource, options: AdmissionOptions, others: readonly string[] = []): Promise<Call> {
+  requireForWrite(call, resource, options, others);
+  return (await options.admitted?.(call)) ?? call;
+}

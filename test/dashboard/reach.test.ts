@@ -1,0 +1,67 @@
+// What the dashboard says of records that reach further than whoever looks at them, and what it asks for before everybody's address changes.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Context } from '../../src/domain/context.js';
+import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
+import { signedInWith } from '../support/administrators.js';
+import { csrfOf } from '../support/browser.js';
+import { addClient, password } from '../support/data.js';
+import { manage, startManagedService, type Api, type Document } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+
+let service: TestService;
+let ctx: Context;
+let api: Api;
+
+beforeAll(async () => {
+  service = await startManagedService();
+  ctx = await service.context();
+  api = await manage(service.url);
+});
+afterAll(() => service?.stop());
+
+const versionIn = (html: string) => /name="_version" value="(\d+)"/.exec(html)?.[1] ?? '';
+
+test('a client that reaches further says so, may be renamed, and what decides who acts with it is refused at its field', async () => {
+  const client = await addClient(ctx, { name: 'Ours', first_party: true });
+  const browser = await signedInWith(service, 'clients:read', 'clients:write');
+  const path = `/dashboard/clients/${client.id}`;
+  const html = await (await browser.get(`${path}/edit`)).text();
+  expect(html).toContain('This reaches further than you do');
+  const form = { _csrf: csrfOf(html), _version: versionIn(html), name: 'Ours', first_party: 'on', status: 'enabled' };
+  const same = {
+    'grant_types:authorization_code': 'on',
+    'grant_types:refresh_token': 'on',
+    token_endpoint_auth_method: 'client_secret_basic',
+    access_token_format: 'opaque',
+  };
+  const refused = await browser.post(path, { ...form, ...same, redirect_uris: 'https://elsewhere.example/cb' });
+  const page = await refused.text();
+  expect([refused.status, page.includes('This would reach further than you do.')]).toEqual([403, true]);
+  const after = (await api.get(`/clients/${client.id}`)).body['data'].attributes;
+  expect(after.redirect_uris).toEqual(client.redirect_uris);
+  const rotation = await (await browser.get(`${path}/rotate_secret`)).text();
+  expect(rotation).toContain('This reaches further than you do');
+});
+
+test('a form has no roles for those who may not give any, and makes the user all the same', async () => {
+  const browser = await signedInWith(service, 'users:read', 'users:write', 'roles:read');
+  const html = await (await browser.get('/dashboard/users/new')).text();
+  expect([html.includes('name="email"'), html.includes('name="roles:')]).toEqual([true, false]);
+});
+
+test('making a domain the primary one asks whoever signed in long ago for the password', async () => {
+  const domain: Document = await api.create('custom_domains', 'custom_domain', { domain: 'login.example.com' });
+  await service.deps.knex('custom_domains').where({ id: domain['id'] }).update({ status: 'verified', verified_at: new Date() });
+  const browser = await signedInWith(service, ...managementPermissions);
+  const path = `/dashboard/custom_domains/${domain['id']}`;
+  service.clock.advance(11 * 60_000);
+  const html = await (await browser.get(`${path}/edit`)).text();
+  expect(html).toContain('name="current_password"');
+  const form = { _csrf: csrfOf(html), _version: versionIn(html), is_primary: 'on' };
+  expect((await browser.post(path, form)).status).toBe(422);
+  expect((await browser.post(path, { ...form, current_password: 'not it at all' })).status).toBe(422);
+  const row = () => service.deps.knex('custom_domains').where({ id: domain['id'] }).first();
+  expect((await row()).is_primary).toBe(false);
+  expect((await browser.post(path, { ...form, current_password: password })).status).toBe(303);
+  expect((await row()).is_primary).toBe(true);
+});
