@@ -132,13 +132,8 @@ const pairs = [
   ['MANAGEMENT_CLIENT_ID', 'MANAGEMENT_CLIENT_SECRET'],
 ] as const;
 
-/**
- * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
- * @throws {ConfigError} with every problem found, never only the first.
- */
-export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = variables.safeParse(present);
+/** What is wrong with single variables, and with what they say together. */
+function problemsOf(present: Readonly<Record<string, string | undefined>>, parsed: ReturnType<typeof variables.safeParse>): string[] {
   const problems = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
   for (const [one, other] of pairs) {
     if ((present[one] === undefined) !== (present[other] === undefined)) problems.push(`${one} and ${other} must be set together`);
@@ -159,6 +154,17 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
   }
   if (present['RATE_LIMIT_STORE'] === 'redis' && present['REDIS_URL'] === undefined)
     problems.push('REDIS_URL is required with RATE_LIMIT_STORE=redis');
+  return problems;
+}
+
+/**
+ * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
+ * @throws {ConfigError} with every problem found, never only the first.
+ */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = variables.safeParse(present);
+  const problems = problemsOf(present, parsed);
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
 
   const v = parsed.data;

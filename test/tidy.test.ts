@@ -63,6 +63,41 @@ function places(files: readonly Source[], pattern: RegExp, exempt: (path: string
     .flatMap(({ path, code }) => [...code.matchAll(pattern)].map((match) => `${path}:${code.slice(0, match.index).split('\n').length}`));
 }
 
+/** Tables without a file of their own belong to the file of what they are part of. */
+const partOf: Readonly<Record<string, string>> = {
+  role_permissions: 'roles',
+  user_roles: 'roles',
+  session_clients: 'sessions',
+  secret_key_holders: 'secret_keys',
+  webhook_delivery_attempts: 'webhook_deliveries',
+};
+
+/** Files that write more than their own table, each for a reason: what is written must be one statement with the rest of it. */
+const writesAlso: Readonly<Record<string, readonly string[]>> = {
+  // A grant is spent and what follows from it stored by one statement of the hot path.
+  authorization_codes: ['access_tokens', 'refresh_tokens', 'sessions'],
+  refresh_tokens: ['access_tokens'],
+  // A try is counted together with the passcode that it was made at.
+  passcodes: ['passcode_budgets'],
+  // Revocation spans the kinds of tokens.
+  revocations: ['access_tokens', 'refresh_tokens'],
+  // The queue's side of webhooks and their deliveries: an attempt moves its delivery and counts at its webhook, or neither.
+  webhook_queue: ['webhook_deliveries', 'webhooks'],
+  webhook_disabling: ['webhook_deliveries', 'webhooks'],
+  removed_webhooks: ['webhook_deliveries'],
+};
+
+/** The tables that a file in src/db names as what it writes, or queries with the builder, as `path:line table`. Joins may name any. */
+function tablesNamed({ path, code }: Source): { at: string; file: string; table: string }[] {
+  const naming =
+    /\b(?:insert into|delete from)\s+(\w+)|\bupdate\s+(\w+)(?=\s+(?:\w+\s+)?set\b)|\b(?:table|insert|update|remove)(?:<[^>(]*>)?\(\s*[\w.]*scope,\s*'(\w+)'|\b(?:knex|trx)(?:<[^(]*>)?\('(\w+)'/g;
+  const file = path.split('/').at(-1)?.replace(/\.ts$/, '') ?? '';
+  return [...code.matchAll(naming)].map((match) => {
+    const table = match.slice(1).find((name) => name !== undefined) ?? '';
+    return { at: `${path}:${code.slice(0, match.index).split('\n').length} ${table}`, file, table: partOf[table] ?? table };
+  });
+}
+
 /** `src/domain/users/users.ts` is at home in `core`, `src/app.ts` in itself. */
 function home(path: string): string {
   return path.split('/')[1] ?? '';
@@ -106,6 +141,24 @@ describe('src', () => {
       places(sources, raw, (path) => path.startsWith('src/db/')),
       'Raw Knex belongs in src/db. Write a function in src/db/tables and reach environment data through the scope.',
     ).toEqual([]);
+  });
+
+  test('a table is named by its own file alone', () => {
+    const door = /import \{[^}]*\b(?:table|insert|update|remove|run)\b[^}]*\} from '[^']*\/db\/scope\.js'/g;
+    expect(
+      places(sources, door, (path) => path.startsWith('src/db/')),
+      'Tables are reached through the functions of src/db/tables. Write one in the file of the table.',
+    ).toEqual([]);
+    const named = sources.filter(({ path }) => path.startsWith('src/db/tables/')).flatMap(tablesNamed);
+    const foreign = named.filter(({ file, table }) => table !== file && !writesAlso[file]?.includes(table));
+    expect(
+      foreign.map(({ at }) => at),
+      'Only the file of a table writes it, or starts a query at it. Move the function there; what must be one statement with the rest of it is listed in `writesAlso`, with the reason.',
+    ).toEqual([]);
+    const needless = Object.entries(writesAlso).flatMap(([file, tables]) =>
+      tables.filter((table) => !named.some((one) => one.file === file && one.table === table)).map((table) => `${file} ${table}`),
+    );
+    expect(needless, 'It is not written there any more: take it off `writesAlso`.').toEqual([]);
   });
 
   test('configuration is read in one place', () => {

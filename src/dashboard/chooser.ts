@@ -2,7 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { connectionStrategies } from '../domain/connections/strategies.js';
 import { requirePermissions } from '../management/admission.js';
 import { kinds } from './pages/client-kinds.js';
-import type { Render } from './frame.js';
+import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 import { named } from '../lib/named.js';
 

@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { csrfToken } from '../http/auth/csrf.js';
 import { queryOf } from '../http/request/form.js';
 import type { Notice } from '../http/pages/page-models.js';
@@ -7,8 +7,9 @@ import type { Web } from '../http/web.js';
 import { viewerOf } from './gate.js';
 import { may } from './records.js';
 import { presentations } from './pages/index.js';
-import type { DashboardPage, IconPaths, Navigation, Part } from './page-parts.js';
+import type { DashboardPage, IconPaths, Navigation } from './page-parts.js';
 import { navigationGroups, type NavigationGroup } from './presentation.js';
+import type { Render } from './render.js';
 import { doneTexts } from './texts.js';
 
 /** What the navigation leads to: `path` marks it, and everything below it; `marks` are further addresses that do. */
@@ -77,21 +78,11 @@ function navigationFor(req: Request): Navigation {
     .filter(({ items }) => items.length > 0);
 }
 
-/** What a page says of itself; the rest of the frame follows from the request. */
-export type Page = {
-  readonly title: string;
-  /** Left out: the title. */
-  readonly document_title?: string;
-  readonly parts: readonly Part[];
-} & Partial<Pick<DashboardPage, 'crumbs' | 'lead' | 'state' | 'links' | 'posts' | 'tabs' | 'notice' | 'errors' | 'labels'>>;
-
 /** What the page before did, told once by the address: `?done=created`. */
 function noticeFrom(req: Request): Notice | null {
   const done = queryOf(req).get('done');
   return done !== undefined && Object.hasOwn(doneTexts, done) ? { tone: 'good', text: doneTexts[done] as string } : null;
 }
-
-export type Render = (req: Request, res: Response, page: Page, status?: number) => void;
 
 /** Renders pages of the dashboard into their frame. */
 export function createRender(web: Web): Render {

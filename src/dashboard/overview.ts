@@ -6,7 +6,7 @@ import { queryOf } from '../http/request/form.js';
 import { exposureNotice } from './exposure-notice.js';
 import { deliveryColumns } from './pages/delivery-columns.js';
 import { auditColumns } from './pages/audit-logs.js';
-import type { Render } from './frame.js';
+import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 import { placeOf, type ColumnSpec, type Look } from './presentation.js';
 import { listOf, may } from './records.js';

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Request } from 'express';
 import { ApiError, PageError } from '../errors.js';
-import type { Render } from './frame.js';
+import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 
 type Told = { readonly status: number; readonly title: string; readonly text: string; readonly code: string };

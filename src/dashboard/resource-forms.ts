@@ -8,7 +8,7 @@ import { idOf as idOfRow, permissionFor, type Resource } from '../management/res
 import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { errorsByField, meantBy } from './form-input.js';
-import type { Render } from './frame.js';
+import type { Render } from './render.js';
 import { passwordLabels, proofOf, type Prove } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Part } from './page-parts.js';

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
-import type { Render } from './frame.js';
+import type { Render } from './render.js';
 import { readableIncludes } from './resource-record.js';
 import type { Choice, Column, FilterField, LinkButton, Part, RowAction, TablePart } from './page-parts.js';
 import { placeOf, type ColumnSpec, type FilterSpec, type Look, type Presentation } from './presentation.js';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { notFound } from '../management/problems.js';
-import type { Render } from './frame.js';
+import type { Render } from './render.js';
 import type { LinkButton, Part, PostButton } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
 import { may, recordOf, resourceOf, type Shown } from './records.js';

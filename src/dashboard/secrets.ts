@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Outcome } from '../management/operations.js';
-import type { Render } from './frame.js';
+import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 import type { Presentation } from './presentation.js';
 import { inWords } from './values.js';

@@ -10,10 +10,10 @@ import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics/metrics.js';
 import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
 import type { Cache } from './cache/cache.js';
-import type { ClientUse } from './clients/use.js';
-import type { Environment } from './environments/environments.js';
+import type { ClientUse } from './clients/use-notes.js';
+import type { Environment } from './environments/environment.js';
 import type { PasswordHasher } from './passwords/passwords.js';
-import type { SecurityTrail } from './audit/security-trail.js';
+import type { SecurityTrail } from './audit/security-notes.js';
 
 /** What the whole process shares, built once in `main.ts` (tests build the same with fakes at `platform/` only). */
 export type Deps = {

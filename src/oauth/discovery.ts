@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { acrValues } from '../domain/sessions/authentication-context.js';
 import { clientSigningAlgorithms } from '../domain/clients/key-set.js';
-import type { Environment } from '../domain/environments/environments.js';
+import type { Environment } from '../domain/environments/environment.js';
 import { openidScopes } from '../domain/tokens/scopes.js';
 import { clientAuthMethods } from '../http/auth/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';

@@ -17,11 +17,11 @@ export type MailMessage = {
 /** Sends mail over SMTP. */
 export type Mailer = {
   /**
-   * Resolves once the server has accepted the mail.
+   * Resolves once the server has accepted the mail. When `signal` ends it, the connection is closed; the server may have the mail all the same.
    * @throws {InvalidMailError} for a message that could be read as another one
    * @throws the transport's error otherwise; see {@link isPermanentMailError}
    */
-  send(message: MailMessage): Promise<void>;
+  send(message: MailMessage, signal?: AbortSignal): Promise<void>;
   /** Closes the connections. */
   close(): Promise<void>;
 };
@@ -85,7 +85,7 @@ export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string;
   });
 
   return {
-    async send({ from, to, subject, text, html, message_id }) {
+    async send({ from, to, subject, text, html, message_id }, signal) {
       const author = from === undefined ? sender : readSender(from);
       const recipient = readRecipient(to);
       if (!oneLine.test(subject)) throw new InvalidMailError('subject');
@@ -101,7 +101,7 @@ export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string;
         // RFC 3834: vacation responders stay silent.
         headers: { 'Auto-Submitted': 'auto-generated' },
         xMailer: false as const,
-        signal: AbortSignal.timeout(totalTimeoutMs),
+        signal: AbortSignal.any([AbortSignal.timeout(totalTimeoutMs), ...(signal ? [signal] : [])]),
       };
       await transport.sendMail(mail);
     },

@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import { noteSecurityEvent, userParty } from '../domain/audit/security-trail.js';
-import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
@@ -11,23 +10,14 @@ import type { Place } from '../lib/seal.js';
 import { finishConnect } from './connect.js';
 import { finishTest } from './connection-test.js';
 import { redeemFlow, type Flow } from './flow.js';
+import type { ProviderAssertion } from './provider-assertion.js';
 import { finishLogin } from './login.js';
-import { authenticationOf, readProfile, type Profile } from './profile.js';
+import { authenticationOf, readProfile } from './profile.js';
 import { isAnswerOf, openProvider } from './provider.js';
 import { inTime, ProviderFailure, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
 import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
 import type { Claims } from './strategies/strategy.js';
-
-/** What a provider has said of a person in this flow, checked. */
-export type Answer = {
-  readonly flow: Flow;
-  readonly connection: Connection;
-  readonly claims: Claims;
-  readonly profile: Profile;
-  /** How and when the person signed in there. */
-  readonly authentication: ProviderSignIn;
-};
 
 const place = (req: Request): Place => `sso-answer ${req.ctx.environment.id}`;
 const answerLifetimeMs = 60_000;
@@ -78,7 +68,7 @@ async function exchange(
   flow: Flow,
   connection: Connection,
   answer: Record<string, string>,
-): Promise<Answer> {
+): Promise<ProviderAssertion> {
   try {
     const opened = openProvider(req.ctx, connection, memory);
     if (!opened) throw ssoRefusal('not_found');

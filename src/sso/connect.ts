@@ -4,13 +4,18 @@ import { linkToAccount, proveIdentity } from '../domain/connections/identities.j
 import { findIdentity } from '../db/tables/identities.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
-import type { Answer } from './callback.js';
+import type { ProviderAssertion } from './provider-assertion.js';
 import { belongsElsewhere } from './linking.js';
 import { ssoRefusal } from './refusal.js';
 import { accountOf, isTaken } from './settle.js';
 
 /** Ties the account to the signed-in user, who has proven both; one that signs somebody else in stays theirs. */
-export async function finishConnect(_web: Web, req: Request, res: Response, { connection, profile, flow }: Answer): Promise<void> {
+export async function finishConnect(
+  _web: Web,
+  req: Request,
+  res: Response,
+  { connection, profile, flow }: ProviderAssertion,
+): Promise<void> {
   const user = { id: req.session?.user_id ?? '', email: req.session?.user_email ?? '' };
   const existing = await findIdentity(req.ctx.scope, connection.id, profile.subject);
   const foreign = () =>

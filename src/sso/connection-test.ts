@@ -4,7 +4,7 @@ import type { Connection } from '../domain/connections/connections.js';
 import type { PageError } from '../errors.js';
 import { basePage, type BasePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
-import type { Answer } from './callback.js';
+import type { ProviderAssertion } from './provider-assertion.js';
 import { decide, type Decision } from './linking.js';
 import { strategyOfPage, type TestResultPage } from './page-models.js';
 import { mapClaims, type Profile } from './profile.js';
@@ -63,7 +63,7 @@ function render(
   });
 }
 
-async function answered(web: Web, req: Request, res: Response, { connection, claims, profile }: Answer): Promise<void> {
+async function answered(web: Web, req: Request, res: Response, { connection, claims, profile }: ProviderAssertion): Promise<void> {
   const decision = await decide(req.ctx, connection, profile);
   render(web, req, res, connection, {
     ...verdictOf(decision, profile),

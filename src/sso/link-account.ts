@@ -15,7 +15,7 @@ import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import type { Place } from '../lib/seal.js';
-import type { Answer } from './callback.js';
+import type { ProviderAssertion } from './provider-assertion.js';
 import { browserMark, isBrowserMark } from './flow.js';
 import { belongsElsewhere } from './linking.js';
 import { strategyOfPage } from './page-models.js';
@@ -81,7 +81,7 @@ export function askForProof(
   web: Web,
   req: Request,
   res: Response,
-  { flow, connection, profile, authentication, user, again }: Answer & { user: UserRow; again: boolean },
+  { flow, connection, profile, authentication, user, again }: ProviderAssertion & { user: UserRow; again: boolean },
 ): void {
   const waiting: Waiting = {
     user_id: user.id,

@@ -3,7 +3,7 @@ import { originOf } from '../http/pages/mail-origin.js';
 import { pendingOf } from '../http/request/return-to.js';
 import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
-import type { Answer } from './callback.js';
+import type { ProviderAssertion } from './provider-assertion.js';
 import { refuseStale } from './demand.js';
 import { askForProof } from './link-account.js';
 import { decide } from './linking.js';
@@ -15,7 +15,7 @@ const home = '/account';
 const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, return_to)?.parameters['client_id'] ?? null;
 
 /** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). */
-export async function finishLogin(web: Web, req: Request, res: Response, answer: Answer): Promise<void> {
+export async function finishLogin(web: Web, req: Request, res: Response, answer: ProviderAssertion): Promise<void> {
   const { flow, connection, profile, authentication } = answer;
   refuseStale(req, connection, flow.demand, authentication.auth_time);
   for (let attempt = 1; ; attempt++) {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { giveConsent, isConsented } from '../../src/domain/grants/consents.js';
 import type { Context } from '../../src/domain/context.js';
 import { endSessions } from '../../src/domain/sessions/sessions.js';
-import { claimBackchannelLogouts, insertBackchannelLogouts, recordBackchannelAttempt } from '../../src/db/tables/backchannel_logouts.js';
+import { backchannelQueueRows, insertBackchannelLogouts, recordBackchannelAttempts } from '../../src/db/tables/backchannel_logouts.js';
 import { spendAssertion } from '../../src/db/tables/client_assertions.js';
 import { deleteConsent, findConsent, listConsentsOfUser } from '../../src/db/tables/consents.js';
 import { digest } from '../../src/lib/digest.js';
@@ -48,13 +48,25 @@ test('consents, logout tokens and spent assertions of one environment are nothin
     next_attempt_at: new Date(now.getTime() + 3_600_000), created_at: now,
   }); // prettier-ignore
   const later = new Date(now.getTime() + 7_200_000);
-  const [row] = await claimBackchannelLogouts(service.deps.knex, { lease_id: sid, leased_until: later, now: later, limit: 5 });
-  if (!row) throw new Error('the claim found nothing');
-  const attempt = { status: 'delivered', next_attempt_at: null, last_response_status: 200, last_error: null, at: now } as const;
-  await recordBackchannelAttempt(scope, row, attempt);
+  const lease_id = sid;
+  await service.deps.knex('backchannel_logouts').where({ id: sid }).update({ lease_id });
+  const record = {
+    id: sid,
+    lease_id,
+    status: 'delivered',
+    retry_in_ms: null,
+    last_response_status: 200,
+    last_error: null,
+    at: now,
+  } as const;
+  expect(await recordBackchannelAttempts(service.deps.knex, [{ environment_id: scope.environment_id, ...record }])).toEqual([]);
+  const strangers = { environment_id: scope.environment_id, id: client.id, due_at: now, room: 5 };
+  expect(await backchannelQueueRows.claim(service.deps.knex, [strangers], { lease_id, leaseMs: 1_000 })).toEqual([]);
+  await backchannelQueueRows.release(service.deps.knex, [{ environment_id: scope.environment_id, id: sid, lease_id, due_at: now }]);
   expect((await service.deps.knex('backchannel_logouts').where({ id: sid }).first()) as object).toMatchObject({
     status: 'pending',
     attempt_count: 0,
+    lease_id,
   });
 
   expect(await spendAssertion(own.scope, client.id, digest('jti'), later)).toBe(true);

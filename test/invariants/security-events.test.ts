@@ -6,13 +6,8 @@ import { transaction, type Context } from '../../src/domain/context.js';
 import { janitorPass } from '../../src/jobs/janitor.js';
 import { logEvents } from '../../src/domain/audit/log-events.js';
 import { isSecurityEvent, securityEvents } from '../../src/domain/audit/security-events.js';
-import {
-  createSecurityTrail,
-  flushSecurityTrail,
-  noteSecurityEvent,
-  recordSecurityEvent,
-  type Happening,
-} from '../../src/domain/audit/security-trail.js';
+import { createSecurityTrail } from '../../src/domain/audit/security-notes.js';
+import { flushSecurityTrail, noteSecurityEvent, recordSecurityEvent, type Happening } from '../../src/domain/audit/security-trail.js';
 import type { CountedAuditLogRow } from '../../src/db/tables/audit_logs.js';
 import { uuidv7, uuidv7Of } from '../../src/lib/random.js';
 import { digest } from '../../src/lib/digest.js';

@@ -31,73 +31,59 @@ const syncs = [
 const [provider, people] = ['The provider', 'The people'];
 const plain = { spellcheck: 'false', autocapitalize: 'none', autocomplete: 'off' };
 
-const options = (name: StrategyName): FieldSpec[] =>
-  strategyOf(name).options.length > 0
-    ? [
-        {
-          name: 'options',
-          label: 'Options',
-          kind: 'json',
-          hint: `JSON: ${strategyOf(name)
-            .options.map((option) => `${option.name} (${option.label.toLowerCase()})`)
-            .join('; ')}.`,
-          section: provider,
-        },
-      ]
-    : [];
+/** Where the provider is: what it needs beside its client credentials depends on the strategy. */
+function addressFields(name: StrategyName): FieldSpec[] {
+  const strategy = strategyOf(name);
+  const issuer: FieldSpec = {
+    name: 'issuer',
+    label: 'Issuer',
+    kind: 'url',
+    hint: strategy.issuer ?? 'Its discovery document says the rest: https://login.example.com',
+    section: provider,
+  };
+  const hint = 'Only without an issuer to discover it from.';
+  const endpoints: FieldSpec[] = [
+    { name: 'authorization_endpoint', label: 'Authorization endpoint', kind: 'url', hint, section: provider },
+    { name: 'token_endpoint', label: 'Token endpoint', kind: 'url', hint, section: provider },
+    { name: 'userinfo_endpoint', label: 'Userinfo endpoint', kind: 'url', hint, section: provider },
+    { name: 'jwks_uri', label: 'JWKS URI', kind: 'url', hint, section: provider },
+  ];
+  return [
+    ...(strategy.issuer === null || name === 'microsoft' ? [issuer] : []),
+    ...(name === 'oidc' || name === 'oauth2' || name === 'github' ? endpoints : []),
+  ];
+}
 
-const common = (strategy: StrategyName, trusted = false): FieldSpec[] => [
-  {
-    name: 'display_name',
-    label: 'Display name',
-    hint: 'On the button of the sign-in page: “Continue with …”.',
-    attributes: { maxlength: 100 },
-  },
-  { name: 'status', label: 'Status', kind: 'radios', initial: 'enabled', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'No button, but it can be tried out.' }] }, // prettier-ignore
-  { name: 'provider_client_id', label: 'Client id at the provider', section: provider, attributes: { ...plain, maxlength: 500 } },
-  {
-    name: 'provider_client_secret',
-    label: 'Client secret at the provider',
-    kind: 'password',
-    hint: 'Sealed, and never shown again. Leave it empty to keep what is stored.',
-    section: provider,
-    optional: true,
-    attributes: { autocomplete: 'off', maxlength: 8192 },
-  },
-  ...(strategyOf(strategy).issuer === null || strategy === 'microsoft'
-    ? [
-        {
-          name: 'issuer',
-          label: 'Issuer',
-          kind: 'url' as const,
-          hint: strategyOf(strategy).issuer ?? 'Its discovery document says the rest: https://login.example.com',
-          section: provider,
-        },
-      ]
-    : []),
-  ...(strategy === 'oidc' || strategy === 'oauth2' || strategy === 'github'
-    ? (['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'jwks_uri'] as const).map((name) => ({
-        name,
-        label: {
-          authorization_endpoint: 'Authorization endpoint',
-          token_endpoint: 'Token endpoint',
-          userinfo_endpoint: 'Userinfo endpoint',
-          jwks_uri: 'JWKS URI',
-        }[name],
-        kind: 'url' as const,
-        hint: 'Only without an issuer to discover it from.',
-        section: provider,
-      }))
-    : []),
-  { name: 'scopes', label: 'Scopes', hint: `One a line; empty for ${strategyOf(strategy).scopes.join(' ') || 'none'}.`, section: provider },
-  {
-    name: 'claim_mapping',
-    label: 'Claim mapping',
-    kind: 'json',
-    hint: 'JSON, our attribute to their claim; empty for the usual ones.',
-    section: provider,
-  },
-  ...options(strategy),
+function providerFields(name: StrategyName): FieldSpec[] {
+  const { options, scopes } = strategyOf(name);
+  const wanted = options.map((option) => `${option.name} (${option.label.toLowerCase()})`).join('; ');
+  return [
+    { name: 'provider_client_id', label: 'Client id at the provider', section: provider, attributes: { ...plain, maxlength: 500 } },
+    {
+      name: 'provider_client_secret',
+      label: 'Client secret at the provider',
+      kind: 'password',
+      hint: 'Sealed, and never shown again. Leave it empty to keep what is stored.',
+      section: provider,
+      optional: true,
+      attributes: { autocomplete: 'off', maxlength: 8192 },
+    },
+    ...addressFields(name),
+    { name: 'scopes', label: 'Scopes', hint: `One a line; empty for ${scopes.join(' ') || 'none'}.`, section: provider },
+    {
+      name: 'claim_mapping',
+      label: 'Claim mapping',
+      kind: 'json',
+      hint: 'JSON, our attribute to their claim; empty for the usual ones.',
+      section: provider,
+    },
+    ...(options.length > 0
+      ? [{ name: 'options', label: 'Options', kind: 'json' as const, hint: `JSON: ${wanted}.`, section: provider }]
+      : []),
+  ];
+}
+
+const peopleFields = (trusted: boolean): FieldSpec[] => [
   { name: 'allow_registration', label: 'New people may come in through it', initial: 'on', section: people },
   {
     name: 'account_linking',
@@ -127,6 +113,18 @@ const common = (strategy: StrategyName, trusted = false): FieldSpec[] => [
     initial: trusted ? 'on' : '',
     section: people,
   },
+];
+
+const common = (strategy: StrategyName, trusted = false): FieldSpec[] => [
+  {
+    name: 'display_name',
+    label: 'Display name',
+    hint: 'On the button of the sign-in page: “Continue with …”.',
+    attributes: { maxlength: 100 },
+  },
+  { name: 'status', label: 'Status', kind: 'radios', initial: 'enabled', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'No button, but it can be tried out.' }] }, // prettier-ignore
+  ...providerFields(strategy),
+  ...peopleFields(trusted),
 ];
 
 /** Sign-in through providers. */

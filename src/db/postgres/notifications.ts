@@ -6,69 +6,87 @@ export type Notifications = {
   close(): Promise<void>;
 };
 
+type Listening = {
+  readonly url: string;
+  readonly channels: readonly string[];
+  readonly logger: Logger;
+  readonly onNotification: (channel: string, payload: string) => void;
+  readonly onReconnect: () => void;
+};
+
+const timeoutMs = 5_000;
+const heartbeatMs = 10_000;
+const maxRetryMs = 5_000;
+
+/** A connection on its way. `onLost` is called when it ends other than by `end`, perhaps more than once. */
+function openListener({ url, logger, onNotification }: Listening, onLost: (dead: pg.Client) => void): pg.Client {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+    keepAlive: true,
+    application_name: 'listener',
+  });
+  client.on('error', (error) => {
+    logger.warn({ err: error }, 'listener.lost');
+    onLost(client);
+  });
+  client.on('end', () => onLost(client));
+  client.on('notification', (message) => onNotification(message.channel, message.payload ?? ''));
+  return client;
+}
+
+/** A half-open connection swallows notifications in silence; a query that times out shows it. */
+function startHeartbeat(client: pg.Client, onLost: (dead: pg.Client) => void): NodeJS.Timeout {
+  const heartbeat = setInterval(() => {
+    client.query('select 1').catch(() => onLost(client));
+  }, heartbeatMs);
+  return heartbeat.unref();
+}
+
+function discard(dead: pg.Client): void {
+  dead.removeAllListeners();
+  dead.on('error', () => undefined);
+  dead.end().catch(() => undefined);
+}
+
 /**
  * Listens on the channels until closed. A notification that was sent while the connection was down is lost (Postgres
  * doesn't keep them), so `onReconnect` is called after each new connection, the first one too.
  */
-export function listen(options: {
-  url: string;
-  channels: readonly string[];
-  logger: Logger;
-  onNotification: (channel: string, payload: string) => void;
-  onReconnect: () => void;
-}): Notifications {
-  const { url, channels, logger, onNotification, onReconnect } = options;
+export function listen(options: Listening): Notifications {
+  const { channels, logger, onReconnect } = options;
   let client: pg.Client | null = null;
   let timer: NodeJS.Timeout | null = null;
-  let heartbeat: NodeJS.Timeout | null = null;
+  let heartbeat: NodeJS.Timeout | undefined;
   let closed = false;
   let failures = 0;
 
   const retry = () => {
     if (closed || timer) return;
-    timer = setTimeout(
-      () => {
-        timer = null;
-        void connect();
-      },
-      Math.min(5000, 100 * 2 ** failures++),
-    );
+    const again = () => {
+      timer = null;
+      void connect();
+    };
+    timer = setTimeout(again, Math.min(maxRetryMs, 100 * 2 ** failures++));
   };
 
   const drop = (dead: pg.Client) => {
     if (client === dead) client = null;
-    if (heartbeat) clearInterval(heartbeat);
-    dead.removeAllListeners();
-    dead.on('error', () => undefined);
-    dead.end().catch(() => undefined);
+    clearInterval(heartbeat);
+    discard(dead);
     retry();
   };
 
   const connect = async () => {
-    const next = new pg.Client({
-      connectionString: url,
-      connectionTimeoutMillis: 5000,
-      query_timeout: 5000,
-      keepAlive: true,
-      application_name: 'listener',
-    });
-    next.on('error', (error) => {
-      logger.warn({ err: error }, 'listener.lost');
-      drop(next);
-    });
-    next.on('end', () => drop(next));
-    next.on('notification', (message) => onNotification(message.channel, message.payload ?? ''));
+    const next = openListener(options, drop);
     try {
       await next.connect();
       for (const channel of channels) await next.query(`listen ${channel}`);
       if (closed) return void next.end();
       client = next;
       failures = 0;
-      // A half-open connection swallows notifications in silence; a query that times out shows it.
-      heartbeat = setInterval(() => {
-        next.query('select 1').catch(() => drop(next));
-      }, 10_000);
-      heartbeat.unref();
+      heartbeat = startHeartbeat(next, drop);
       onReconnect();
     } catch (error) {
       if (!closed) logger.warn({ err: error }, 'listener.unreachable');
@@ -81,7 +99,7 @@ export function listen(options: {
     async close() {
       closed = true;
       if (timer) clearTimeout(timer);
-      if (heartbeat) clearInterval(heartbeat);
+      clearInterval(heartbeat);
       await client?.end().catch(() => undefined);
     },
   };

@@ -44,21 +44,32 @@ const reached = {
            and checkpoint.timeline_id = $2::int and cluster.system_identifier = $3::bigint`,
 };
 
-/** Prepares a replica of the primary behind `primary`; it connects with the first check, and is asked for nothing before it. */
-export function createReplica(options: { url: string; primary: Knex; metrics: Metrics; logger: Logger }): Replica {
-  const { url, primary, metrics, logger } = options;
-  let attached: Attachment | null = null;
+/** Where the primary's log ended lately, and which of these positions a replica has replayed. */
+function createPositions(primary: Knex) {
   let positions: Position[] = [];
-  let closed = false;
-  let told: boolean | null = null;
-  const begun = performance.now();
-
-  const askPrimary = (why: 'untrusted' | 'late' | 'missing' | 'failed'): null => {
-    metrics.replicaLookUps.count(why);
-    return null;
+  return {
+    /** Notes where the primary's log ends now. */
+    async note(): Promise<void> {
+      const at = performance.now();
+      const { rows } = await primary.raw<{ rows: Omit<Position, 'at'>[] }>(position);
+      const noted = { at, ...(rows[0] as Omit<Position, 'at'>) };
+      positions = positions.filter((one) => one.timeline === noted.timeline && one.system === noted.system && at - one.at < trustMs);
+      positions.push(noted);
+    },
+    /** Trusts the replica for a second from the latest position that it has replayed. */
+    async compare(mine: Attachment): Promise<void> {
+      const latest = positions.at(-1) as Position;
+      const values = [positions.map(({ lsn }) => lsn), latest.timeline, latest.system];
+      const [row] = await queryOn<{ reached: number }>(mine.client, { ...reached, values });
+      const known = positions[(row?.reached ?? 0) - 1];
+      if (known) mine.trustedUntil = Math.max(mine.trustedUntil, known.at + trustMs);
+    },
   };
+}
 
-  const isTrusted = () => attached !== null && performance.now() < attached.trustedUntil;
+/** The connection to the replica, if there is one. */
+function createAttaching(url: string) {
+  let attached: Attachment | null = null;
 
   /** Ends trust at once. The statements that are still on their way are asked of the primary. */
   function detach(mine: Attachment): void {
@@ -67,49 +78,55 @@ export function createReplica(options: { url: string; primary: Knex; metrics: Me
     void mine.client.end().catch(() => undefined);
   }
 
-  async function attach(): Promise<Attachment> {
-    const mine: Attachment = { client: openReplicaConnection(url), trustedUntil: 0 };
-    mine.client.on('error', () => detach(mine));
-    mine.client.on('end', () => detach(mine));
-    try {
-      await mine.client.connect();
-    } catch (error) {
-      detach(mine);
-      throw error;
-    }
-    return mine;
-  }
+  return {
+    current: () => attached,
+    detach,
+    /** The connection that there is, or a new one. */
+    async attach(): Promise<Attachment> {
+      if (attached) return attached;
+      const mine: Attachment = { client: openReplicaConnection(url), trustedUntil: 0 };
+      mine.client.on('error', () => detach(mine));
+      mine.client.on('end', () => detach(mine));
+      try {
+        await mine.client.connect();
+      } catch (error) {
+        detach(mine);
+        throw error;
+      }
+      return (attached ??= mine);
+    },
+  };
+}
 
-  async function notePosition(): Promise<void> {
-    const at = performance.now();
-    const { rows } = await primary.raw<{ rows: Omit<Position, 'at'>[] }>(position);
-    const noted = { at, ...(rows[0] as Omit<Position, 'at'>) };
-    positions = positions.filter((one) => one.timeline === noted.timeline && one.system === noted.system && at - one.at < trustMs);
-    positions.push(noted);
-  }
-
-  /** Trusts the replica for a second from the latest position that it has replayed. */
-  async function compare(mine: Attachment): Promise<void> {
-    const latest = positions.at(-1) as Position;
-    const values = [positions.map(({ lsn }) => lsn), latest.timeline, latest.system];
-    const [row] = await queryOn<{ reached: number }>(mine.client, { ...reached, values });
-    const known = positions[(row?.reached ?? 0) - 1];
-    if (known) mine.trustedUntil = Math.max(mine.trustedUntil, known.at + trustMs);
-  }
-
-  /** Says when use of the replica begins and ends, not each time it is found so. At the start it has a moment to get there. */
-  function tell(error: unknown): void {
-    const trusted = isTrusted();
+/** Says when use of the replica begins and ends, not each time it is found so. At the start it has a moment to get there. */
+function createTelling(logger: Logger): (trusted: boolean, error: unknown) => void {
+  const begun = performance.now();
+  let told: boolean | null = null;
+  return (trusted, error) => {
     if (trusted === told) return;
     if (told === null && !trusted && error === undefined && performance.now() - begun < trustMs) return;
     if (trusted) logger.info('replica.used');
     else logger.warn({ err: error }, 'replica.unused');
     told = trusted;
-  }
+  };
+}
+
+/** Prepares a replica of the primary behind `primary`; it connects with the first check, and is asked for nothing before it. */
+export function createReplica(options: { url: string; primary: Knex; metrics: Metrics; logger: Logger }): Replica {
+  const { url, primary, metrics, logger } = options;
+  const attaching = createAttaching(url);
+  const positions = createPositions(primary);
+  const tell = createTelling(logger);
+  let closed = false;
+
+  const askPrimary = (why: 'untrusted' | 'late' | 'missing' | 'failed'): null => {
+    metrics.replicaLookUps.count(why);
+    return null;
+  };
 
   return {
     async lookUp<Row extends QueryResultRow>(query: NamedQuery) {
-      const mine = attached;
+      const mine = attaching.current();
       const until = mine?.trustedUntil ?? 0;
       if (!mine || performance.now() >= until) return askPrimary('untrusted');
       try {
@@ -120,7 +137,7 @@ export function createReplica(options: { url: string; primary: Knex; metrics: Me
         metrics.replicaLookUps.count('served');
         return rows;
       } catch {
-        detach(mine);
+        attaching.detach(mine);
         return askPrimary('failed');
       }
     },
@@ -128,21 +145,22 @@ export function createReplica(options: { url: string; primary: Knex; metrics: Me
       if (closed) return;
       let failure: unknown;
       try {
-        attached ??= await attach();
-        const mine = attached;
-        await notePosition();
-        await compare(mine).catch((error: unknown) => {
-          detach(mine);
+        const mine = await attaching.attach();
+        await positions.note();
+        await positions.compare(mine).catch((error: unknown) => {
+          attaching.detach(mine);
           throw error;
         });
       } catch (error) {
         failure = error;
       }
-      if (!closed) tell(failure);
+      const now = attaching.current();
+      if (!closed) tell(now !== null && performance.now() < now.trustedUntil, failure);
     },
     async close() {
       closed = true;
-      if (attached) detach(attached);
+      const mine = attaching.current();
+      if (mine) attaching.detach(mine);
     },
   };
 }

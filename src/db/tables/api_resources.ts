@@ -24,6 +24,11 @@ export async function findApiResourceByIdentifier(scope: Scope, identifier: stri
   return (await table<ApiResourceRow>(scope, 'api_resources').where({ identifier }).first()) ?? null;
 }
 
+/** The resource of the Management API, or null before the environment is prepared. */
+export async function findSystemApiResource(scope: Scope): Promise<ApiResourceRow | null> {
+  return (await table<ApiResourceRow>(scope, 'api_resources').where({ is_system: true }).first()) ?? null;
+}
+
 /** Stores a resource. */
 export async function insertApiResource(scope: Scope, row: Partial<ApiResourceRow>): Promise<ApiResourceRow> {
   return insert<ApiResourceRow>(scope, 'api_resources', row);

@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
+import { queueRows, type HeldRow } from '../queue-rows.js';
 import { run, type Scope } from '../scope.js';
+import { runSystem } from '../system.js';
 
 /** A row of `backchannel_logouts`: a logout token that one client of an ended session is to get. */
 export type BackchannelLogoutRow = {
@@ -23,7 +25,7 @@ export type BackchannelLogoutRow = {
 };
 
 /**
- * Stores a logout for every client of the sessions that listens for it, and wakes the loop at commit. Call it in the transaction that
+ * Stores a logout for every client of the sessions that listens for it, due at once by the database's clock, and wakes the loop at commit. Call it in the transaction that
  * ends the sessions. @returns how many there are to send.
  */
 export async function insertBackchannelLogouts(scope: Scope, session_ids: readonly string[], issuer: string, now: Date): Promise<number> {
@@ -34,7 +36,7 @@ export async function insertBackchannelLogouts(scope: Scope, session_ids: readon
       text: `with due as (
                insert into backchannel_logouts
                  (environment_id, id, client_id, session_id, user_id, logout_uri, issuer, next_attempt_at, created_at)
-               select $1, uuid_v7($4), c.id, s.id, s.user_id, c.backchannel_logout_uri, $3, $4, $4
+               select $1, uuid_v7($4), c.id, s.id, s.user_id, c.backchannel_logout_uri, $3, now(), $4
                from session_clients sc
                join sessions s on s.environment_id = $1 and s.id = sc.session_id
                join clients c on c.environment_id = $1 and c.id = sc.client_id
@@ -49,55 +51,47 @@ export async function insertBackchannelLogouts(scope: Scope, session_ids: readon
   return rows[0]?.count ?? 0;
 }
 
-/** Takes what is due, of all environments, under a lease: a process that dies lets it lapse, and another one sends. */
-export async function claimBackchannelLogouts(
-  knex: Knex,
-  claim: { lease_id: string; leased_until: Date; now: Date; limit: number },
-): Promise<BackchannelLogoutRow[]> {
-  const result = await knex.raw<{ rows: BackchannelLogoutRow[] }>(
-    `update backchannel_logouts set lease_id = :lease_id, leased_until = :leased_until
-     where (environment_id, id) in (
-       select environment_id, id from backchannel_logouts
-       where next_attempt_at <= :now and (leased_until is null or leased_until < :now)
-       order by next_attempt_at, id limit :limit for update skip locked)
-     returning *`,
-    claim,
-  );
-  return result.rows;
-}
+/** What waits to be sent: each client is a destination, so that a slow one doesn't hold up the others. */
+export const backchannelQueueRows = queueRows<BackchannelLogoutRow>('backchannel_logouts', 'backchannel_logout', 'client_id');
 
-/** What came of an attempt; `next_attempt_at` null ends it. */
-export type BackchannelAttempt = {
+/** What came of an attempt; `retry_in_ms` null: there is no next one. */
+export type BackchannelRecord = HeldRow & {
   readonly status: BackchannelLogoutRow['status'];
-  readonly next_attempt_at: Date | null;
+  readonly retry_in_ms: number | null;
   readonly last_response_status: number | null;
   readonly last_error: string | null;
   readonly at: Date;
 };
 
-/** Records an attempt and gives the lease back; nothing happens when the lease was lost meanwhile. */
-export async function recordBackchannelAttempt(scope: Scope, row: BackchannelLogoutRow, attempt: BackchannelAttempt): Promise<void> {
-  await run(
-    scope,
+/** Writes attempts down. Logouts whose lease was lost meanwhile are left alone. @returns the ids of the others */
+export async function recordBackchannelAttempts(knex: Knex, records: readonly BackchannelRecord[]): Promise<string[]> {
+  const rows = await runSystem<{ id: string }>(
+    knex,
     {
       name: 'backchannel_logouts.record',
-      text: `update backchannel_logouts set status = $4, next_attempt_at = $5, last_response_status = $6, last_error = $7,
-               attempt_count = attempt_count + 1, completed_at = case when $5::timestamptz is null then $8::timestamptz end,
-               lease_id = null, leased_until = null
-             where environment_id = $1 and id = $2 and lease_id = $3`,
+      text: `update backchannel_logouts b
+             set status = g.status, next_attempt_at = now() + make_interval(secs => g.retry_in_ms / 1000),
+                 last_response_status = g.last_response_status, last_error = g.last_error, attempt_count = b.attempt_count + 1,
+                 completed_at = case when g.retry_in_ms is null then g.at end, lease_id = null, leased_until = null
+             from json_to_recordset($1::json) as g (environment_id uuid, id uuid, lease_id uuid, status text, retry_in_ms float8,
+               last_response_status integer, last_error text, at timestamptz)
+             where b.environment_id = g.environment_id and b.id = g.id and b.lease_id = g.lease_id
+             returning b.id`,
     },
-    [row.id, row.lease_id, attempt.status, attempt.next_attempt_at, attempt.last_response_status, attempt.last_error, attempt.at],
+    [JSON.stringify(records)],
   );
+  return rows.map((row) => row.id);
 }
 
-/** Gives a claim back unused, so that another process can take it at once. */
-export async function releaseBackchannelLogout(scope: Scope, row: BackchannelLogoutRow): Promise<void> {
-  await run(
-    scope,
+/** Seconds for which the oldest due logout has waited; 0 when none waits. */
+export async function oldestDueBackchannelSeconds(knex: Knex): Promise<number> {
+  const [row] = await runSystem<{ seconds: number | null }>(
+    knex,
     {
-      name: 'backchannel_logouts.release',
-      text: 'update backchannel_logouts set lease_id = null, leased_until = null where environment_id = $1 and id = $2 and lease_id = $3',
+      name: 'backchannel_logouts.oldest_due',
+      text: `select extract(epoch from now() - min(next_attempt_at))::float8 as seconds from backchannel_logouts where next_attempt_at is not null`,
     },
-    [row.id, row.lease_id],
+    [],
   );
+  return Math.max(0, row?.seconds ?? 0);
 }

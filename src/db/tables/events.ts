@@ -1,4 +1,4 @@
-import { insert, run, table, type Scope } from '../scope.js';
+import { insert, run, type Scope } from '../scope.js';
 
 /** A row of `events`: what happened, and the exact text that every delivery of it sends. */
 export type EventRow = { environment_id: string; id: string; event_type: string; occurred_at: Date; body: string };
@@ -20,13 +20,4 @@ export async function storeEvent(
     event.body,
     event.subscribers,
   ]);
-}
-
-/** Ids of the enabled webhooks that asked for the event type by name. */
-export async function listSubscribers(scope: Scope, type: string): Promise<string[]> {
-  const rows = await table<{ id: string }>(scope, 'webhooks')
-    .where({ status: 'enabled' } as never)
-    .whereRaw('? = any(events)', [type])
-    .select('id');
-  return (rows as { id: string }[]).map((row) => row.id);
 }

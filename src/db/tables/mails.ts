@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { queueRows, type HeldRow } from '../queue-rows.js';
 import { runSystem } from '../system.js';
 import { run, table, type Scope } from '../scope.js';
 
@@ -57,59 +58,36 @@ export async function listRecentMails(scope: Scope, filter: { recipient: string 
     .limit(filter.limit) as unknown as Promise<MailRow[]>;
 }
 
-/**
- * Takes due mails of all environments, oldest first, for `lease_seconds`; rows that another process is taking are skipped. Whoever holds
- * a lease that has run out has lost the mail to the next taker.
- */
-export async function claimMails(knex: Knex, claim: { lease_id: string; lease_seconds: number; limit: number }): Promise<MailRow[]> {
-  return runSystem<MailRow>(
-    knex,
-    {
-      name: 'mails.claim',
-      text: `update mails m set lease_id = $1, leased_until = now() + make_interval(secs => $2), next_attempt_at = now() + make_interval(secs => $2),
-               attempt_count = m.attempt_count + 1
-             from (select environment_id, id from mails where next_attempt_at <= now() order by next_attempt_at, id limit $3 for update skip locked) due
-             where m.environment_id = due.environment_id and m.id = due.id
-             returning m.*`,
-    },
-    [claim.lease_id, claim.lease_seconds, claim.limit],
-  );
-}
+/** What waits to be sent: each environment is a destination, so that a backlog of one doesn't hold up the others. */
+export const mailQueueRows = queueRows<MailRow>('mails', 'mail', null);
 
-/** What became of an attempt. */
-export type MailOutcome =
-  | { readonly status: 'sent'; readonly forget: boolean; readonly at: Date }
-  | { readonly status: 'failed'; readonly last_error: string }
-  | { readonly status: 'pending'; readonly last_error: string; readonly retry_seconds: number };
+/** What became of an attempt. `forget` empties what was sent; `retry_in_ms` null: there is no next attempt. */
+export type MailRecord = HeldRow & {
+  readonly status: MailRow['status'];
+  readonly last_error: string | null;
+  readonly sent_at: Date | null;
+  readonly forget: boolean;
+  readonly retry_in_ms: number | null;
+};
 
-/** Writes the outcome down, unless the lease was lost meanwhile (then false). `forget` empties what was sent. */
-export async function settleMail(
-  knex: Knex,
-  mail: Pick<MailRow, 'environment_id' | 'id' | 'lease_id'>,
-  outcome: MailOutcome,
-): Promise<boolean> {
+/** Writes attempts down. Mails whose lease was lost meanwhile are left alone. @returns the ids of the others */
+export async function recordMails(knex: Knex, records: readonly MailRecord[]): Promise<string[]> {
   const rows = await runSystem<{ id: string }>(
     knex,
     {
-      name: 'mails.settle',
-      text: `update mails set status = $4, last_error = $5, sent_at = $6, lease_id = null, leased_until = null,
-               next_attempt_at = now() + make_interval(secs => $7::double precision),
-               sealed = case when $8::boolean then ''::bytea else sealed end
-             where environment_id = $1 and id = $2 and lease_id = $3
-             returning id`,
+      name: 'mails.record',
+      text: `update mails m
+             set status = g.status, last_error = g.last_error, sent_at = g.sent_at, attempt_count = m.attempt_count + 1,
+                 lease_id = null, leased_until = null, next_attempt_at = now() + make_interval(secs => g.retry_in_ms / 1000),
+                 sealed = case when g.forget then ''::bytea else m.sealed end
+             from json_to_recordset($1::json) as g (environment_id uuid, id uuid, lease_id uuid, status text, last_error text,
+               sent_at timestamptz, forget boolean, retry_in_ms float8)
+             where m.environment_id = g.environment_id and m.id = g.id and m.lease_id = g.lease_id
+             returning m.id`,
     },
-    [
-      mail.environment_id,
-      mail.id,
-      mail.lease_id,
-      outcome.status,
-      outcome.status === 'sent' ? null : outcome.last_error,
-      outcome.status === 'sent' ? outcome.at : null,
-      outcome.status === 'pending' ? outcome.retry_seconds : null,
-      outcome.status === 'sent' && outcome.forget,
-    ],
+    [JSON.stringify(records)],
   );
-  return rows.length > 0;
+  return rows.map((row) => row.id);
 }
 
 /** Age in seconds of the oldest mail that hasn't been sent, also of one that waits for its next attempt; 0 when there is none. */

@@ -25,16 +25,18 @@ export async function insertPermission(scope: Scope, row: Partial<PermissionRow>
 
 /** Names of a resource's permissions that the user holds through roles. */
 export async function listPermissionNamesOfUser(scope: Scope, user_id: string, identifier: string): Promise<string[]> {
-  const rows = await table<{ name: string }>(scope, 'user_roles')
-    .where('user_roles.user_id', user_id)
-    .join('role_permissions as rp', (on) =>
-      on.on('rp.environment_id', 'user_roles.environment_id').andOn('rp.role_id', 'user_roles.role_id'),
+  const rows = await table<{ name: string }>(scope, 'permissions')
+    .join('api_resources as r', (on) =>
+      on.on('r.environment_id', 'permissions.environment_id').andOn('r.id', 'permissions.api_resource_id'),
     )
-    .join('permissions as p', (on) => on.on('p.environment_id', 'rp.environment_id').andOn('p.id', 'rp.permission_id'))
-    .join('api_resources as r', (on) => on.on('r.environment_id', 'p.environment_id').andOn('r.id', 'p.api_resource_id'))
+    .join('role_permissions as rp', (on) =>
+      on.on('rp.environment_id', 'permissions.environment_id').andOn('rp.permission_id', 'permissions.id'),
+    )
+    .join('user_roles as u', (on) => on.on('u.environment_id', 'rp.environment_id').andOn('u.role_id', 'rp.role_id'))
+    .where('u.user_id', user_id)
     .where('r.identifier', identifier)
-    .distinct('p.name')
-    .orderBy('p.name');
+    .distinct('permissions.name')
+    .orderBy('permissions.name');
   return (rows as { name: string }[]).map((row) => row.name);
 }
 

@@ -53,6 +53,15 @@ export async function countSubscriptions(scope: Scope): Promise<{ event_type: st
   );
 }
 
+/** Ids of the enabled webhooks that asked for the event type by name. */
+export async function listSubscribers(scope: Scope, type: string): Promise<string[]> {
+  const rows = await table<{ id: string }>(scope, 'webhooks')
+    .where({ status: 'enabled' } as never)
+    .whereRaw('? = any(events)', [type])
+    .select('id');
+  return (rows as { id: string }[]).map((row) => row.id);
+}
+
 /** Stores a webhook. */
 export async function insertWebhook(scope: Scope, row: Partial<WebhookRow>): Promise<WebhookRow> {
   return insert<WebhookRow>(scope, 'webhooks', row);

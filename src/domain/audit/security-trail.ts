@@ -4,6 +4,7 @@ import { uuidv7, uuidv7Of } from '../../lib/random.js';
 import { startLoop, type Loop } from '../../platform/loop.js';
 import { afterCommit, type Context, type Deps } from '../context.js';
 import type { Origin } from '../origin.js';
+import { minuteOf } from './security-notes.js';
 import { securityEvents, type SecurityEventName } from './security-events.js';
 
 /** What happened, to whom, from where. Nothing of it may hold a secret, a code, a token, or an address that has no account. */
@@ -25,62 +26,6 @@ export const userParty = ({ id, email }: { readonly id: string; readonly email: 
 
 /** What recording takes, in a context of any kind; the environment need not be at hand whole. */
 type Recording = Pick<Deps, 'clock' | 'logger' | 'metrics'> & { readonly environment: { readonly id: string } };
-
-const minuteMs = 60_000;
-/** So many different rows of collected events may come about in an environment in one minute and process; what is beyond shares one per event. */
-const rowsPerMinute = 100;
-/** So many rows wait to be written, all environments together. */
-const maxWaiting = 1_000;
-
-/** Rows of collected events between two writes. */
-export type SecurityTrail = {
-  add(row: CountedAuditLogRow, many: () => CountedAuditLogRow): void;
-  /** What has come together since the last time, and how many happenings found no room. */
-  take(now: Date): { rows: CountedAuditLogRow[]; dropped: number };
-  /** Rows that were taken and couldn't be written. They count for the minute in which they were added, as far as there is room. */
-  putBack(rows: readonly CountedAuditLogRow[]): void;
-};
-
-export function createSecurityTrail(): SecurityTrail {
-  let waiting = new Map<string, CountedAuditLogRow>();
-  let dropped = 0;
-  const minutes = new Map<string, { readonly minute: number; readonly ids: Set<string> }>();
-
-  function idsOf({ environment_id, occurred_at }: CountedAuditLogRow): Set<string> {
-    const minute = minuteOf(occurred_at);
-    let known = minutes.get(environment_id);
-    if (!known || known.minute < minute) minutes.set(environment_id, (known = { minute, ids: new Set() }));
-    return known.ids;
-  }
-
-  function put(row: CountedAuditLogRow): void {
-    const there = waiting.get(row.id);
-    if (there) waiting.set(row.id, { ...there, count: there.count + row.count });
-    else if (waiting.size < maxWaiting) waiting.set(row.id, row);
-    else dropped += row.count;
-  }
-
-  return {
-    add(row, many) {
-      const ids = idsOf(row);
-      if (!ids.has(row.id) && ids.size >= rowsPerMinute) return put(many());
-      ids.add(row.id);
-      put(row);
-    },
-    take(now) {
-      const taken = { rows: [...waiting.values()], dropped };
-      waiting = new Map();
-      dropped = 0;
-      for (const [environment_id, { minute }] of minutes) if (minute < minuteOf(now)) minutes.delete(environment_id);
-      return taken;
-    },
-    putBack(rows) {
-      for (const row of rows) put(row);
-    },
-  };
-}
-
-const minuteOf = (at: Date) => Math.floor(at.getTime() / minuteMs) * minuteMs;
 
 /** The id that everything shares which is alike within a minute, in every process. */
 export function idOfMinute(at: Date, ...alike: readonly (string | null | undefined)[]): string {

@@ -45,14 +45,20 @@ const trustWithoutSyncMs = 1_000;
 /** The groups of all environments; looked up by two maps, so that a read builds no text. */
 function createGroups() {
   const environments = new Map<string, Map<string, Group>>();
+  function require(environment_id: string, kind: string): Group {
+    let kinds = environments.get(environment_id);
+    if (!kinds) environments.set(environment_id, (kinds = new Map<string, Group>()));
+    let group = kinds.get(kind);
+    if (!group) kinds.set(kind, (group = { kind, generation: 0, entries: new Map(), loading: new Map() }));
+    return group;
+  }
   return {
     find: (environment_id: string, kind: string): Group | undefined => environments.get(environment_id)?.get(kind),
-    require(environment_id: string, kind: string): Group {
-      let kinds = environments.get(environment_id);
-      if (!kinds) environments.set(environment_id, (kinds = new Map<string, Group>()));
-      let group = kinds.get(kind);
-      if (!group) kinds.set(kind, (group = { kind, generation: 0, entries: new Map(), loading: new Map() }));
-      return group;
+    require,
+    /** The group, and those whose values derive from it. Which host leads to which environment is remembered for all environments together. */
+    affected(environment_id: string, kind: string): Group[] {
+      const derived = (derivedFrom[kind] ?? []).map((one) => require(one === 'hosts' ? '*' : environment_id, one));
+      return [require(environment_id, kind), ...derived];
     },
     all: () => [...environments.values()].flatMap((kinds) => [...kinds.values()]),
   };
@@ -119,11 +125,7 @@ export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntri
       if (groups.find(environment_id, kind)?.entries.delete(key)) size -= 1;
     },
     invalidate(environment_id, kind) {
-      size -= drop(groups.require(environment_id, kind));
-      for (const derived of derivedFrom[kind] ?? []) {
-        // Which host leads to which environment is remembered for all environments together.
-        size -= drop(groups.require(derived === 'hosts' ? '*' : environment_id, derived));
-      }
+      for (const group of groups.affected(environment_id, kind)) size -= drop(group);
     },
     clear() {
       for (const group of groups.all()) drop(group);

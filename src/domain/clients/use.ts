@@ -2,31 +2,6 @@ import { noteClientUse } from '../../db/tables/clients.js';
 import { startLoop, type Loop } from '../../platform/loop.js';
 import type { Deps } from '../context.js';
 
-/** When clients of many environments last proved who they are, as far as this process saw it and hasn't written it yet. */
-export type ClientUse = {
-  note(environment_id: string, client_id: string, at: Date): void;
-  /** What was noted since the last time. */
-  take(): { environment_id: string; client_id: string; at: Date }[];
-};
-
-/** The latest use of each client, in memory: a request costs no statement. */
-export function createClientUse(): ClientUse {
-  let environments = new Map<string, Map<string, Date>>();
-  return {
-    note(environment_id, client_id, at) {
-      let clients = environments.get(environment_id);
-      if (!clients) environments.set(environment_id, (clients = new Map<string, Date>()));
-      const known = clients.get(client_id);
-      if (!known || known < at) clients.set(client_id, at);
-    },
-    take() {
-      const taken = environments;
-      environments = new Map();
-      return [...taken].flatMap(([environment_id, clients]) => [...clients].map(([client_id, at]) => ({ environment_id, client_id, at })));
-    },
-  };
-}
-
 /** Writes what was noted, in one statement. A failure loses nothing. */
 export async function flushClientUse(deps: Pick<Deps, 'knex' | 'clientUse'>): Promise<void> {
   const taken = deps.clientUse.take();

@@ -4,7 +4,7 @@ import type { Place } from '../../lib/seal.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { connectionStrategies, strategyOf, type StrategyName } from './strategies.js';
 import type { Context } from '../context.js';
-import type { Environment } from '../environments/environments.js';
+import type { Environment } from '../environments/environment.js';
 
 /** A connection as the service works with it. */
 export type Connection = ConnectionRow;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findApiResourceByIdentifier, insertApiResource, updateApiResource, type ApiResourceRow } from '../../db/tables/api_resources.js';
+import { findApiResourceByIdentifier, findSystemApiResource, insertApiResource, updateApiResource } from '../../db/tables/api_resources.js';
 import { insertClientGrant, findClientGrant, updateClientGrant } from '../../db/tables/client_grants.js';
 import { listConnectionIdsOfClient, removeClientConnections } from '../../db/tables/client_connections.js';
 import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
@@ -8,7 +8,6 @@ import { insertPermission, listPermissionsOfResource } from '../../db/tables/per
 import { addRolePermissions, addUserRoles, findRoleByName, insertRole } from '../../db/tables/roles.js';
 import { findUserByEmailKey, insertUser } from '../../db/tables/users.js';
 import { withAdvisoryLock } from '../../db/advisory-lock.js';
-import { table } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { own } from '../../lib/named.js';
@@ -45,7 +44,7 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
     const { id, times } = stamp(tx);
     const identifier = tx.environment.management_audience;
     await displaceApiResource(tx, identifier);
-    let [resource] = await table<ApiResourceRow>(tx.scope, 'api_resources').where({ is_system: true } as never);
+    let resource = await findSystemApiResource(tx.scope);
     if (!resource)
       resource = await insertApiResource(tx.scope, {
         id: id(),
@@ -153,7 +152,7 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
     else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(own(existing, name), value)))
       await updateClient(tx.scope, existing.id, { ...columns, updated_at: times.updated_at });
     await removeClientConnections(tx.scope, wanted.client_id, await listConnectionIdsOfClient(tx.scope, wanted.client_id));
-    const [resource] = await table<{ id: string; is_system: boolean }>(tx.scope, 'api_resources').where({ is_system: true } as never);
+    const resource = await findSystemApiResource(tx.scope);
     if (!resource) throw new Error('the Management API resource is missing');
     const scopes = [...managementPermissions];
     const grant = await findClientGrant(tx.scope, wanted.client_id, resource.id, 'client');

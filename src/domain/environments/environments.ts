@@ -2,18 +2,7 @@ import { findEnvironment, listEnvironments, type EnvironmentRow } from '../../db
 import { listAllVerifiedDomains, listVerifiedDomains } from '../../db/tables/custom_domains.js';
 import type { Config } from '../../config.js';
 import type { Deps } from '../context.js';
-
-/** An environment as the service works with it: its row and what follows from BASE_URL and its domains. */
-export type Environment = EnvironmentRow & {
-  /** `iss` of everything it issues: the primary custom domain, else `base_url`. Never taken from a request (specification 3.2.2). */
-  readonly issuer: string;
-  /** Where it is reached without a custom domain. */
-  readonly base_url: string;
-  /** Every `iss` that its tokens may bear: the issuer, and what was the issuer before a domain changed it. */
-  readonly issuers: readonly string[];
-  /** `aud` of tokens for its Management API. */
-  readonly management_audience: string;
-};
+import type { Environment } from './environment.js';
 
 /** `<slug>.<host of BASE_URL>`, or BASE_URL itself for the default environment. */
 export function baseUrlOf(config: Pick<Config, 'baseUrl'>, row: Pick<EnvironmentRow, 'slug' | 'is_default'>): string {

@@ -1,4 +1,5 @@
-import { listSubscribers, storeEvent } from '../../db/tables/events.js';
+import { storeEvent } from '../../db/tables/events.js';
+import { listSubscribers } from '../../db/tables/webhooks.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import type { EventData, EventType } from './catalogue.js';

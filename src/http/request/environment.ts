@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { createContext, type Context, type Deps } from '../../domain/context.js';
-import { findEnvironmentForHost, recallEnvironmentForHost, type Environment } from '../../domain/environments/environments.js';
+import type { Environment } from '../../domain/environments/environment.js';
+import { findEnvironmentForHost, recallEnvironmentForHost } from '../../domain/environments/environments.js';
 import { BodyError } from '../../errors.js';
 
 /** Node keeps the first of several Host fields; a proxy in front may have chosen another (RFC 9112 3.2: refused). */

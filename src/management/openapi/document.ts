@@ -3,7 +3,7 @@ import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } 
 import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
 import { managementPermissions } from '../../domain/api-resources/management-permissions.js';
-import type { Environment } from '../../domain/environments/environments.js';
+import type { Environment } from '../../domain/environments/environment.js';
 import { etagOf } from '../documents.js';
 import type { Registry } from '../resource.js';
 import { pathsOf } from './operations.js';

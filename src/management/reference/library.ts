@@ -1,6 +1,6 @@
 import type { Token, Tokens } from 'marked';
 import { catalogue, eventTypes } from '../../domain/events/catalogue.js';
-import type { Environment } from '../../domain/environments/environments.js';
+import type { Environment } from '../../domain/environments/environment.js';
 import { createOpenApi } from '../openapi/document.js';
 import type { Registry } from '../resource.js';
 import { anchorOf, readGuides, type Guides, type ReadGuide } from './guides.js';

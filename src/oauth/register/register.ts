@@ -6,9 +6,8 @@ import { emit } from '../../domain/events/emit.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { fullReach, requireReach, stranger } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
-import { remove } from '../../db/scope.js';
 import { listNamesBeyondManagement } from '../../db/tables/permissions.js';
-import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { deleteClient, findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { bearerTokenOf } from '../../http/auth/authenticate-bearer.js';
 import { digest, equalDigests } from '../../lib/digest.js';
@@ -159,7 +158,7 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
 /** DELETE /oauth/register/{client_id} (RFC 7592 2.3): the client and all that it holds go. */
 export async function deleteRegistration(req: Request, res: Response): Promise<void> {
   const client = await requireRegistration(req);
-  await transaction(req.ctx, (tx) => remove<ClientRow>(tx.scope, 'clients', { id: client.id }));
+  await transaction(req.ctx, (tx) => deleteClient(tx.scope, client.id));
   req.ctx.logger.info({ environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id }, 'client.deregistered');
   res.status(204).set('Cache-Control', 'no-store').end();
 }

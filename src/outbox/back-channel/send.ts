@@ -3,21 +3,24 @@ import { findEnvironmentById } from '../../domain/environments/environments.js';
 import { keyRing } from '../../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../../domain/tokens/formats/jwt.js';
 import {
-  claimBackchannelLogouts,
-  recordBackchannelAttempt,
-  releaseBackchannelLogout,
-  type BackchannelAttempt,
+  backchannelQueueRows,
+  oldestDueBackchannelSeconds,
+  recordBackchannelAttempts,
   type BackchannelLogoutRow,
 } from '../../db/tables/backchannel_logouts.js';
 import { uuidv7 } from '../../lib/random.js';
-import { startLoop, type Loop } from '../../platform/loop.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
+import type { Loop } from '../../platform/loop.js';
+import { drain } from '../queue/drain.js';
+import { startQueueLoop } from '../queue/loop.js';
+import type { Outcome, Queue } from '../queue/queue.js';
+import { rowQueue, type RowJob } from '../queue/row-queue.js';
 
-const pauseMs = 5_000;
-const batch = 16;
+const name = 'backchannel_logout';
+
 const timeoutMs = 5_000;
-/** Longer than a whole batch takes at its slowest. */
 const leaseMs = 30_000;
+const limits = { inFlight: 16, inFlightPerDestination: 5, held: 32, pollMs: 5_000, stopMs: 2_500 } as const;
 const tokenLifetimeSeconds = 120;
 /** How long to wait after each failed attempt; after the last one the logout is given up. */
 const retryDelaysMs = [5_000, 20_000, 60_000, 180_000] as const;
@@ -40,78 +43,99 @@ async function logoutToken(ctx: Context, row: BackchannelLogoutRow): Promise<str
   });
 }
 
-type Outcome = { readonly status: number | null; readonly error: string | null };
+/** What came of one attempt. */
+type Sending = Outcome & { readonly at: Date; readonly response_status: number | null; readonly error: string | null };
+type Response = Pick<Sending, 'response_status' | 'error'>;
+type LogoutJob = RowJob<BackchannelLogoutRow>;
 
 /** One POST (Back-Channel Logout 1.0 2.5); no redirect is followed, and whatever comes back is not read far. */
-async function post(ctx: Context, row: BackchannelLogoutRow, signal: AbortSignal): Promise<Outcome> {
+async function post(ctx: Context, row: BackchannelLogoutRow, signal: AbortSignal): Promise<Response> {
   const body = new URLSearchParams({ logout_token: await logoutToken(ctx, row) }).toString();
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const { status } = await ctx.fetch.request(row.logout_uri, {
+    method: 'POST',
+    headers,
+    body,
+    signal,
+    timeoutMs,
+    maxResponseBytes: 1_024,
+    bodyTimeoutMs: 1_000,
+  });
+  return { response_status: status, error: status === 200 || status === 204 ? null : 'refused' };
+}
+
+/** Whatever goes wrong is an attempt that failed. @throws the signal's reason, and nothing else, when the signal ends it */
+async function send(deps: Deps, row: BackchannelLogoutRow, signal: AbortSignal): Promise<Response> {
   try {
-    const answer = await ctx.fetch.request(row.logout_uri, {
-      method: 'POST',
-      headers,
-      body,
-      signal,
-      timeoutMs,
-      maxResponseBytes: 1_024,
-      bodyTimeoutMs: 1_000,
-    });
-    const accepted = answer.status === 200 || answer.status === 204;
-    return { status: answer.status, error: accepted ? null : 'refused' };
+    const environment = await findEnvironmentById(deps, row.environment_id);
+    if (!environment) return { response_status: null, error: 'no_environment' };
+    return await post(createContext(deps, environment), row, signal);
   } catch (error) {
-    if (error instanceof OutboundError) return { status: null, error: error.reason };
-    throw error;
+    signal.throwIfAborted();
+    if (error instanceof OutboundError) return { response_status: null, error: error.reason };
+    deps.logger.warn({ err: error, id: row.id }, 'backchannel_logout.unsent');
+    return { response_status: null, error: 'internal_error' };
   }
 }
 
-function attemptOf(ctx: Context, row: BackchannelLogoutRow, { status, error }: Outcome): BackchannelAttempt {
-  const at = ctx.clock.now();
-  const common = { last_response_status: status, last_error: error, at };
-  if (error === null) return { ...common, status: 'delivered', next_attempt_at: null };
-  const delay = retryDelaysMs[row.attempt_count];
-  if (delay === undefined) return { ...common, status: 'failed', next_attempt_at: null };
-  return { ...common, status: 'pending', next_attempt_at: new Date(at.getTime() + delay) };
+async function attempt(deps: Deps, { row }: LogoutJob, signal: AbortSignal): Promise<Sending> {
+  const started = performance.now();
+  const response = await send(deps, row, signal);
+  const ok = response.error === null;
+  const retry_in_ms = ok ? null : (retryDelaysMs[row.attempt_count] ?? null);
+  return { ...response, ok, retry_in_ms, at: deps.clock.now(), durationMs: performance.now() - started };
 }
 
-async function send(deps: Deps, row: BackchannelLogoutRow, signal: AbortSignal): Promise<void> {
-  const environment = await findEnvironmentById(deps, row.environment_id);
-  if (!environment) return;
-  const ctx = createContext(deps, environment);
-  try {
-    const outcome = await post(ctx, row, signal);
-    const attempt = attemptOf(ctx, row, outcome);
-    await recordBackchannelAttempt(ctx.scope, row, attempt);
-    const log = {
-      environment_id: row.environment_id,
-      client_id: row.client_id,
-      session_id: row.session_id,
-      id: row.id,
-      attempt: row.attempt_count + 1,
-    };
-    if (outcome.error === null) deps.logger.info({ ...log, response_status: outcome.status }, 'backchannel_logout.delivered');
-    else
-      deps.logger.warn(
-        { ...log, response_status: outcome.status, reason: outcome.error, next_attempt_at: attempt.next_attempt_at },
-        'backchannel_logout.failed',
-      );
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    await releaseBackchannelLogout(ctx.scope, row);
+type Results = readonly { readonly job: LogoutJob; readonly result: Sending }[];
+
+async function record({ knex, logger, metrics }: Deps, results: Results): Promise<void> {
+  const rows = results.map(({ job, result }) => ({
+    environment_id: job.row.environment_id,
+    id: job.row.id,
+    lease_id: job.lease_id,
+    status: result.ok ? ('delivered' as const) : result.retry_in_ms === null ? ('failed' as const) : ('pending' as const),
+    retry_in_ms: result.retry_in_ms,
+    last_response_status: result.response_status,
+    last_error: result.error,
+    at: result.at,
+  }));
+  const written = new Set(await recordBackchannelAttempts(knex, rows));
+  for (const { job, result } of results) {
+    const { environment_id, client_id, session_id, id, attempt_count } = job.row;
+    const log = { environment_id, client_id, session_id, id, attempt: attempt_count + 1, response_status: result.response_status };
+    const outcome = result.ok ? 'succeeded' : result.retry_in_ms === null ? 'failed' : 'retrying';
+    metrics.deliveries.inc({ queue: name, outcome });
+    // Another process has taken it over and writes its own outcome.
+    if (!written.has(id)) logger.warn({ id }, 'backchannel_logout.lease_lost');
+    else if (result.ok) logger.info(log, 'backchannel_logout.delivered');
+    else logger.warn({ ...log, reason: result.error, next_attempt_at: nextAttemptAt(result) }, 'backchannel_logout.failed');
   }
 }
 
-/** One pass: claims what is due and sends it, each independently of the others. @returns whether there was anything. */
-export async function sendBackchannelLogouts(deps: Deps, signal: AbortSignal = new AbortController().signal): Promise<boolean> {
-  const now = deps.clock.now();
-  const claim = { lease_id: uuidv7(now.getTime()), leased_until: new Date(now.getTime() + leaseMs), now, limit: batch };
-  const rows = await claimBackchannelLogouts(deps.knex, claim);
-  const results = await Promise.allSettled(rows.map((row) => send(deps, row, signal)));
-  for (const result of results)
-    if (result.status === 'rejected') deps.logger.warn({ err: result.reason as unknown }, 'backchannel_logout.unsent');
-  return rows.length > 0;
+const nextAttemptAt = ({ at, retry_in_ms }: Sending) => (retry_in_ms === null ? null : new Date(at.getTime() + retry_in_ms));
+
+/** `backchannel_logouts` as a queue. */
+export function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
+  return {
+    ...rowQueue(backchannelQueueRows, deps.knex, leaseMs),
+    name,
+    limits,
+    timeoutMs,
+    retryBaseMs: retryDelaysMs[0],
+    async tidy() {
+      deps.metrics.outboxAge.set({ queue: name }, await oldestDueBackchannelSeconds(deps.knex));
+    },
+    attempt: (job, signal) => attempt(deps, job, signal),
+    record: (results) => record(deps, results),
+  };
+}
+
+/** One pass over what is due, sent and recorded when it resolves. @returns how many logouts there were. */
+export function sendBackchannelLogouts(deps: Deps): Promise<number> {
+  return drain(backchannelQueue(deps));
 }
 
 /** Sends logout tokens until stopped; woken when a session ends. */
 export function startBackchannelLogout(deps: Deps): Loop {
-  return startLoop({ name: 'backchannel_logout', pauseMs, logger: deps.logger, pass: (signal) => sendBackchannelLogouts(deps, signal) });
+  return startQueueLoop(backchannelQueue(deps), deps);
 }

@@ -1,119 +1,141 @@
-import { randomUUID } from 'node:crypto';
 import type { Deps } from '../../domain/context.js';
 import { openMail } from '../../domain/mail/mail.js';
-import { claimMails, oldestDueMailSeconds, settleMail, type MailOutcome, type MailRow } from '../../db/tables/mails.js';
+import { mailQueueRows, oldestDueMailSeconds, recordMails, type MailRecord, type MailRow } from '../../db/tables/mails.js';
 import { isPermanentMailError } from '../../platform/mailer.js';
-import { startLoop, type Loop } from '../../platform/loop.js';
+import type { Loop } from '../../platform/loop.js';
+import { drain } from '../queue/drain.js';
+import { startQueueLoop } from '../queue/loop.js';
+import type { Outcome, Queue } from '../queue/queue.js';
+import { rowQueue, type RowJob } from '../queue/row-queue.js';
 
 type MailDeps = Pick<Deps, 'knex' | 'mailer' | 'sealer' | 'clock' | 'logger' | 'metrics' | 'config'>;
 
-/** Longer than any send can take (platform/mailer.ts), so that a lease only runs out when its process is gone. */
-const leaseSeconds = 60;
-const maxInFlight = 10;
-const pauseMs = 1_000;
-const stopWaitMs = 5_000;
-const firstRetrySeconds = 1;
-const maxRetrySeconds = 300;
+/** Longer than any send can take, so that a lease only runs out when its process is gone. */
+const leaseMs = 60_000;
+/** What platform/mailer.ts gives a whole mail. */
+const timeoutMs = 30_000;
+/** A slow mail holds up no other one until there are ten of them. Stopping waits five seconds for those under way. */
+const limits = { inFlight: 10, inFlightPerDestination: 10, held: 20, pollMs: 1_000, stopMs: 5_000 } as const;
+const firstRetryMs = 1_000;
+const maxRetryMs = 300_000;
 /** A mail without a time limit of its own is given up after some two and a half days of retries. */
 const maxAttempts = 720;
 
+/** What came of one attempt. */
+type Sending = Outcome & Omit<MailRecord, 'environment_id' | 'id' | 'lease_id'>;
+type Result = Omit<Sending, 'durationMs'>;
+
 /** 1 s, 2 s, 4 s ... 5 min, spread by a fifth so that a recovering server isn't hit by all at once. */
-function retrySeconds(attempt_count: number): number {
-  return Math.min(maxRetrySeconds, firstRetrySeconds * 2 ** Math.min(attempt_count - 1, 20)) * (0.8 + Math.random() * 0.4);
+function retryMs(attempt_number: number): number {
+  return Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempt_number - 1, 20)) * (0.8 + Math.random() * 0.4);
 }
 
 const words = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 500);
 
+/** Whether the SMTP server can't be had at all. One that answers, be it with a refusal of this mail, is there for the others. */
+function isOutage(error: unknown): boolean {
+  const { responseCode, code } = (error ?? {}) as { responseCode?: unknown; code?: unknown };
+  if (responseCode === 421 || code === 'EAUTH' || (error instanceof Error && error.name === 'TimeoutError')) return true;
+  return responseCode === undefined && typeof code === 'string' && !isPermanentMailError(error);
+}
+
+function failure({ logger }: MailDeps, mail: MailRow, error: unknown): Result {
+  const about = { mail_id: mail.id, environment_id: mail.environment_id };
+  const attempt_count = mail.attempt_count + 1;
+  const common = { ok: !isOutage(error), last_error: words(error), sent_at: null, forget: false };
+  if (isPermanentMailError(error) || attempt_count >= maxAttempts) {
+    logger.error({ ...about, err: error }, 'mail.failed');
+    return { ...common, status: 'failed', retry_in_ms: null };
+  }
+  const retry_in_ms = retryMs(attempt_count);
+  logger.warn({ ...about, attempt_count, retry_seconds: Math.round(retry_in_ms / 1000), err: error }, 'mail.delayed');
+  return { ...common, status: 'pending', retry_in_ms };
+}
+
+/** @throws the signal's reason when the signal ends it, whatever the mailer does then */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
 /** One attempt, outside any transaction. Without an SMTP server the mail stays here, for the development mailbox. */
-async function attempt(deps: MailDeps, mail: MailRow): Promise<MailOutcome> {
+async function attempt(deps: MailDeps, mail: MailRow, signal: AbortSignal): Promise<Result> {
   const { mailer, logger, clock, config } = deps;
-  const sent = { status: 'sent' as const, at: clock.now() };
-  if (mail.discarded) return { ...sent, forget: true };
+  const done = { ok: true, status: 'sent', last_error: null, sent_at: clock.now(), retry_in_ms: null } as const;
+  if (mail.discarded) return { ...done, forget: true };
   if (mail.send_before !== null && mail.send_before <= clock.now())
-    return { status: 'failed', last_error: 'too late: its code has expired' };
+    return { ...done, status: 'failed', sent_at: null, forget: false, last_error: 'too late: its code has expired' };
   try {
     const { template, subject, text, html } = openMail(deps.sealer, mail);
     const about = { mail_id: mail.id, environment_id: mail.environment_id, template, to: mail.recipient };
     if (mailer === null) {
       if (config.loopback) logger.info(about, 'mail.captured: see /dev/mailbox');
       else logger.warn(about, 'mail.not_sent: SMTP_URL is not set');
-      return { ...sent, forget: false };
+      return { ...done, forget: false };
     }
-    await mailer.send({ to: mail.recipient, subject, text, html, message_id: `<${mail.id}@${new URL(config.baseUrl).hostname}>` });
+    const message_id = `<${mail.id}@${new URL(config.baseUrl).hostname}>`;
+    await untilAborted(mailer.send({ to: mail.recipient, subject, text, html, message_id }, signal), signal);
     logger.info(about, 'mail.sent');
-    return { status: 'sent', at: clock.now(), forget: true };
+    return { ...done, sent_at: clock.now(), forget: true };
   } catch (error) {
-    const last_error = words(error);
-    if (isPermanentMailError(error) || mail.attempt_count >= maxAttempts) {
-      logger.error({ mail_id: mail.id, environment_id: mail.environment_id, err: error }, 'mail.failed');
-      return { status: 'failed', last_error };
-    }
-    const retry_seconds = retrySeconds(mail.attempt_count);
-    logger.warn(
-      { mail_id: mail.id, attempt_count: mail.attempt_count, retry_seconds: Math.round(retry_seconds), err: error },
-      'mail.delayed',
-    );
-    return { status: 'pending', last_error, retry_seconds };
+    signal.throwIfAborted();
+    return failure(deps, mail, error);
   }
 }
 
-async function deliver(deps: MailDeps, mail: MailRow): Promise<void> {
-  const outcome = await attempt(deps, mail);
-  deps.metrics.deliveries.inc({ queue: 'mail', outcome: outcome.status === 'pending' ? 'retry' : outcome.status });
-  // A lost lease: another process has taken the mail over and writes its own outcome.
-  if (!(await settleMail(deps.knex, mail, outcome))) deps.logger.warn({ mail_id: mail.id }, 'mail.lease_lost');
+async function record(deps: MailDeps, results: readonly { job: RowJob<MailRow>; result: Sending }[]): Promise<void> {
+  const records = results.map(({ job, result: { status, last_error, sent_at, forget, retry_in_ms } }) => ({
+    environment_id: job.row.environment_id,
+    id: job.row.id,
+    lease_id: job.lease_id,
+    status,
+    last_error,
+    sent_at,
+    forget,
+    retry_in_ms,
+  }));
+  const written = new Set(await recordMails(deps.knex, records));
+  for (const { id, status } of records) {
+    deps.metrics.deliveries.inc({ queue: 'mail', outcome: status === 'pending' ? 'retry' : status });
+    // Another process has taken the mail over and writes its own outcome.
+    if (!written.has(id)) deps.logger.warn({ mail_id: id }, 'mail.lease_lost');
+  }
 }
 
-function claim(deps: MailDeps, limit: number): Promise<MailRow[]> {
-  return claimMails(deps.knex, { lease_id: randomUUID(), lease_seconds: leaseSeconds, limit });
-}
-
-/** One pass over what is due, sent and settled when it resolves. @returns how many mails there were. */
-export async function drainMails(deps: MailDeps, limit = maxInFlight): Promise<number> {
-  const mails = await claim(deps, limit);
-  await Promise.all(mails.map((mail) => deliver(deps, mail)));
-  return mails.length;
-}
-
-async function settled(work: Iterable<Promise<void>>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, stopWaitMs)));
-  await Promise.race([Promise.all(work), patience]);
-  clearTimeout(timer);
-}
-
-/**
- * Sends mail until stopped: woken at commit, else looking once a second. A slow mail holds up no other one: each runs by itself,
- * ten at a time. Stopping waits five seconds for those under way; the lease of one that takes longer lapses, and it is sent again.
- */
-export function startMailLoop(deps: MailDeps): Loop {
-  const inFlight = new Set<Promise<void>>();
-  const loop = startLoop({
-    name: 'mail',
-    pauseMs,
-    logger: deps.logger,
-    async pass() {
-      const free = maxInFlight - inFlight.size;
-      if (free === 0) return false;
-      const mails = await claim(deps, free);
-      for (const mail of mails) {
-        const sending = deliver(deps, mail)
-          .catch((error: unknown) => deps.logger.warn({ mail_id: mail.id, err: error }, 'mail.unsettled'))
-          .finally(() => {
-            inFlight.delete(sending);
-            loop.wake();
-          });
-        inFlight.add(sending);
-      }
-      deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.knex));
-      return mails.length === free && inFlight.size < maxInFlight;
-    },
-  });
+/** `mails` as a queue. */
+export function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
   return {
-    wake: () => loop.wake(),
-    async stop() {
-      await loop.stop();
-      await settled(inFlight);
+    ...rowQueue(mailQueueRows, deps.knex, leaseMs),
+    name: 'mail',
+    limits,
+    timeoutMs,
+    retryBaseMs: firstRetryMs,
+    async tidy() {
+      deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.knex));
     },
+    async attempt(job, signal) {
+      const started = performance.now();
+      const result = await attempt(deps, job.row, signal);
+      return { ...result, durationMs: performance.now() - started };
+    },
+    record: (results) => record(deps, results),
   };
+}
+
+/** One pass over what is due, sent and recorded when it resolves. @returns how many mails there were. */
+export function drainMails(deps: MailDeps): Promise<number> {
+  return drain(mailQueue(deps));
+}
+
+/** Sends mail until stopped: woken at commit, else looking once a second. */
+export function startMailLoop(deps: MailDeps): Loop {
+  return startQueueLoop(mailQueue(deps), deps);
 }

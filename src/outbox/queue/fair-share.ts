@@ -1,28 +1,28 @@
-import { room, type Lane } from './lane.js';
+import { room, type Destination } from './destination.js';
 
-/** A lane and how many jobs to claim for it. */
-export type Share<Job> = { readonly lane: Lane<Job>; room: number };
+/** A destination and how many jobs to claim for it. */
+export type Share<Job> = { readonly destination: Destination<Job>; room: number };
 
-/** What a lane gets in one turn. */
+/** What a destination gets in one turn. */
 const turn = 5;
 
 /**
- * Divides a budget of claims: environments take turns, within an environment its lanes take turns, and no lane gets more than it has room
+ * Divides a budget of claims: environments take turns, within an environment its destinations take turns, and none gets more than it has room
  * for. So a backlog of one webhook, or of an environment with a thousand webhooks, doesn't push the others out.
  * @param offset where the turns start; moved on from pass to pass
  */
-export function divide<Job>(lanes: Iterable<Lane<Job>>, budget: number, now: number, offset: number): Share<Job>[] {
+export function divide<Job>(destinations: Iterable<Destination<Job>>, budget: number, now: number, offset: number): Share<Job>[] {
   const environments = new Map<string, Share<Job>[]>();
-  for (const lane of lanes) {
-    if (lane.due_at === null) continue;
-    const free = room(lane, now);
+  for (const destination of destinations) {
+    if (destination.due_at === null) continue;
+    const free = room(destination, now);
     if (free === 0) continue;
-    const shares = environments.get(lane.environment_id) ?? [];
-    shares.push({ lane, room: free });
-    environments.set(lane.environment_id, shares);
+    const shares = environments.get(destination.environment_id) ?? [];
+    shares.push({ destination, room: free });
+    environments.set(destination.environment_id, shares);
   }
   const queues = rotate([...environments.values()], offset).map((shares) => rotate(shares, offset));
-  const granted = new Map<Lane<Job>, Share<Job>>();
+  const granted = new Map<Destination<Job>, Share<Job>>();
   let left = budget;
   while (left > 0 && queues.some((queue) => queue.length > 0)) {
     for (const queue of queues) {
@@ -30,10 +30,10 @@ export function divide<Job>(lanes: Iterable<Lane<Job>>, budget: number, now: num
       if (!share || left === 0) continue;
       const take = Math.min(turn, share.room, left);
       left -= take;
-      const sofar = granted.get(share.lane);
+      const sofar = granted.get(share.destination);
       if (sofar) sofar.room += take;
-      else granted.set(share.lane, { lane: share.lane, room: take });
-      if (share.room > take) queue.push({ lane: share.lane, room: share.room - take });
+      else granted.set(share.destination, { destination: share.destination, room: take });
+      if (share.room > take) queue.push({ destination: share.destination, room: share.room - take });
     }
   }
   return [...granted.values()];

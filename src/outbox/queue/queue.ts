@@ -1,25 +1,41 @@
 /** Where a job goes; jobs of one destination share its slots and its breaker. */
-export type Destination = { readonly environment_id: string; readonly id: string };
+export type DestinationKey = { readonly environment_id: string; readonly id: string };
 
 /** A claimed piece of work: `lease_id` proves the claim, and `claimedAt` (monotonic milliseconds) says since when. */
-export type Job = { readonly destination: Destination; readonly due_at: Date; readonly lease_id: string; readonly claimedAt: number };
+export type Job = { readonly destination: DestinationKey; readonly due_at: Date; readonly lease_id: string; readonly claimedAt: number };
 
 /** A destination that has something due, and since when. */
-export type Due = Destination & { readonly due_at: Date };
+export type Due = DestinationKey & { readonly due_at: Date };
 
-/** How an exchange went, for the lane of its destination. `retry_in_ms`: until the next attempt, or null when there is none. */
-export type Exchange = { readonly ok: boolean; readonly durationMs: number; readonly retry_in_ms: number | null };
+/** How an attempt went. `ok` false counts for the breaker of its destination. `retry_in_ms`: until the next attempt, or null when there is none. */
+export type Outcome = { readonly ok: boolean; readonly durationMs: number; readonly retry_in_ms: number | null };
+
+/** How much of a queue one process does at once. */
+export type QueueLimits = {
+  /** Attempts in flight, all destinations together. */
+  readonly inFlight: number;
+  /** Attempts in flight at one destination: a slow one holds no more than these. */
+  readonly inFlightPerDestination: number;
+  /** Jobs claimed and not yet recorded. */
+  readonly held: number;
+  /** How often to look unasked, in milliseconds. */
+  readonly pollMs: number;
+  /** How long attempts in flight may go on when the process stops, in milliseconds. */
+  readonly stopMs: number;
+};
 
 /**
- * A durable queue that the dispatcher works off: rows that are claimed under a lease, worked on outside any transaction, and moved on
- * together with the record of the attempt. Several processes share it.
+ * A durable queue: rows that are claimed under a lease, worked on outside any transaction, and moved on together with the record of the
+ * attempt. Several processes share it.
  */
-export type Queue<J extends Job, Result extends Exchange> = {
+export type Queue<J extends Job, Result extends Outcome> = {
+  /** In metrics, logs and notifications. */
   readonly name: string;
+  readonly limits: QueueLimits;
   readonly leaseMs: number;
   /** The longest that `attempt` takes. */
   readonly timeoutMs: number;
-  /** What the breaker's waits derive from. */
+  /** The longest wait of an open breaker, from which its shorter ones derive. */
   readonly retryBaseMs: number;
   /** What has fallen due lately; `full` when that may not be all. */
   recent(): Promise<{ due: readonly Due[]; full: boolean }>;

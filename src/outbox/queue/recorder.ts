@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Exchange, Job, Queue } from './queue.js';
+import type { Outcome, Job, Queue } from './queue.js';
 
 /** Writes results down in batches: what comes in while one batch is being written makes up the next. */
 export type Recorder<J, Result> = {
@@ -17,40 +17,44 @@ const retryMs = 250;
 const worthWriting = 50;
 const lingerMs = 5;
 
+type Entry<J, Result> = { readonly job: J; readonly result: Result };
+
 /**
- * @param onWritten called after each batch with its results
- * When the database can't be had, a batch is tried again as long as its leases last; after that another process takes the deliveries over.
+ * When the database can't be had, a batch is tried again as long as its leases last; after that another process takes the jobs over.
  * When a batch is refused, its results are written one by one, so that one of them doesn't hold up the others.
  */
-export function createRecorder<J extends Job, Result extends Exchange>(
-  queue: Queue<J, Result>,
-  logger: Logger,
-  onWritten: (results: readonly Result[]) => void,
-): Recorder<J, Result> {
-  type Entry = { job: J; result: Result };
-  let entries: Entry[] = [];
-  let writing = 0;
-  let running: Promise<void> | null = null;
-  let enough: (() => void) | null = null;
-  let closing = false;
-
-  const leased = ({ job }: Entry) => performance.now() - job.claimedAt < queue.leaseMs;
-
-  async function write(list: Entry[]): Promise<void> {
+function createWriter<J extends Job, Result extends Outcome>(queue: Queue<J, Result>, logger: Logger) {
+  const leased = ({ job }: Entry<J, Result>) => performance.now() - job.claimedAt < queue.leaseMs;
+  return async function write(list: readonly Entry<J, Result>[]): Promise<void> {
     for (let left = list; left.length > 0; left = left.filter(leased)) {
       try {
         return await queue.record(left);
       } catch (error) {
         logger.warn({ err: error, queue: queue.name, results: left.length }, 'outbox.not_recorded');
-        if (isRefusal(error) && left.length > 1) {
+        if (failsAgain(error) && left.length > 1) {
           for (const one of left) await write([one]);
           return;
         }
-        if (isRefusal(error)) return;
+        if (failsAgain(error)) return;
         await delay(retryMs);
       }
     }
-  }
+  };
+}
+
+/** @param onWritten called after each batch with its results, also of those that had to be given up */
+export function createRecorder<J extends Job, Result extends Outcome>(
+  queue: Queue<J, Result>,
+  logger: Logger,
+  onWritten: (results: readonly Result[]) => void,
+): Recorder<J, Result> {
+  let entries: Entry<J, Result>[] = [];
+  let writing = 0;
+  let running: Promise<void> | null = null;
+  let enough: (() => void) | null = null;
+  let closing = false;
+
+  const write = createWriter(queue, logger);
 
   /** While results keep coming in, each statement takes a good number of them. */
   async function linger(): Promise<void> {
@@ -94,7 +98,7 @@ export function createRecorder<J extends Job, Result extends Exchange>(
 }
 
 /** SQLSTATE classes that the same statement meets again: data exception, integrity violation. */
-function isRefusal(error: unknown): boolean {
+function failsAgain(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^2[23]/.test(code);
 }

@@ -16,22 +16,90 @@ export type PoolState = {
   readonly oldestWait: number;
 };
 
+/** Of the connections to the database. */
+function poolMetrics(registers: Registry[]) {
+  let pool: (() => PoolState) | null = null;
+  return {
+    /** Whose connections the pool gauges show. */
+    watchPool(state: () => PoolState): void {
+      pool = state;
+    },
+    poolInUse: new Gauge({
+      name: 'database_connections_in_use',
+      help: 'Connections of the pool that are taken.',
+      registers,
+      collect() {
+        this.set(pool?.().used ?? 0);
+      },
+    }),
+    poolWaiting: new Gauge({
+      name: 'database_connections_awaited',
+      help: 'Requests that wait for a connection of the pool.',
+      registers,
+      collect() {
+        this.set(pool?.().waiting ?? 0);
+      },
+    }),
+    oldestWait: new Gauge({
+      name: 'database_statements_oldest_wait_seconds',
+      help: 'How long the oldest short statement has waited for the connection that it shares.',
+      aggregator: 'max',
+      registers,
+      collect() {
+        this.set(pool?.().oldestWait ?? 0);
+      },
+    }),
+    poolMax: new Gauge({
+      name: 'database_connections_max',
+      help: 'Connections that the pool may open (DATABASE_POOL_MAX).',
+      registers,
+      collect() {
+        this.set(pool?.().max ?? 0);
+      },
+    }),
+  };
+}
+
+/** Of what waits to be sent. */
+function outboxMetrics(registers: Registry[]) {
+  return {
+    outboxAge: new Gauge({
+      name: 'outbox_oldest_due_seconds',
+      help: 'Age of the oldest due delivery.',
+      labelNames: ['queue'],
+      // Every worker looks at the same queue: their ages don't add up.
+      aggregator: 'max',
+      registers,
+    }),
+    deliveries: new Counter({
+      name: 'outbox_attempts_total',
+      help: 'Delivery attempts by queue and outcome.',
+      labelNames: ['queue', 'outcome'],
+      registers,
+    }),
+    claimSeconds: new Histogram({
+      name: 'outbox_claim_duration_seconds',
+      help: 'Duration of claiming a batch of due deliveries.',
+      labelNames: ['queue'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+      registers,
+    }),
+  };
+}
+
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  let pool: (() => PoolState) | null = null;
   return {
     /** What the plots of the dashboard count by day. */
     daily: createDailyCounts(),
     registry,
     /** What Prometheus reads. */
     render: () => registry.metrics(),
-    /** Whose connections the pool gauges show. */
-    watchPool(state: () => PoolState): void {
-      pool = state;
-    },
+    ...poolMetrics(registers),
+    ...outboxMetrics(registers),
     requestSeconds: createDurations(registry, {
       name: 'http_request_duration_seconds',
       help: 'Duration of HTTP requests by route and status class.',
@@ -71,65 +139,11 @@ export function createMetrics() {
       help: 'Look-ups that a read replica may answer, by result: served, or why the primary was asked.',
       labelNames: ['result'],
     }),
-    outboxAge: new Gauge({
-      name: 'outbox_oldest_due_seconds',
-      help: 'Age of the oldest due delivery.',
-      labelNames: ['queue'],
-      // Every worker looks at the same queue: their ages don't add up.
-      aggregator: 'max',
-      registers,
-    }),
-    deliveries: new Counter({
-      name: 'outbox_attempts_total',
-      help: 'Delivery attempts by queue and outcome.',
-      labelNames: ['queue', 'outcome'],
-      registers,
-    }),
     sealedRowsPending: new Gauge({
       name: 'sealed_rows_pending',
       help: 'Sealed values that a key other than SECRET_KEY sealed, when they were last counted.',
       aggregator: 'max',
       registers,
-    }),
-    claimSeconds: new Histogram({
-      name: 'outbox_claim_duration_seconds',
-      help: 'Duration of claiming a batch of due deliveries.',
-      labelNames: ['queue'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
-      registers,
-    }),
-    poolInUse: new Gauge({
-      name: 'database_connections_in_use',
-      help: 'Connections of the pool that are taken.',
-      registers,
-      collect() {
-        this.set(pool?.().used ?? 0);
-      },
-    }),
-    poolWaiting: new Gauge({
-      name: 'database_connections_awaited',
-      help: 'Requests that wait for a connection of the pool.',
-      registers,
-      collect() {
-        this.set(pool?.().waiting ?? 0);
-      },
-    }),
-    oldestWait: new Gauge({
-      name: 'database_statements_oldest_wait_seconds',
-      help: 'How long the oldest short statement has waited for the connection that it shares.',
-      aggregator: 'max',
-      registers,
-      collect() {
-        this.set(pool?.().oldestWait ?? 0);
-      },
-    }),
-    poolMax: new Gauge({
-      name: 'database_connections_max',
-      help: 'Connections that the pool may open (DATABASE_POOL_MAX).',
-      registers,
-      collect() {
-        this.set(pool?.().max ?? 0);
-      },
     }),
   };
 }

@@ -28,20 +28,13 @@ function columns(rows: readonly (readonly string[])[]): string {
 
 const present = (object: Record<string, unknown>) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 
-/** The commands. `print` receives what they have to say. @throws {CliError} from `parseAsync` when the service refuses */
-export function createProgram(print: Print): Command {
-  const program = new Command('cli')
-    .description('Administers the service over its Management API.')
-    .addOption(new Option('--url <url>', 'where the service is').env('BASE_URL').default('http://localhost:3000').argParser(originOf))
-    .addOption(
-      new Option('--client-id <id>', 'a client with a grant for the Management API').env('MANAGEMENT_CLIENT_ID').makeOptionMandatory(),
-    )
-    .addOption(new Option('--client-secret <secret>', 'its secret').env('MANAGEMENT_CLIENT_SECRET').makeOptionMandatory())
-    .option('--json', 'print the resource as JSON');
-  const options = () => program.opts<Access & { json?: true }>();
-  const show = (data: ResourceObject | ResourceObject[], lines: () => string) =>
-    print(options().json ? JSON.stringify(data, null, 2) : lines());
+/** What the commands share: where the service is, and how what it answers is shown. */
+type Shell = {
+  readonly options: () => Access & { json?: true };
+  readonly show: (data: ResourceObject | ResourceObject[], lines: () => string) => void;
+};
 
+function addCreateClient(program: Command, { options, show }: Shell): void {
   program
     .command('create-client <name>')
     .description('register a client; its secret is printed this once')
@@ -56,7 +49,9 @@ export function createProgram(print: Print): Command {
         columns([['client_id', id], ...(shown['client_secret'] ? [['client_secret', shown['client_secret'] as string]] : [])]),
       );
     });
+}
 
+function addCreateUser(program: Command, { options, show }: Shell): void {
   program
     .command('create-user <email>')
     .description('create a user; without a password the user chooses one by mail')
@@ -75,7 +70,9 @@ export function createProgram(print: Print): Command {
         ]),
       );
     });
+}
 
+function addRotateSecret(program: Command, { options, show }: Shell): void {
   program
     .command('rotate-secret <kind> <id>')
     .description('make a new secret of a client or webhook; it is printed this once')
@@ -85,7 +82,9 @@ export function createProgram(print: Print): Command {
       const name = kind === 'client' ? 'client_secret' : 'signing_secret';
       show(data, () => columns([[name, String(one(data).attributes[name])]]));
     });
+}
 
+function addListDeliveries(program: Command, { options, show }: Shell): void {
   program
     .command('list-deliveries')
     .description('the latest webhook deliveries')
@@ -104,7 +103,9 @@ export function createProgram(print: Print): Command {
         columns([['id', 'created_at', 'event_type', 'status', 'attempts', 'response'], ...(data as ResourceObject[]).map(cells)]),
       );
     });
+}
 
+function addRedeliverFailed(program: Command, { options, show }: Shell): void {
   program
     .command('redeliver-failed <webhook>')
     .description('send again what failed for good in a period and has not arrived since')
@@ -116,5 +117,22 @@ export function createProgram(print: Print): Command {
       const rest = meta['more'] === true ? '; there may be more: run it again' : '';
       show(data, () => `${String(meta['deliveries'])} deliveries are under way${rest}`);
     });
+}
+
+/** The commands. `print` receives what they have to say. @throws {CliError} from `parseAsync` when the service refuses */
+export function createProgram(print: Print): Command {
+  const program = new Command('cli')
+    .description('Administers the service over its Management API.')
+    .addOption(new Option('--url <url>', 'where the service is').env('BASE_URL').default('http://localhost:3000').argParser(originOf))
+    .addOption(
+      new Option('--client-id <id>', 'a client with a grant for the Management API').env('MANAGEMENT_CLIENT_ID').makeOptionMandatory(),
+    )
+    .addOption(new Option('--client-secret <secret>', 'its secret').env('MANAGEMENT_CLIENT_SECRET').makeOptionMandatory())
+    .option('--json', 'print the resource as JSON');
+  const options = () => program.opts<Access & { json?: true }>();
+  const show: Shell['show'] = (data: ResourceObject | ResourceObject[], lines: () => string) =>
+    print(options().json ? JSON.stringify(data, null, 2) : lines());
+  for (const add of [addCreateClient, addCreateUser, addRotateSecret, addListDeliveries, addRedeliverFailed])
+    add(program, { options, show });
   return program;
 }

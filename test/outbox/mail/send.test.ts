@@ -5,7 +5,7 @@ import { readConfig } from '../../../src/config.js';
 import { defaultContext } from '../../../src/domain/environments/bootstrap.js';
 import { transaction, type Context, type Deps } from '../../../src/domain/context.js';
 import { queueMail } from '../../../src/domain/mail/mail.js';
-import { claimMails, oldestDueMailSeconds, settleMail, type MailRow } from '../../../src/db/tables/mails.js';
+import { mailQueueRows, oldestDueMailSeconds, recordMails, type MailRow } from '../../../src/db/tables/mails.js';
 import { drainMails } from '../../../src/outbox/mail/send.js';
 import type { MailMessage } from '../../../src/platform/mailer.js';
 import { createDeps, prepareDatabase } from '../../../src/process/service.js';
@@ -208,22 +208,51 @@ describe('a pass', () => {
       queueMail(tx, { template: 'password-changed', to, model: { reset_url: 'https://id.example/password/forgot' }, origin, ...more }),
     );
   const row = async () => (await deps.knex('mails').first()) as MailRow;
+  const lease_id = '01990000-0000-4000-8000-000000000001';
+  const claim = async (leaseMs: number) => {
+    const { due } = await mailQueueRows.findDue(deps.knex, 10);
+    return mailQueueRows.claim(deps.knex, due.map((one) => ({ ...one, room: 5 })), { lease_id, leaseMs }); // prettier-ignore
+  };
 
   test('a claim that has lapsed is taken over, and what its first holder says then counts no more', async () => {
     await queue('lapsed@example.com');
-    const [claimed] = (await claimMails(deps.knex, { lease_id: '01990000-0000-4000-8000-000000000001', lease_seconds: 0, limit: 5 })) as [
-      MailRow,
-    ];
+    const claimed = (await claim(0))[0] as MailRow;
     expect(claimed.recipient).toBe('lapsed@example.com');
     expect(await drainMails(deps)).toBe(1);
-    expect(await settleMail(deps.knex, claimed, { status: 'failed', last_error: 'late' })).toBe(false);
+    const late = { status: 'failed', last_error: 'late', sent_at: null, forget: false, retry_in_ms: null } as const;
+    const { environment_id, id } = claimed;
+    expect(await recordMails(deps.knex, [{ environment_id, id, lease_id, ...late }])).toEqual([]);
     expect([sent, (await row()).status]).toEqual([['lapsed@example.com'], 'sent']);
   });
 
   test('a claimed mail is nobody else\u2019s until then', async () => {
     await queue('held@example.com');
-    expect(await claimMails(deps.knex, { lease_id: '01990000-0000-4000-8000-000000000001', lease_seconds: 60, limit: 5 })).toHaveLength(1);
+    expect(await claim(60_000)).toHaveLength(1);
     expect(await drainMails(deps)).toBe(0);
+  });
+
+  test('a mail that is given back is due as before, and no attempt was spent', async () => {
+    await queue('returned@example.com');
+    const before = await row();
+    const claimed = (await claim(60_000))[0] as MailRow & { due_at: Date };
+    expect((await row()).next_attempt_at).not.toEqual(before.next_attempt_at);
+    await mailQueueRows.release(deps.knex, [{ ...claimed, lease_id }]);
+    expect(await row()).toMatchObject({ attempt_count: 0, lease_id: null, leased_until: null });
+    expect(await drainMails(deps)).toBe(1);
+  });
+
+  test('both looks see each environment that has something due, and neither what is claimed', async () => {
+    await queue('seen@example.com');
+    await queue('seen-too@example.com');
+    const seen = [expect.objectContaining({ environment_id: ctx.environment.id, id: ctx.environment.id })];
+    expect(await mailQueueRows.findDue(deps.knex, 2)).toEqual({ due: seen, full: true });
+    expect(await mailQueueRows.findAllDue(deps.knex, 10)).toEqual(seen);
+    await claim(60_000);
+    expect([await mailQueueRows.findDue(deps.knex, 2), await mailQueueRows.findAllDue(deps.knex, 10)]).toEqual([
+      { due: [], full: false },
+      [],
+    ]);
+    expect(await mailQueueRows.millisecondsToNextDue(deps.knex)).toBeGreaterThan(50_000);
   });
 
   test('a failed attempt waits longer each time, five minutes at most', async () => {

@@ -1,0 +1,58 @@
+import type { CountedAuditLogRow } from '../../db/tables/audit_logs.js';
+
+const minuteMs = 60_000;
+/** So many different rows of collected events may come about in an environment in one minute and process; what is beyond shares one per event. */
+const rowsPerMinute = 100;
+/** So many rows wait to be written, all environments together. */
+const maxWaiting = 1_000;
+
+/** Rows of collected events between two writes. */
+export type SecurityTrail = {
+  add(row: CountedAuditLogRow, many: () => CountedAuditLogRow): void;
+  /** What has come together since the last time, and how many happenings found no room. */
+  take(now: Date): { rows: CountedAuditLogRow[]; dropped: number };
+  /** Rows that were taken and couldn't be written. They count for the minute in which they were added, as far as there is room. */
+  putBack(rows: readonly CountedAuditLogRow[]): void;
+};
+
+export function createSecurityTrail(): SecurityTrail {
+  let waiting = new Map<string, CountedAuditLogRow>();
+  let dropped = 0;
+  const minutes = new Map<string, { readonly minute: number; readonly ids: Set<string> }>();
+
+  function idsOf({ environment_id, occurred_at }: CountedAuditLogRow): Set<string> {
+    const minute = minuteOf(occurred_at);
+    let known = minutes.get(environment_id);
+    if (!known || known.minute < minute) minutes.set(environment_id, (known = { minute, ids: new Set() }));
+    return known.ids;
+  }
+
+  function put(row: CountedAuditLogRow): void {
+    const there = waiting.get(row.id);
+    if (there) waiting.set(row.id, { ...there, count: there.count + row.count });
+    else if (waiting.size < maxWaiting) waiting.set(row.id, row);
+    else dropped += row.count;
+  }
+
+  return {
+    add(row, many) {
+      const ids = idsOf(row);
+      if (!ids.has(row.id) && ids.size >= rowsPerMinute) return put(many());
+      ids.add(row.id);
+      put(row);
+    },
+    take(now) {
+      const taken = { rows: [...waiting.values()], dropped };
+      waiting = new Map();
+      dropped = 0;
+      for (const [environment_id, { minute }] of minutes) if (minute < minuteOf(now)) minutes.delete(environment_id);
+      return taken;
+    },
+    putBack(rows) {
+      for (const row of rows) put(row);
+    },
+  };
+}
+
+/** The start of the minute, in milliseconds. */
+export const minuteOf = (at: Date) => Math.floor(at.getTime() / minuteMs) * minuteMs;

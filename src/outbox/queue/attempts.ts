@@ -1,0 +1,88 @@
+import { setMaxListeners } from 'node:events';
+import { mayStart, noteOutcome, surplus, type Destination } from './destination.js';
+import type { Destinations } from './destinations.js';
+import type { Job, Outcome, Queue } from './queue.js';
+import type { Returns } from './returns.js';
+
+/** The attempts in flight of one process. */
+export type Attempts<J> = {
+  /** Starts what waits for these destinations, as far as there are slots. */
+  start(which: Iterable<Destination<J>>): void;
+  /** Starts nothing from now on. */
+  hold(): void;
+  /** After `hold`: gives back what waits, lets what is in flight finish for the queue's `stopMs`, and gives that back then too. */
+  stop(): Promise<void>;
+};
+
+type Parts<J, Result> = {
+  readonly destinations: Destinations<J>;
+  readonly returns: Returns<J>;
+  readonly onResult: (job: J, result: Result) => void;
+  /** Called after each attempt, when its destination may have room again. */
+  readonly onEnd: (destination: Destination<J>) => void;
+};
+
+export function createAttempts<J extends Job, Result extends Outcome>(queue: Queue<J, Result>, parts: Parts<J, Result>): Attempts<J> {
+  const { destinations, returns, onResult, onEnd } = parts;
+  const aborting = new AbortController();
+  // Every attempt in flight listens.
+  setMaxListeners(0, aborting.signal);
+  const inFlight = new Set<Promise<void>>();
+  const most = queue.limits.inFlight;
+  let stopping = false;
+
+  function start(which: Iterable<Destination<J>>): void {
+    const late: J[] = [];
+    for (const destination of which) {
+      while (!stopping && destination.waiting.length > 0 && inFlight.size < most && mayStart(destination, performance.now())) {
+        const job = destination.waiting.shift() as J;
+        // Started this late, it might end after its lease.
+        if (performance.now() - job.claimedAt > queue.leaseMs * 0.9 - queue.timeoutMs) late.push(job);
+        else work(destination, job);
+      }
+    }
+    returns.give(late);
+  }
+
+  function work(destination: Destination<J>, job: J): void {
+    destination.inFlight += 1;
+    const working = queue
+      .attempt(job, aborting.signal)
+      .then(
+        (result) => {
+          noteOutcome(destination, { ...result, now: performance.now(), retryBaseMs: queue.retryBaseMs });
+          onResult(job, result);
+        },
+        () => returns.give([job]),
+      )
+      .finally(() => {
+        destination.inFlight -= 1;
+        inFlight.delete(working);
+        ended(destination);
+      });
+    inFlight.add(working);
+  }
+
+  function ended(destination: Destination<J>): void {
+    // What a destination that turned out slow or broken can't start soon goes back to the queue.
+    const excess = surplus(destination);
+    if (excess > 0) returns.give(destination.waiting.splice(-excess));
+    if (inFlight.size >= most - 1) start(destinations.all());
+    else start([destination]);
+    onEnd(destination);
+  }
+
+  return {
+    start,
+    hold() {
+      stopping = true;
+    },
+    async stop() {
+      for (const destination of destinations.all()) returns.give(destination.waiting.splice(0));
+      const timeUp = setTimeout(() => aborting.abort(), queue.limits.stopMs);
+      while (inFlight.size > 0) await Promise.all(inFlight);
+      clearTimeout(timeUp);
+      await returns.settled();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import type { Metrics } from '../../platform/metrics/metrics.js';
+import type { Destination } from './destination.js';
+import type { Destinations } from './destinations.js';
+import { divide } from './fair-share.js';
+import type { Due, Job, Outcome, Queue } from './queue.js';
+
+const maxClaim = 200;
+const slowClaimMs = 50;
+
+/** What working a queue off takes beside the queue. */
+export type QueueDeps = { readonly logger: Logger; readonly metrics: Pick<Metrics, 'claimSeconds'> };
+
+/** Claims, and says how long it took. */
+export async function claimTimed<J extends Job>(
+  queue: Queue<J, Outcome>,
+  { logger, metrics }: QueueDeps,
+  wanted: readonly (Due & { room: number })[],
+): Promise<J[]> {
+  const started = performance.now();
+  const jobs = await queue.claim(wanted);
+  const tookMs = performance.now() - started;
+  metrics.claimSeconds.observe({ queue: queue.name }, tookMs / 1000);
+  if (tookMs > slowClaimMs) logger.warn({ queue: queue.name, took_ms: Math.round(tookMs) }, 'outbox.slow_claim');
+  return jobs;
+}
+
+/**
+ * Claims for destinations in fair shares.
+ * @returns a function that claims as much as there is room for beside `unrecorded` results, and tells for whom it asked and whether it got
+ * anything; null when there was nothing to ask for
+ */
+export function createClaiming<J extends Job>(queue: Queue<J, Outcome>, deps: QueueDeps, destinations: Destinations<J>) {
+  let offset = 0;
+  return async (unrecorded: number): Promise<{ asked: Destination<J>[]; some: boolean } | null> => {
+    const budget = Math.min(maxClaim, queue.limits.held - destinations.held() - unrecorded);
+    // A destination is filled up when it has half run out, not for each single job: claims stay large.
+    const shares = divide(destinations.hungry(), budget, performance.now(), offset++);
+    if (shares.length === 0) return null;
+    const wanted = shares.map(({ destination: { environment_id, id, due_at }, room }) => ({
+      environment_id,
+      id,
+      due_at: due_at ?? new Date(0),
+      room,
+    }));
+    const jobs = await claimTimed(queue, deps, wanted);
+    for (const { destination, room } of shares) {
+      const own = jobs.filter((job) => destinations.of(job.destination) === destination);
+      destination.waiting.push(...own);
+      destination.due_at = own.length < room ? null : (own.at(-1)?.due_at ?? null);
+    }
+    return { asked: shares.map((share) => share.destination), some: jobs.length > 0 };
+  };
+}

@@ -1,0 +1,55 @@
+import { createDestination, isHungry, type Destination } from './destination.js';
+import type { DestinationKey, Due, Job } from './queue.js';
+
+/** The destinations that this process knows to have something due, holds jobs of, or remembers as failing. */
+export type Destinations<J> = {
+  of(key: DestinationKey): Destination<J>;
+  all(): Iterable<Destination<J>>;
+  /** Takes note of what is due. */
+  expect(due: Iterable<Due>): void;
+  /** Takes note that the job is due again: it goes back unworked. */
+  expectAgain(jobs: Iterable<Job>): void;
+  /** Whether anything is known to be due. */
+  someDue(): boolean;
+  /** Those for which a claim is worth its while. */
+  hungry(): Destination<J>[];
+  /** Jobs claimed and not yet done. */
+  held(): number;
+  /** Forgets those that nothing is known of. */
+  forgetIdle(): void;
+};
+
+const isIdle = (one: Destination<unknown>) => one.due_at === null && one.waiting.length === 0 && one.inFlight === 0 && one.failures === 0;
+
+/** @param maxSlots how many attempts may be in flight at one destination */
+export function createDestinations<J extends Job>(maxSlots: number): Destinations<J> {
+  const known = new Map<string, Destination<J>>();
+
+  function of(key: DestinationKey): Destination<J> {
+    const name = `${key.environment_id} ${key.id}`;
+    let destination = known.get(name);
+    if (!destination) known.set(name, (destination = createDestination<J>(key, maxSlots)));
+    return destination;
+  }
+  function isDueFrom(key: DestinationKey, due_at: Date): void {
+    const destination = of(key);
+    if (destination.due_at === null || due_at < destination.due_at) destination.due_at = due_at;
+  }
+
+  return {
+    of,
+    all: () => known.values(),
+    expect(due) {
+      for (const one of due) isDueFrom(one, one.due_at);
+    },
+    expectAgain(jobs) {
+      for (const job of jobs) isDueFrom(job.destination, job.due_at);
+    },
+    someDue: () => [...known.values()].some((one) => one.due_at !== null),
+    hungry: () => [...known.values()].filter(isHungry),
+    held: () => [...known.values()].reduce((sum, one) => sum + one.waiting.length + one.inFlight, 0),
+    forgetIdle() {
+      for (const [name, destination] of known) if (isIdle(destination)) known.delete(name);
+    },
+  };
+}

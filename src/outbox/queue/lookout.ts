@@ -1,0 +1,55 @@
+import type { Destinations } from './destinations.js';
+import type { Job, Outcome, Queue } from './queue.js';
+
+const thoroughEveryMs = 5000;
+const thoroughAtMostEveryMs = 100;
+/** How often to look unasked while something is known to be due: notifications and timers say what else there is. */
+const lookEveryMs = 200;
+
+/** Finds out which destinations have something due. */
+export type Lookout = {
+  /** The next look is not skipped: there may be something new. */
+  notify(): void;
+  /** Looks, unless it did so just now and knows of enough. */
+  look(): Promise<void>;
+};
+
+/** The quick look each time; the thorough one, and the housekeeping, every five seconds or when the quick one couldn't see to the end. */
+export function createLookout<J extends Job>(queue: Queue<J, Outcome>, destinations: Destinations<J>): Lookout {
+  let notified = true;
+  let lastLook = Number.NEGATIVE_INFINITY;
+  let lastThorough = Number.NEGATIVE_INFINITY;
+  let lastTidy = Number.NEGATIVE_INFINITY;
+  let thoroughWanted = false;
+
+  async function tidy(): Promise<void> {
+    if (lastLook - lastTidy <= thoroughEveryMs) return;
+    lastTidy = lastLook;
+    thoroughWanted = true;
+    destinations.forgetIdle();
+    await queue.tidy();
+  }
+
+  async function lookThoroughly(): Promise<void> {
+    if (!thoroughWanted || lastLook - lastThorough <= thoroughAtMostEveryMs) return;
+    lastThorough = lastLook;
+    thoroughWanted = false;
+    destinations.expect(await queue.thorough());
+  }
+
+  return {
+    notify() {
+      notified = true;
+    },
+    async look() {
+      if (!notified && performance.now() - lastLook < lookEveryMs && destinations.someDue()) return;
+      notified = false;
+      lastLook = performance.now();
+      await tidy();
+      await lookThoroughly();
+      const { due, full } = await queue.recent();
+      if (full) thoroughWanted = true;
+      destinations.expect(due);
+    },
+  };
+}

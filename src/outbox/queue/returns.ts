@@ -1,0 +1,37 @@
+import type { Logger } from 'pino';
+import type { Destinations } from './destinations.js';
+import type { Job, Outcome, Queue } from './queue.js';
+
+/** Gives claimed jobs back to the queue, unworked. */
+export type Returns<J> = {
+  give(jobs: readonly J[]): void;
+  /** Resolves when all that was given back is back. */
+  settled(): Promise<void>;
+};
+
+/** One statement at a time; what comes meanwhile goes back with the next. What can't be given back is free when its lease lapses. */
+export function createReturns<J extends Job>(queue: Queue<J, Outcome>, destinations: Destinations<J>, logger: Logger): Returns<J> {
+  const pending: J[] = [];
+  let running: Promise<void> | null = null;
+
+  async function run(): Promise<void> {
+    while (pending.length > 0) {
+      await queue
+        .release(pending.splice(0))
+        .catch((error: unknown) => logger.warn({ err: error, queue: queue.name }, 'outbox.not_released'));
+    }
+    running = null;
+  }
+
+  return {
+    give(jobs) {
+      if (jobs.length === 0) return;
+      destinations.expectAgain(jobs);
+      pending.push(...jobs);
+      running ??= run();
+    },
+    async settled() {
+      while (running) await running;
+    },
+  };
+}

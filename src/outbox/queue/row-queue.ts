@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import type { Knex } from 'knex';
+import type { ClaimedRow, QueueRows } from '../../db/queue-rows.js';
+import type { Job, Outcome, Queue } from './queue.js';
+
+/** A claimed row of a table that is worked off as a queue. */
+export type RowJob<Row> = Job & { readonly row: ClaimedRow<Row> };
+
+const lookAt = 1000;
+
+/** The half of a queue that is the same for every such table: what is due, claims, and giving back. */
+export function rowQueue<Row extends { readonly id: string; readonly environment_id: string }>(
+  rows: QueueRows<Row>,
+  knex: Knex,
+  leaseMs: number,
+): Pick<Queue<RowJob<Row>, Outcome>, 'leaseMs' | 'recent' | 'thorough' | 'nextDueIn' | 'claim' | 'release'> {
+  return {
+    leaseMs,
+    recent: () => rows.findDue(knex, lookAt),
+    thorough: () => rows.findAllDue(knex, lookAt),
+    nextDueIn: () => rows.millisecondsToNextDue(knex),
+    async claim(wanted) {
+      const lease_id = randomUUID();
+      const claimedAt = performance.now();
+      const claimed = await rows.claim(knex, wanted, { lease_id, leaseMs });
+      return claimed.map((row) => ({
+        destination: { environment_id: row.environment_id, id: row.destination_id },
+        due_at: row.due_at,
+        lease_id,
+        claimedAt,
+        row,
+      }));
+    },
+    release: (jobs) =>
+      rows.release(
+        knex,
+        jobs.map(({ row: { environment_id, id }, lease_id, due_at }) => ({ environment_id, id, lease_id, due_at })),
+      ),
+  };
+}

@@ -1,0 +1,98 @@
+import type { Deps } from '../../domain/context.js';
+import { noOrigin } from '../../domain/origin.js';
+import { noteSecurityEvent } from '../../domain/audit/security-trail.js';
+import { disableWebhook, failEventDeliveries } from '../../db/tables/webhook_disabling.js';
+import { recordAttempts, type AttemptResult, type ClaimedDelivery, type RecordedDelivery } from '../../db/tables/webhook_queue.js';
+import { uuidv7 } from '../../lib/random.js';
+import type { Job } from '../queue/queue.js';
+import type { Attempt } from './deliver.js';
+
+/** So many events in a row that failed for good disable a webhook (specification 7.4.3). */
+const failedEventsToDisable = 100;
+/** A disabled webhook's deliveries are ended up to so many at once; the rest ends as it falls due. */
+const atOnce = 1000;
+
+/** A claimed delivery in the dispatcher's terms. */
+export type WebhookJob = Job & { readonly delivery: ClaimedDelivery };
+
+function resultRow({ job, result }: { job: WebhookJob; result: Attempt }): AttemptResult {
+  return {
+    environment_id: job.delivery.environment_id,
+    id: job.delivery.id,
+    webhook_id: job.delivery.webhook_id,
+    by_event: job.delivery.trigger === 'event',
+    lease_id: job.lease_id,
+    attempt_id: uuidv7(result.startedAt.getTime()),
+    started_at: result.startedAt,
+    ended_at: result.endedAt,
+    duration_ms: Math.round(result.durationMs),
+    response_status: result.response_status,
+    response_body: result.response_body,
+    response_truncated: result.response_truncated,
+    failure_reason: result.failure_reason,
+    retry_in_ms: result.retry_in_ms,
+  };
+}
+
+/**
+ * Records attempts. Those that may disable their webhook (410; the hundredth failed event in a row) do so in the same transaction, and end
+ * what was pending for it.
+ */
+export async function recordDeliveries(deps: Deps, results: readonly { job: WebhookJob; result: Attempt }[]): Promise<void> {
+  const { knex, metrics, logger } = deps;
+  const rows = results.map(resultRow);
+  const mayDisable = results.some(({ result }) => !result.ok && result.retry_in_ms === null);
+  const recorded = mayDisable
+    ? await knex.transaction(async (trx) => {
+        const written = await recordAttempts(trx, rows);
+        await disableFailing(deps, trx, results, written);
+        return written;
+      })
+    : await recordAttempts(knex, rows);
+  const outcomes = new Map<string, number>();
+  for (const { job, result } of results) {
+    const outcome = result.ok ? 'succeeded' : result.retry_in_ms === null ? 'failed' : 'retrying';
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    if (outcome !== 'retrying') metrics.daily.add(job.delivery.environment_id, 'deliveries', outcome);
+  }
+  noteBlocked(deps, results);
+  for (const [outcome, count] of outcomes) metrics.deliveries.inc({ queue: 'webhook', outcome }, count);
+  if (recorded.length < rows.length) {
+    const written = new Set(recorded.map((one) => one.id));
+    // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
+    for (const row of rows) if (!written.has(row.id)) logger.warn({ delivery_id: row.id }, 'webhook.lease_lost');
+  }
+}
+
+/** A receiver whose address may not be reached: somebody named one of ours, or its name has come to lead there. */
+function noteBlocked(deps: Deps, results: readonly { job: WebhookJob; result: Attempt }[]): void {
+  for (const { job, result } of results) {
+    if (result.failure_reason !== 'blocked_address') continue;
+    const { environment_id, webhook_id, id } = job.delivery;
+    noteSecurityEvent({ ...deps, environment: { id: environment_id } }, 'webhook.target_blocked', {
+      actor: { actor_kind: 'system', actor_id: null, display: null },
+      target: { target_type: 'webhook', target_id: webhook_id },
+      origin: noOrigin,
+      reason: result.failure_reason,
+      detail: { delivery_id: id },
+    });
+  }
+}
+
+async function disableFailing(
+  { clock, logger }: Deps,
+  trx: Parameters<typeof disableWebhook>[0],
+  results: readonly { job: WebhookJob; result: Attempt }[],
+  recorded: readonly RecordedDelivery[],
+): Promise<void> {
+  const gone = new Set(results.filter(({ result }) => result.response_status === 410).map(({ job }) => job.delivery.id));
+  const seen = new Set<string>();
+  for (const { id, environment_id, webhook_id, failed_event_count } of recorded) {
+    const reason = gone.has(id) ? 'receiver_gone' : (failed_event_count ?? 0) >= failedEventsToDisable ? 'consecutive_failures' : null;
+    if (reason === null || seen.has(webhook_id)) continue;
+    seen.add(webhook_id);
+    if (!(await disableWebhook(trx, { environment_id, webhook_id }, reason, clock.now()))) continue;
+    logger.warn({ webhook_id, environment_id, reason }, 'webhook.disabled');
+    await failEventDeliveries(trx, { environment_id, webhook_id, lease_id: null }, clock.now(), atOnce);
+  }
+}
