@@ -10,6 +10,8 @@ let knex: Knex;
 beforeAll(async () => {
   database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 2 });
+  // Autovacuum would look at the table at a moment of its own.
+  await knex.raw('alter table revocations set (autovacuum_enabled = false)');
 });
 
 afterAll(async () => {
