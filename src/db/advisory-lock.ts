@@ -3,12 +3,25 @@ import type { Knex } from 'knex';
 
 const pauseMs = 100;
 
+/** The end of the last work under a lock that each pool was asked for. */
+const turns = new WeakMap<Knex, Promise<unknown>>();
+
 /**
  * Runs `work` unless another process holds the named lock. The lock belongs to a transaction of its own (so it also works through a
- * transaction pooler, and ends with the connection of a killed process); `work` uses other connections.
+ * transaction pooler, and ends with the connection of a killed process); `work` uses other connections, so a process holds one lock at a time,
+ * whatever its name: a few of them would take all connections of a small pool, and each would wait for one more. Never call it inside `work`.
  * @returns whether it ran.
  */
 export async function tryAdvisoryLock(knex: Knex, name: string, work: () => Promise<void>): Promise<boolean> {
+  const turn = (turns.get(knex) ?? Promise.resolve()).then(() => holdAdvisoryLock(knex, name, work));
+  turns.set(
+    knex,
+    turn.catch(() => undefined),
+  );
+  return turn;
+}
+
+async function holdAdvisoryLock(knex: Knex, name: string, work: () => Promise<void>): Promise<boolean> {
   return knex.transaction(async (trx) => {
     // The transaction only holds the lock: it is idle for as long as the work takes.
     await trx.raw('set local idle_in_transaction_session_timeout = 0');

@@ -1,0 +1,44 @@
+import type { Knex } from 'knex';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tryAdvisoryLock } from '../../src/db/advisory-lock.js';
+import { createKnex } from '../../src/db/knex.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+let knex: Knex;
+let other: Knex;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [knex, other] = [createKnex({ url: database.url, poolMax: 2 }), createKnex({ url: database.url, poolMax: 2 })];
+});
+
+afterAll(async () => {
+  await Promise.all([knex?.destroy(), other?.destroy()]);
+  await database?.drop();
+});
+
+test('works under locks of several names leave a small pool a connection to do them with', async () => {
+  const done: string[] = [];
+  const names = ['one', 'two', 'three', 'four'];
+  const ran = await Promise.all(
+    names.map((name) =>
+      tryAdvisoryLock(knex, name, async () => {
+        await knex.raw('select 1');
+        done.push(name);
+      }),
+    ),
+  );
+  expect([ran, done]).toEqual([[true, true, true, true], names]);
+});
+
+test('a lock that another process holds is not waited for', async () => {
+  await tryAdvisoryLock(knex, 'held', async () => {
+    expect(await tryAdvisoryLock(other, 'held', () => Promise.reject(new Error('must not run')))).toBe(false);
+  });
+});
+
+test('work that fails gives the lock and the turn back', async () => {
+  await expect(tryAdvisoryLock(knex, 'failing', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await tryAdvisoryLock(knex, 'failing', async () => undefined)).toBe(true);
+});
