@@ -1,16 +1,22 @@
+import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { janitorPass } from '../../src/jobs/janitor.js';
 import type { Context } from '../../src/domain/context.js';
 import { tryAdvisoryLock } from '../../src/db/advisory-lock.js';
+import { createKnex } from '../../src/db/knex.js';
 import { createTestDatabase } from '../support/database.js';
 import { openContext } from '../support/standalone.js';
 
 // Without a running service: its own janitor stays out of the way.
 let ctx: Context;
+/** The pool of another process. */
+let replica: Knex;
 const endings: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   const database = await createTestDatabase();
   endings.push(() => database.drop());
+  replica = createKnex({ url: database.url, poolMax: 2 });
+  endings.push(() => replica.destroy());
   const opened = await openContext(database.url, Buffer.alloc(32, 7).toString('base64'));
   endings.push(() => opened.close());
   ctx = opened.ctx;
@@ -41,7 +47,7 @@ test('one pass takes what has expired batch after batch, counted limits too, and
 
 test('while another replica is at it, a pass does nothing', async () => {
   await addExpired(10);
-  await tryAdvisoryLock(ctx.knex, 'janitor', async () => {
+  await tryAdvisoryLock(replica, 'janitor', async () => {
     expect(await janitorPass(ctx)).toEqual({});
   });
   expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 10, access_tokens: 10 });
