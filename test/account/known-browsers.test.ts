@@ -36,7 +36,7 @@ async function lockedOut(user: UserRow): Promise<void> {
 }
 
 describe('lockout', () => {
-  test('by strangers does not concern a known browser, whose sign-in does not end it for them', async () => {
+  test('by strangers does not concern a known browser, whose sign-in does not end it for them (attack 10.263)', async () => {
     const user = await addUser(ctx);
     const browser = await knownBrowser(user);
     await lockedOut(user);

@@ -95,7 +95,7 @@ describe('the Management API', () => {
     await expectSame((name) => managed('GET', path(name)));
   });
 
-  test('actions', async () => {
+  test('actions (attack 18.275)', async () => {
     for (const method of ['PATCH', 'POST']) await expectSame((name) => managed(method, `/users/${user.id}/${name}`));
   });
 

@@ -301,7 +301,7 @@ test('the order of checks', async () => {
   expect((await api.patch(one, { data: { type: 'role', id: role['id'], attributes: { name: 7 } } })).status).toBe(422);
 });
 
-test('Idempotency-Key: the same request is answered the same, another one with the key is 422', async () => {
+test('Idempotency-Key: the same request is answered the same, another one with the key is 422 (attack 15.270)', async () => {
   const body = { data: { type: 'client', attributes: { name: 'Once', application_type: 'machine' } } };
   const key = { 'idempotency-key': 'key-1' };
   const [first, second] = [await api.post('/clients', body, key), await api.post('/clients', body, key)];
