@@ -50,18 +50,20 @@ const squeezed = (text: string) =>
     .replaceAll(/ ([.,)])/g, '$1')
     .trim();
 
-describe.each(names)('the mail %s', (name) => {
-  test('has the same words as text and as HTML', () => {
-    const { text, html } = render(name);
-    expect(squeezed(words(html))).toBe(squeezed(text));
-  });
-
-  test.skipIf(unasked.includes(name))('says who asked, from where and when, and what to do otherwise', () => {
+describe.each(names.filter((name) => !unasked.includes(name)))('the mail %s', (name) => {
+  test('says who asked, from where and when, and what to do otherwise', () => {
     const { text } = render(name);
     expect(text).toContain('on 21 November 2026 at 09:05 UTC, from Chrome on macOS at the address 203.0.113.5');
     expect(text).toContain('If it wasn’t you');
     expect(text).toContain('Acme & Sons');
     expect(text).toContain('help@acme.example');
+  });
+});
+
+describe.each(names)('the mail %s', (name) => {
+  test('has the same words as text and as HTML', () => {
+    const { text, html } = render(name);
+    expect(squeezed(words(html))).toBe(squeezed(text));
   });
 
   test('loads nothing from anywhere and tells nobody that it was read', () => {
