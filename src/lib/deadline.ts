@@ -1,0 +1,28 @@
+/**
+ * How long a piece of work may still take: one for each request, handed down with its context. Every wait spends from the same time: for a connection,
+ * in a queue, for a statement and for its repetition. When the caller has gone, nothing more is begun for it.
+ */
+export type Deadline = {
+  /** Milliseconds left; 0 when the time is up or the caller has gone. */
+  left(): number;
+};
+
+/** A deadline that whoever made it can bring forward. */
+export type CancellableDeadline = Deadline & {
+  /** The caller has gone: nothing is left. */
+  cancel(): void;
+};
+
+/** A deadline `ms` milliseconds from now. */
+export function deadlineIn(ms: number): CancellableDeadline {
+  let at = performance.now() + ms;
+  return {
+    left: () => Math.max(0, at - performance.now()),
+    cancel() {
+      at = 0;
+    },
+  };
+}
+
+/** For jobs and commands, which nobody waits for: each wait has its own limit all the same. */
+export const noDeadline: Deadline = { left: () => Infinity };
