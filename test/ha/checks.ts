@@ -102,7 +102,11 @@ async function awaitDeliveries(
     }
     return events;
   };
-  await eventually(async () => told.every((id) => delivered().has(id)), deliveredWithinMs).catch(() => undefined);
+  const isComplete = async () => {
+    const events = delivered();
+    return told.every((id) => events.has(id));
+  };
+  await eventually(isComplete, deliveredWithinMs, 250).catch(() => undefined);
   const events = delivered();
   const missing = told.filter((id) => !events.has(id));
   if (missing.length > 0) wrong.push(`${missing.length} events of created users were not delivered`);

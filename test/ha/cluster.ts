@@ -109,7 +109,7 @@ export async function startCluster(directory: string): Promise<Cluster> {
       new Set(all.map(({ timeline }) => timeline)).size === 1
     );
   };
-  const whole = async (withinMs: number) => void (await eventually(() => isWhole().catch(() => false), withinMs));
+  const whole = async (withinMs: number) => void (await eventually(() => isWhole().catch(() => false), withinMs, 250));
   await whole(90_000);
 
   const password = secret();

@@ -48,14 +48,16 @@ export type Figures = ReturnType<typeof count> & {
   readonly rewound: boolean;
 };
 
-/** When a member was last made the leader, by its own log: before anybody could ask it. */
-function promotedAt(member: Machine): number {
-  const [, day, time, ms] = [...member.log('patroni').matchAll(/^(\S+) (\S+),(\d{3}) INFO: promoted self to leader/gm)].at(-1) ?? [];
-  if (day === undefined) throw new Error(`${member.name} leads, and its log doesn't say since when`);
-  return new Date(`${day}T${time}.${ms}`).getTime() - performance.timeOrigin;
-}
+/** When a member was made the leader after a moment, by its own log, which is a little behind: before anybody could ask it. */
+const promotedAfter = (member: Machine, since: number): Promise<number> =>
+  eventually(async () => {
+    const [, day, time, ms] = [...member.log('patroni').matchAll(/^(\S+) (\S+),(\d{3}) INFO: promoted self to leader/gm)].at(-1) ?? [];
+    const at = new Date(`${day}T${time}.${ms}`).getTime() - performance.timeOrigin;
+    return at > since && at;
+  });
 
 const leaderWithinMs = 60_000;
+const serviceWithinMs = 60_000;
 const backWithinMs = 90_000;
 const quietMs = 5000;
 const kinds = ['user', 'authorize', 'redeem', 'introspect', 'refresh'];
@@ -63,11 +65,15 @@ const kinds = ['user', 'authorize', 'redeem', 'introspect', 'refresh'];
 /** Resolves with the time of the last failure once all kinds have been answered since, and nothing has failed for a while. */
 async function awaitService(history: History, leaderAt: number): Promise<number> {
   const lastFailure = () => Math.max(leaderAt, ...history.answers.filter(({ status }) => failed(status)).map(({ at }) => at));
-  await eventually(async () => {
-    const since = lastFailure();
-    const served = new Set(history.answers.filter(({ at, status }) => at > since && !failed(status)).map(({ kind }) => kind));
-    return performance.now() - since > quietMs && kinds.every((kind) => served.has(kind));
-  }, 60_000);
+  await eventually(
+    async () => {
+      const since = lastFailure();
+      const served = new Set(history.answers.filter(({ at, status }) => at > since && !failed(status)).map(({ kind }) => kind));
+      return performance.now() - since > quietMs && kinds.every((kind) => served.has(kind));
+    },
+    serviceWithinMs,
+    100,
+  );
   return lastFailure();
 }
 
@@ -79,12 +85,11 @@ export async function suffer(
   history: History,
   checked: () => Promise<void>,
 ): Promise<Figures> {
-  const former = await cluster.leader();
-  if (former === null) throw new Error('nobody leads');
+  const former = await eventually(() => cluster.leader());
   const before = former.log('patroni').length;
   const struckAt = performance.now();
   await fault.strike(former);
-  const leaderAt = promotedAt(await eventually(() => cluster.leader(former), leaderWithinMs));
+  const leaderAt = await promotedAfter(await eventually(() => cluster.leader(former), leaderWithinMs, 100), struckAt);
   // Beside the new leader the former one wakes up and believes that nothing has happened.
   const endedAt = performance.now();
   await fault.end(former, cluster);
