@@ -12,16 +12,25 @@ export type Fault = {
 };
 
 const database = ['patroni', 'postgres'];
-const signal = (machine: Machine, name: NodeJS.Signals) => {
-  for (const pid of machine.processes(...database)) process.kill(pid, name);
-};
+/** Twice, for those that were born meanwhile; some have ended meanwhile. */
+function signal(machine: Machine, name: NodeJS.Signals): void {
+  for (const pid of [...machine.processes(...database), ...machine.processes(...database)]) {
+    try {
+      process.kill(pid, name);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
 
 export const faults: Readonly<Record<string, Fault>> = {
   kill: {
     title: 'the leader is killed',
     strike: async (leader) => {
-      signal(leader, 'SIGKILL');
-      await eventually(async () => leader.processes(...database).length === 0);
+      await eventually(async () => {
+        signal(leader, 'SIGKILL');
+        return leader.processes(...database).length === 0;
+      });
     },
     end: (leader, cluster) => cluster.startPatroni(leader),
   },
@@ -42,7 +51,7 @@ export type Figures = ReturnType<typeof count> & {
   readonly leaderMs: number;
   /** From the new leader's first word to the last request that failed. */
   readonly serviceMs: number;
-  /** From the end of the fault until the former leader follows, in step; null: not within 90 s. */
+  /** From the end of the fault until the former leader follows, in step; null: not within two minutes. */
   readonly backMs: number | null;
   /** Whether it had written what nobody else had. */
   readonly rewound: boolean;
@@ -58,7 +67,7 @@ const promotedAfter = (member: Machine, since: number): Promise<number> =>
 
 const leaderWithinMs = 60_000;
 const serviceWithinMs = 60_000;
-const backWithinMs = 90_000;
+const backWithinMs = 120_000;
 const quietMs = 5000;
 const kinds = ['user', 'authorize', 'redeem', 'introspect', 'refresh'];
 
@@ -93,13 +102,14 @@ export async function suffer(
   // Beside the new leader the former one wakes up and believes that nothing has happened.
   const endedAt = performance.now();
   await fault.end(former, cluster);
-  const servedAt = await awaitService(history, leaderAt);
-  const counted = count(history, struckAt);
-  await checked();
-  const backMs = await cluster.whole(backWithinMs).then(
+  const back = cluster.whole(backWithinMs).then(
     () => performance.now() - endedAt,
     () => null,
   );
+  const servedAt = await awaitService(history, leaderAt);
+  const counted = count(history, struckAt);
+  await checked();
+  const backMs = await back;
   for (const { machine, process: child } of replicas)
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the service on ${machine.name} ended`);
   const rewound = /running pg_rewind/.test(former.log('patroni').slice(before));

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { eventually } from '../support/webhooks.js';
-import { fill, variablesOf, type Cluster } from './cluster.js';
+import { fill, upWithinMs, variablesOf, type Cluster } from './cluster.js';
 import { startMachine, type Machine } from './machine.js';
 
 const addresses = { app1: '10.0.0.11', app2: '10.0.0.12' };
@@ -75,10 +75,14 @@ export async function startReplicas(cluster: Cluster, directory: string): Promis
     replicas.push(await startReplica(machine, settings, cluster.authority));
   }
   for (const { machine, process: child, send } of replicas) {
-    await eventually(async () => {
-      if (child.exitCode !== null) throw new Error(`the service on ${machine.name} ended:\n${machine.log('service')}`);
-      return (await send('GET', '/readyz')).status === 200;
-    }, 60_000);
+    await eventually(
+      async () => {
+        if (child.exitCode !== null) throw new Error(`the service on ${machine.name} ended:\n${machine.log('service')}`);
+        return (await send('GET', '/readyz')).status === 200;
+      },
+      upWithinMs,
+      100,
+    );
   }
   return replicas;
 }
