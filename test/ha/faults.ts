@@ -12,15 +12,18 @@ export type Fault = {
 };
 
 const database = ['patroni', 'postgres'];
-/** Twice, for those that were born meanwhile; some have ended meanwhile. */
-function signal(machine: Machine, name: NodeJS.Signals): void {
-  for (const pid of [...machine.processes(...database), ...machine.processes(...database)]) {
-    try {
-      process.kill(pid, name);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
+function send(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
+}
+
+/** Twice: some were born while the first ones got it. */
+function signal(machine: Machine, name: NodeJS.Signals): void {
+  for (const pid of machine.processes(...database)) send(pid, name);
+  for (const pid of machine.processes(...database)) send(pid, name);
 }
 
 export const faults: Readonly<Record<string, Fault>> = {
