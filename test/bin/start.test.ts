@@ -33,7 +33,11 @@ async function prepare(): Promise<string> {
 
 type Told = { readonly pid: number; readonly options: string[]; readonly tunables: string };
 
-async function start(directory: string, path: string, ...options: string[]): Promise<{ child: ChildProcess; told: Told; warnings: string[] }> {
+async function start(
+  directory: string,
+  path: string,
+  ...options: string[]
+): Promise<{ child: ChildProcess; told: Told; warnings: string[] }> {
   const child = spawn('sh', ['bin/start.sh', ...options], {
     cwd: directory,
     env: { PATH: [path, process.env['PATH']].join(delimiter) },
