@@ -147,6 +147,8 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);
   });
+  // A connection that the system doesn't let us take (no file descriptor is left, say) is the caller's loss alone.
+  server.on('error', (error) => logger.error({ err: error }, 'http.not_accepted'));
   return {
     port: (server.address() as AddressInfo).port,
     deps,

@@ -39,6 +39,7 @@ export async function startPostgres(dataDir = mkdtempSync(join(tmpdir(), 'identi
   url: string;
   postmaster(): Promise<number>;
   query(text: string): Promise<pg.QueryResult>;
+  hold(text: string): Promise<{ release(): Promise<void> }>;
 }> {
   atEnd(async () => rmSync(dataDir, { recursive: true, force: true }));
   const { url, stop } = await startEmbeddedPostgres({ dataDir, logger: pino({ level: 'silent' }) });
@@ -59,6 +60,14 @@ export async function startPostgres(dataDir = mkdtempSync(join(tmpdir(), 'identi
       });
     },
     query: (text) => withClient(url, (client) => client.query(text)),
+    /** Runs the statements on a connection that stays, with what it has locked, until it is released. */
+    async hold(text) {
+      const client = new pg.Client({ connectionString: url });
+      client.on('error', () => undefined);
+      await client.connect();
+      await client.query(text);
+      return { release: () => client.end() };
+    },
   };
 }
 

@@ -102,14 +102,13 @@ async function F10(): Promise<void> {
       body: JSON.stringify({ email, password: 'a password of the fault scripts' }),
     }).then((answer) => answer.status);
   must((await login('admin@example.com')) === 200, 'the sign-in works');
-  const locked = postgres.query(`begin; select 1 from users for update; select pg_sleep(8); commit`);
-  await delay(500);
+  const locked = await postgres.hold('begin; select 1 from users for update');
   const load = startLoad([() => signs(replica.url), () => asks(replica.url)], 40);
   const started = performance.now();
   const touching = await Promise.all([1, 2, 3].map(() => login('admin@example.com')));
   const waited = performance.now() - started;
   const { statuses } = await load.stop();
-  await locked;
+  await locked.release();
   console.log(`beside it: ${JSON.stringify(statuses)}`);
   must(
     touching.every((status) => status === 503),
