@@ -12,7 +12,7 @@ const unit = [
   'test/domain/mail/templates.test.ts',
   'test/domain/passwords/*.test.ts',
   'test/docs/{error-codes,generated,sso-guide}.test.ts',
-  'test/http/exact-routes.test.ts',
+  'test/http/{exact-routes,private-parts}.test.ts',
   'test/http/limits/rate-limits.test.ts',
   'test/http/pages/*.test.ts',
   'test/oauth/grant-params.test.ts',

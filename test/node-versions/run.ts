@@ -7,13 +7,11 @@ import { startUp } from './start-up.js';
 
 /** What leans on private parts of Node, `pg`, Knex and Express (docs/upgrading.md), beside everything that needs no database. */
 const shortPart = [
-  'test/db/{batch,statements}',
-  'test/db/knex.test.ts',
+  'test/db/statements',
   'test/db/migrate.test.ts',
   'test/db/private-parts.test.ts',
-  'test/http',
   'test/oauth/token.test.ts',
-  'test/platform',
+  'test/oauth/userinfo-discovery.test.ts',
 ];
 
 /** Runs a program to its end. @throws {Error} when it fails */
@@ -47,6 +45,6 @@ for (const major of majors) {
   const path = [directory, process.env['PATH'] ?? ''].join(delimiter);
   const vitest = [resolve('node_modules/vitest/vitest.mjs'), 'run', '--reporter=dot'];
   await run(node, all ? vitest : [...vitest, '--project', 'unit'], { PATH: path });
-  if (!all) await run(node, [...vitest, '--project', 'service', '--project', 'slow', ...shortPart], { PATH: path });
+  if (!all) await run(node, [...vitest, '--project', 'service', ...shortPart], { PATH: path });
   console.log(await startUp(node, path));
 }
