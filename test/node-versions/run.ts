@@ -43,7 +43,7 @@ for (const major of majors) {
   const directory = await fetchNode(major);
   const node = join(directory, 'node');
   const path = [directory, process.env['PATH'] ?? ''].join(delimiter);
-  const vitest = [resolve('node_modules/vitest/vitest.mjs'), 'run', '--reporter=dot'];
+  const vitest = [resolve('node_modules/vitest/vitest.mjs'), 'run', '--reporter=dot', '--retry=2'];
   await run(node, all ? vitest : [...vitest, '--project', 'unit'], { PATH: path });
   if (!all) await run(node, [...vitest, '--project', 'service', ...shortPart], { PATH: path });
   console.log(await startUp(node, path));

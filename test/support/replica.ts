@@ -29,7 +29,7 @@ export async function startReplica(
   under: readonly string[] = [],
 ): Promise<Replica> {
   const port = await freePort();
-  const [file = '', ...words] = [...under, process.execPath, '--import', 'tsx', 'src/main.ts'];
+  const [file, ...words] = [...under, process.execPath, '--import', 'tsx', 'src/main.ts'];
   const child = spawn(file, words, {
     env: {
       PATH: process.env['PATH'],
