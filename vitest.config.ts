@@ -5,13 +5,14 @@ import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
 /** Without a database: pure functions, a router or a client by itself. */
 const unit = [
   'test/{config,tidy}.test.ts',
+  'test/bin/**',
   'test/lib/**',
   'test/platform/**',
   'test/domain/events/catalogue.test.ts',
   'test/domain/mail/templates.test.ts',
   'test/domain/passwords/*.test.ts',
   'test/docs/{error-codes,generated,sso-guide}.test.ts',
-  'test/http/exact-routes.test.ts',
+  'test/http/{exact-routes,private-parts}.test.ts',
   'test/http/limits/rate-limits.test.ts',
   'test/http/pages/*.test.ts',
   'test/oauth/grant-params.test.ts',
@@ -32,6 +33,7 @@ const slow = [
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   'test/platform/silent-mail-server.test.ts',
+  'test/sso/hanging-provider.test.ts',
 ];
 
 const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));

@@ -21,10 +21,16 @@ export function killReplicas(): void {
   running.clear();
 }
 
-/** Starts a replica on the database and resolves when it is ready. */
-export async function startReplica(databaseUrl: string, secretKey: string, environment: Record<string, string> = {}): Promise<Replica> {
+/** Starts a replica on the database and resolves when it is ready. `under` are words in front of its command. */
+export async function startReplica(
+  databaseUrl: string,
+  secretKey: string,
+  environment: Record<string, string> = {},
+  under: readonly string[] = [],
+): Promise<Replica> {
   const port = await freePort();
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+  const [file, ...words] = [...under, process.execPath, '--import', 'tsx', 'src/main.ts'];
+  const child = spawn(file, words, {
     env: {
       PATH: process.env['PATH'],
       PORT: String(port),
