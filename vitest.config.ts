@@ -5,6 +5,7 @@ import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
 /** Without a database: pure functions, a router or a client by itself. */
 const unit = [
   'test/{config,tidy}.test.ts',
+  'test/chaos/{schedule,rules/rules}.test.ts',
   'test/lib/**',
   'test/platform/**',
   'test/domain/events/catalogue.test.ts',

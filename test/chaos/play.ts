@@ -21,6 +21,7 @@ import { createWorld, type Actor } from './world.js';
 const actorsOf = (stage: Stage, issued: MachineToken[]): Record<string, Actor> => ({
   'grants 1': grants(stage),
   'grants 2': grants(stage),
+  'grants 3': grants(stage),
   tokens: tokens(stage, issued),
   roles: records(roles, 'role'),
   users: records(users, 'record'),

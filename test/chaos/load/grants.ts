@@ -22,7 +22,7 @@ export function grants(stage: Stage): Actor {
   async function spend(world: World, random: Random, code: Code): Promise<Grant | null> {
     const replica = either(random);
     const tries = [redeem(world, replica, code, app, redirectUri)];
-    const twice = random.chance(0.2);
+    const twice = random.chance(0.3);
     if (twice) tries.push(redeem(world, other(replica), code, app, redirectUri));
     let answers = await Promise.all(tries);
     for (let again = 0; again < 2 && answers.every(({ outcome }) => outcome === 'unknown'); again++) {
@@ -30,7 +30,7 @@ export function grants(stage: Stage): Actor {
       answers = [await redeem(world, either(random), code, app, redirectUri)];
     }
     const accepted = answers.find(({ outcome }) => outcome === 'ok')?.answer.body;
-    if (random.chance(0.2)) {
+    if (random.chance(0.4)) {
       await pause(random, 0, 1500);
       await redeem(world, either(random), code, app, redirectUri);
     }
