@@ -24,6 +24,7 @@ const unit = [
 const slow = [
   'test/browser/**',
   'test/faults/**',
+  'test/chaos/chaos.test.ts',
   'test/account/timing.test.ts',
   'test/dashboard/hostile-text.test.ts',
   'test/db/knex.test.ts',
