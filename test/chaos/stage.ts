@@ -90,8 +90,8 @@ export async function prepareStage(world: World, receiver: string): Promise<Stag
     jwt: jwt.identifier,
     apis: { opaque: opaque.id, jwt: jwt.id },
     limited: [
-      { name: 'counted', client: await addMachine(world, 'Counted', {}, [jwt.id]), limit: 20 },
-      { name: 'leased', client: await addMachine(world, 'Leased', { token_rate_limit: 200 }, [jwt.id]), limit: 200 },
+      { name: 'counted', client: await addMachine(world, 'Counted', {}, [jwt.id]), limit: 10 },
+      { name: 'leased', client: await addMachine(world, 'Leased', { token_rate_limit: 100 }, [jwt.id]), limit: 100 },
     ],
   };
 }

@@ -20,12 +20,12 @@ export function limits(limited: Stage['limited'][number], resource: string): Act
       (answer) => ({ outcome: outcomeOf(answer), takes: { window: name, limit, window_ms } }),
     );
   return async (world, random) => {
-    const burst = Math.ceil(limit / 20);
+    const burst = Math.max(4, Math.ceil(limit / 10));
     while (!world.over()) {
       const first = either(random);
       await Promise.all(Array.from({ length: burst }, (_, index) => ask(world, index % 2 === 0 ? first : other(first))));
-      // About twice of what the limit allows.
-      await pause(random, 150, 350);
+      // Several times what the limit allows, on a machine that isn't busy.
+      await pause(random, 200, 500);
     }
   };
 }
