@@ -12,7 +12,7 @@ import { randomOf } from './random.js';
 import { startFailingReceiver } from './receiver.js';
 import { createRecorder, type Recorder } from './recorder.js';
 import { createSender } from './requests.js';
-import { scheduleOf, type Fault } from './schedule.js';
+import { scheduleOf, type Fault, type Target } from './schedule.js';
 import { settle } from './settle.js';
 import { prepareStage, type Stage } from './stage.js';
 import { createWorld, type Actor } from './world.js';
@@ -32,14 +32,18 @@ const actorsOf = (stage: Stage, issued: MachineToken[]): Record<string, Actor> =
   ...Object.fromEntries(stage.limited.map((one) => [one.name, limits(one, stage.jwt)])),
 });
 
-/** Makes the faults at their times. Resolves when the last is undone. */
+/** Makes the faults at their times, but hits nobody who isn't back yet from the last blow. Resolves when the last is undone. */
 async function makeFaults(cluster: Cluster, recorder: Recorder, faults: readonly Fault[]): Promise<void> {
+  const down = new Set<Target>();
   await Promise.all(
     faults.map(async (fault) => {
+      const { kind, target } = fault;
       await delay(fault.at);
+      if (down.has(target)) return;
+      down.add(target);
       const start = recorder.now();
       await cluster.suffer(fault);
-      const { kind, target } = fault;
+      down.delete(target);
       recorder.add({
         kind: `${kind} ${target}`,
         replica: '-',

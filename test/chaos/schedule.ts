@@ -7,7 +7,7 @@ export type FaultKind = 'kill' | 'suspend' | 'immediate' | 'fast';
 export type Fault = { readonly at: number; readonly kind: FaultKind; readonly target: Target; readonly forMs: number };
 
 /** Whoever was hit gets this long to come back before the next blow. */
-const recoveryMs = { A: 5000, B: 5000, postgres: 10_000 } as const;
+const recoveryMs = { A: 8000, B: 8000, postgres: 12_000 } as const;
 /** Longer than processes remember changes that they were not told of (40 s). */
 const longMs = 43_000;
 
@@ -18,7 +18,7 @@ export function scheduleOf(seed: number, durationMs: number): Fault[] {
   const random = randomOf(seed, 'faults');
   const busy = new Map<Target, number>();
   const faults: Fault[] = [];
-  for (let at = 2000; ; at += random.between(1000, 7000)) {
+  for (let at = 2000; ; at += random.between(2000, 9000)) {
     const kind = random.pick(kinds);
     const target = kind === 'immediate' || kind === 'fast' ? 'postgres' : random.pick(['A', 'B'] as const);
     const long = kind === 'suspend' && durationMs >= 180_000 && random.chance(0.06);

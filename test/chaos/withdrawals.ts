@@ -53,16 +53,19 @@ function byReplayedCodes(history: History): Withdrawal[] {
   return [...spent, ...expired];
 }
 
-/** A refresh token that comes again long after it was rotated ends its grant (RFC 9700 4.14.2). */
+/** A refresh token that comes again long after it was rotated is refused, and ends its grant (RFC 9700 4.14.2). */
 function byReplayedTokens(history: History): Withdrawal[] {
-  return [...groupBy(history, ({ presents }) => presents?.token).values()].flatMap((tries) => {
-    const firstTry = Math.min(...tries.map(({ start }) => start));
+  return [...groupBy(history, ({ presents }) => presents?.token)].flatMap(([token, tries]) => {
+    const [first] = tries.toSorted((one, other) => one.start - other.start);
+    if (!first) return [];
+    const ended = first.start + toleranceMs;
     const rotated = Math.min(...tries.filter(({ outcome }) => outcome === 'ok').map(({ end }) => end));
-    return tries
-      .filter(({ end }) => end > firstTry + toleranceMs)
+    const late = tries
+      .filter(({ end }) => end > ended)
       .map((by): Withdrawal => {
         const certain = by.outcome === 'refused' && by.start > rotated + toleranceMs + slackMs;
         return { subject: `family:${by.presents?.family ?? ''}`, start: by.start, end: by.end, certain, by };
       });
+    return [{ subject: `refresh:${token}`, start: ended, end: ended, certain: false, by: first }, ...late];
   });
 }

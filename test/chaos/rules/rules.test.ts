@@ -61,6 +61,12 @@ describe('R3 what is issued', () => {
     expect(judged(code, op('unknown', 2, 9, redeem), op('refused', 3, 4, redeem))).toEqual([]);
     expect(judged(code, op('refused', 59_000, 59_001, redeem))).toEqual([]);
   });
+  test('a refresh token that is refused long after it was presented first: good; within the tolerance, bad', () => {
+    const presents: Aspects = { presents: { token: 't', family: 'f', successor: 's' }, uses: ['refresh:t', 'family:f'] };
+    const history = [op('ok', 0, 1, { issues: ['refresh:t'] }), op('ok', 2, 3, presents)];
+    expect(judged(...history, op('refused', 33_000, 33_001, presents))).toEqual([]);
+    expect(judged(...history, op('refused', 20_000, 20_001, presents))).toHaveLength(1);
+  });
   test('refused although nobody withdrew it', () => {
     expect(judged(issued, refused)).toEqual(['R3 token:a was acknowledged, nobody withdrew it, and it is refused']);
     expect(judged(issued, op('refused', 2, 3, { withdraws: 'token:a' }), refused)).toHaveLength(1);
