@@ -6,6 +6,7 @@ import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
 const unit = [
   'test/{config,tidy}.test.ts',
   'test/bin/**',
+  'test/chaos/{schedule,rules/rules}.test.ts',
   'test/lib/**',
   'test/platform/**',
   'test/domain/events/catalogue.test.ts',
@@ -24,6 +25,7 @@ const unit = [
 const slow = [
   'test/browser/**',
   'test/faults/**',
+  'test/chaos/chaos.test.ts',
   'test/account/timing.test.ts',
   'test/dashboard/hostile-text.test.ts',
   'test/db/knex.test.ts',

@@ -79,14 +79,14 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
 }
 
 export const secretKey = randomBytes(32).toString('base64');
-const management = { id: 'fault-client', secret: 'a secret of the fault scripts' };
+export const management = { id: 'fault-client', secret: 'a secret of the fault scripts' };
 
 /** The built service as a process. */
 export type Replica = { readonly process: ChildProcess; readonly url: string; readonly exited: Promise<number | null>; log(): string };
 
-/** Starts the built service (`npm run build` first) and, unless told otherwise, waits until it is ready. */
+/** Starts the built service (`npm run build` first), on the `PORT` given or a free one, and, unless told otherwise, waits until it is ready. */
 export async function startReplica(databaseUrl: string, environment: Record<string, string> = {}, awaited = true): Promise<Replica> {
-  const port = await freePort();
+  const port = Number(environment['PORT'] ?? (await freePort()));
   const file = join(mkdtempSync(join(tmpdir(), 'identity-provider-log-')), 'log');
   const log = openSync(file, 'w');
   const child = spawn(process.execPath, ['dist/main.js'], {
