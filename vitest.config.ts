@@ -36,7 +36,7 @@ const slow = [
 
 const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
 const except = (...paths: readonly string[]) => [...configDefaults.exclude, ...paths];
-const database = { globalSetup: ['test/support/postgres.ts'] };
+const database = { globalSetup: ['test/support/postgres.ts', 'test/support/compiled.ts'] };
 
 export default defineConfig({
   test: {

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { programArguments } from './compiled.js';
 import { freePort } from './service.js';
 
 /** The service as a process of its own, to be killed, suspended and stopped. */
@@ -24,7 +25,7 @@ export function killReplicas(): void {
 /** Starts a replica on the database and resolves when it is ready. */
 export async function startReplica(databaseUrl: string, secretKey: string, environment: Record<string, string> = {}): Promise<Replica> {
   const port = await freePort();
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+  const child = spawn(process.execPath, await programArguments('main'), {
     env: {
       PATH: process.env['PATH'],
       PORT: String(port),
