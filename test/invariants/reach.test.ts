@@ -29,7 +29,7 @@ beforeAll(async () => {
   await observer.connect();
   restore = await saveState(observer);
   before = await modelOf(observer);
-}, 60_000);
+});
 afterAll(async () => {
   await observer?.end();
   await service?.stop();
