@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.js';
 import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
 
 /** Without a database: pure functions, a router or a client by itself. */
@@ -40,15 +41,16 @@ const slow = [
 
 const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
 const except = (...paths: readonly string[]) => [...configDefaults.exclude, ...paths];
-const database = { globalSetup: ['test/support/postgres.ts'] };
+const database = { globalSetup: ['test/support/postgres.ts', 'test/support/compiled.ts'] };
 
 export default defineConfig({
   test: {
     pool: 'forks',
     // The files of a project take turns in the same processes, which load the service once.
     isolate: false,
-    // One more than there are processors: many tests wait for what they see. Four is what one PostgreSQL serves gladly.
-    maxWorkers: Math.min(4, availableParallelism() + 1),
+    // Two more than there are processors: many tests wait for what they see. Four is what one PostgreSQL serves gladly.
+    maxWorkers: Math.min(4, availableParallelism() + 2),
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,

@@ -6,6 +6,7 @@ import { createScope, type Scope } from '../db/scope.js';
 import type { Sealer } from '../lib/seal.js';
 import type { Clock } from '../platform/clock.js';
 import type { GuardedFetch } from '../platform/fetch/fetch.js';
+import type { NewKeyPair } from '../platform/key-pair.js';
 import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics/metrics.js';
 import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
@@ -31,6 +32,7 @@ export type Deps = {
   readonly cache: Cache;
   readonly sealer: Sealer;
   readonly passwords: PasswordHasher;
+  readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
   readonly securityTrail: SecurityTrail;
 };

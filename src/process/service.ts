@@ -31,6 +31,7 @@ import { startWebhookLoop } from '../outbox/webhooks/loop.js';
 import { startBackchannelLogout } from '../outbox/back-channel/send.js';
 import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
+import { newKeyPair } from '../platform/key-pair.js';
 import type { Loop } from '../platform/loop.js';
 import type { Logger } from '../platform/log/logger.js';
 import { createMailer } from '../platform/mailer.js';
@@ -67,6 +68,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
     passwords: createPasswordHasher(),
+    newKeyPair,
     clientUse: createClientUse(),
     securityTrail: createSecurityTrail(),
     ...overrides,

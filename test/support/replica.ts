@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { programArguments } from './compiled.js';
 import { freePort } from './service.js';
 
 /** The service as a process of its own, to be killed, suspended and stopped. */
@@ -29,7 +30,7 @@ export async function startReplica(
   under: readonly string[] = [],
 ): Promise<Replica> {
   const port = await freePort();
-  const [file, ...words] = [...under, process.execPath, '--import', 'tsx', 'src/main.ts'];
+  const [file, ...words] = [...under, process.execPath, ...(await programArguments('main'))];
   const child = spawn(file, words, {
     env: {
       PATH: process.env['PATH'],
