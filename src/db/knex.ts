@@ -2,7 +2,7 @@ import createPool, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { PoolState } from '../platform/metrics/metrics.js';
-import { createStatementLine, silenceMessage, type StatementLine } from './statements/line.js';
+import { createStatementLine, type StatementLine } from './statements/line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 export const databaseTimeoutMs = 5000;
@@ -29,6 +29,9 @@ const byKey = { options: '-c enable_seqscan=off -c jit=off' };
 
 /** Connections beside the pool for short statements. Look-ups have two, so that one is answered while the other is filled; writes have one, on which statements of this process never wait for each other's row locks. */
 const lineOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
+
+/** How `pg` says that the server hasn't answered in time; it goes on to use the connection. */
+const silenceMessage = 'Query read timeout';
 
 type Callback = (error: Error | null, result?: unknown) => void;
 
@@ -108,10 +111,14 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   const dialect = knex.client as { driver: typeof pg; destroy(done?: (error?: unknown) => void): Promise<void> };
   dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
   if (prepared && !unlimited) {
-    const open = () => new DeadlineClient({ ...connection, ...byKey } as pg.ClientConfig);
+    // A line has a clock of its own for a server that is silent.
+    const open = (statement_timeout: number) =>
+      new pg.Client({ ...connection, ...byKey, statement_timeout, query_timeout: 0 } as pg.ClientConfig);
+    const onChange = (statement: string, isolated: boolean) =>
+      logger?.warn({ statement }, isolated ? 'database.statement_set_apart' : 'database.statement_back');
     const own: StatementLines = {
-      look_up: createStatementLine(open, lineOptions.look_up),
-      write: createStatementLine(open, lineOptions.write),
+      look_up: createStatementLine({ open, onChange, ...lineOptions.look_up }),
+      write: createStatementLine({ open, onChange, ...lineOptions.write }),
     };
     lines.set(knex, own);
     const destroy = dialect.destroy.bind(dialect);
@@ -153,6 +160,6 @@ export const statementLinesOf = (knex: Knex): StatementLines | undefined => line
 export function poolState(knex: Knex): PoolState {
   const { pool } = knex.client as { pool?: { max: number; numUsed(): number; numPendingAcquires(): number } };
   const own = lines.get(knex);
-  const oldestWait = own ? Math.max(own.look_up.oldestWait(), own.write.oldestWait()) : 0;
+  const oldestWait = own ? Math.max(own.look_up.state().oldestWait, own.write.state().oldestWait) : 0;
   return { used: pool?.numUsed() ?? 0, waiting: pool?.numPendingAcquires() ?? 0, max: pool?.max ?? 0, oldestWait };
 }

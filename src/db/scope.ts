@@ -1,7 +1,9 @@
 import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
 import { statementLinesOf } from './knex.js';
+import { noDeadline } from '../lib/deadline.js';
 import { queryOn } from './statements/named.js';
+import type { RowKey } from './statements/pending.js';
 import type { Replica } from './postgres/replica.js';
 
 /**
@@ -68,11 +70,14 @@ export async function remove<Row extends object>(scope: Scope, name: string, key
 }
 
 /**
- * A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. `short` ones
- * share connections and round trips with others of their kind when they are run outside of a transaction (statement-line.ts): a `look_up`
- * reads a few rows by key and locks none; a `write` stores new rows, or changes one that it knows by key.
+ * A statement that runs for a moment, so that it may share connections and round trips with others of its kind when it is run outside of a transaction
+ * (statements/line.ts). A `look_up` reads a few rows by key and locks none. A `write` stores new rows, or changes one: `key` is the number of the parameter
+ * (2: `$2`) that holds that row's key, by which all of them are put in the same order.
  */
-export type Statement = { readonly name: string; readonly text: string; readonly short?: 'look_up' | 'write' };
+export type Short = 'look_up' | { readonly kind: 'write'; readonly key: number };
+
+/** A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. */
+export type Statement = { readonly name: string; readonly text: string; readonly short?: Short };
 
 /** What tests hook into to count the statements that the primary is asked; null in the running service. */
 export const statementObserver: { observe: ((text: string) => void) | null } = { observe: null };
@@ -88,8 +93,12 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
     if (rows !== null) return rows;
   }
   statementObserver.observe?.(statement.text);
-  const line = statement.short && statementLinesOf(scope.knex)?.[statement.short];
-  if (line) return line.query<Row>(query);
+  const lines = statement.short && statementLinesOf(scope.knex);
+  if (lines) {
+    if (statement.short === 'look_up') return lines.look_up.query<Row>(query, { key: null, deadline: noDeadline });
+    const key = query.values[statement.short.key - 1] as RowKey;
+    return lines.write.query<Row>(query, { key, deadline: noDeadline });
+  }
   const client = scope.knex.client as {
     acquireConnection(): Promise<Connection>;
     releaseConnection(connection: Connection): Promise<void>;
