@@ -1,7 +1,10 @@
 import createPool, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { PoolState } from '../platform/metrics/metrics.js';
+import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './connection.js';
+import { DatabaseFailure, Unavailable } from './failures.js';
 import { createStatementLine, type StatementLine } from './statements/line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
@@ -9,7 +12,6 @@ export const databaseTimeoutMs = 5000;
 
 const limits = {
   statement_timeout: databaseTimeoutMs,
-  query_timeout: databaseTimeoutMs + 500,
   idle_in_transaction_session_timeout: 30_000,
 };
 
@@ -30,59 +32,63 @@ const byKey = { options: '-c enable_seqscan=off -c jit=off' };
 /** Connections beside the pool for short statements. Look-ups have two, so that one is answered while the other is filled; writes have one, on which statements of this process never wait for each other's row locks. */
 const lineOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
 
-/** How `pg` says that the server hasn't answered in time; it goes on to use the connection. */
-const silenceMessage = 'Query read timeout';
+type Pending = { readonly promise: Promise<DeadlineClient>; abort(): void };
 
-type Callback = (error: Error | null, result?: unknown) => void;
+/** Knex's PostgreSQL dialect, as far as it is used here; a transaction has one without a pool. */
+type PoolClient = {
+  driver: typeof pg;
+  readonly pool?: { acquire(): Pending; release(connection: DeadlineClient): boolean };
+  /** Of the work that takes connections through this object; see {@link spending}. */
+  readonly deadline?: Deadline;
+  acquireConnection(): Promise<DeadlineClient>;
+  releaseConnection(connection: DeadlineClient): Promise<void>;
+  destroy(done?: (error?: unknown) => void): Promise<void>;
+};
 
-/**
- * A connection that hangs up when the server falls silent or ends the session. `pg` reports "Query read timeout" and then goes on to
- * use the connection, which on a half-open socket would fail every later statement in the same slow way.
- */
-class DeadlineClient extends pg.Client {
-  // oxlint-disable-next-line typescript/no-explicit-any -- pg overloads query() in nine ways; this passes each of them through
-  override query(...args: any[]): any {
-    const last: unknown = args.at(-1);
-    if (typeof last === 'function') {
-      const done = last as Callback;
-      args[args.length - 1] = (error: Error | null, result?: unknown) => {
-        this.#hangUpAfter(error);
-        done(error, result);
-      };
-    }
-    const outcome: unknown = super.query(...(args as [string]));
-    if (!(outcome instanceof Promise)) return outcome;
-    return outcome.catch((error: unknown) => {
-      this.#hangUpAfter(error);
-      throw error;
-    });
-  }
-
-  #hangUpAfter(error: unknown): void {
-    const { message = '', severity = '' } = (error ?? {}) as { message?: string; severity?: string };
-    if (message !== silenceMessage && severity !== 'FATAL' && severity !== 'PANIC') return;
-    const client = this as unknown as { __knex__disposed?: unknown; connection: { stream: { destroy(): void } } };
-    // Knex hands the connection to nobody from here on; the socket's own events would say so a moment too late.
-    client.__knex__disposed = message;
-    client.connection.stream.destroy();
+/** Takes a connection, which spends from the deadline from then on. @throws {Unavailable} */
+async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
+  const { pool, deadline = noDeadline } = this;
+  const left = deadline.left();
+  if (!pool) throw new Unavailable('the database connections are closed', null);
+  if (left <= 0) throw new Unavailable('the time of the request is up', null);
+  const pending = pool.acquire();
+  const timer = left < databaseTimeoutMs ? setTimeout(() => pending.abort(), left) : undefined;
+  try {
+    const connection = await pending.promise;
+    connection.spend(deadline);
+    return connection;
+  } catch (error) {
+    if (error instanceof DatabaseFailure) throw error;
+    throw new Unavailable('no connection to the database was free in time', null, error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-/** The same without statements that are prepared by name, for a pooler that hands every transaction another server connection. */
-class UnnamedClient extends DeadlineClient {
-  // oxlint-disable-next-line typescript/no-explicit-any -- as above
-  override query(...args: any[]): any {
-    const [config, ...others] = args as [unknown, ...unknown[]];
-    if (typeof config !== 'object' || config === null || !('text' in config)) return super.query(...args);
-    return super.query({ ...config, name: undefined }, ...others);
-  }
+/** Gives a connection back; one whose transaction is still open is given up, and with it what it did. */
+async function releaseConnection(this: PoolClient, connection: DeadlineClient): Promise<void> {
+  connection.spend(noDeadline);
+  if (connection.inTransaction) connection.hangUp();
+  this.pool?.release(connection);
+}
+
+/**
+ * The pool for work that has a deadline: waiting for a connection and every statement on it spend from that, whether the query builder, `raw` or a
+ * transaction takes it. Costs some microseconds, so it is made where it is needed.
+ */
+export function spending(knex: Knex, deadline: Deadline): Knex {
+  const context = Object.create((knex as unknown as { context: object }).context) as { client: unknown; queryBuilder(): Knex.QueryBuilder };
+  context.client = Object.create(knex.client as object, { deadline: { value: deadline } });
+  const bound = (name: string, options?: object) => context.queryBuilder().table(name, options as never);
+  Object.setPrototypeOf(bound, knex);
+  return Object.assign(bound, { context }) as unknown as Knex;
 }
 
 /**
  * The connection pool of one process.
  *
- * Nothing waits longer than {@link databaseTimeoutMs}: not for a connection, not for a statement (the server ends it), not for a silent
- * server (the socket is dropped). Connections are opened on demand and closed when idle, so a restarted server is
+ * Nothing waits longer than {@link databaseTimeoutMs}, or than the deadline of the work ({@link spending}): not for a connection, not for a statement
+ * (the server ends it), not for a silent server (the socket is dropped). What failed is told by class (failures.ts). Connections are opened on demand and closed when idle, so a restarted server is
  * found again without a restart here. `unlimited` lifts the limit on statements, for migrations; `prepared: false` gives up named
  * statements and sets no limits of the server at connect, for a transaction pooler (docs/operations.md).
  */
@@ -92,7 +98,7 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
     connectionString: url,
     application_name: 'identity-provider',
     connectionTimeoutMillis: databaseTimeoutMs,
-    ...(!unlimited && (prepared ? limits : { query_timeout: limits.query_timeout })),
+    ...(!unlimited && { statementLimitMs: databaseTimeoutMs + 500, ...(prepared && limits) }),
     keepAlive: true,
     types,
   };
@@ -108,12 +114,13 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
       deprecate: (method: string) => logger?.debug({ method }, 'database.deprecated'),
     },
   });
-  const dialect = knex.client as { driver: typeof pg; destroy(done?: (error?: unknown) => void): Promise<void> };
+  const dialect = knex.client as PoolClient;
   dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
+  Object.assign(dialect, { acquireConnection, releaseConnection });
   if (prepared && !unlimited) {
     // A line has a clock of its own for a server that is silent.
     const open = (statement_timeout: number) =>
-      new pg.Client({ ...connection, ...byKey, statement_timeout, query_timeout: 0 } as pg.ClientConfig);
+      new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
     const onChange = (statement: string, isolated: boolean) =>
       logger?.warn({ statement }, isolated ? 'database.statement_set_apart' : 'database.statement_back');
     const own: StatementLines = {
@@ -139,13 +146,13 @@ export function openReplicaConnection(url: string): pg.Client {
     connectionString: url,
     application_name: 'identity-provider',
     connectionTimeoutMillis: replicaTimeoutMs,
-    query_timeout: replicaTimeoutMs,
+    statementLimitMs: replicaTimeoutMs,
     statement_timeout: replicaTimeoutMs,
     keepAlive: true,
     types,
     pipeline: true,
     ...byKey,
-  } as pg.ClientConfig);
+  } as ConnectionSettings);
 }
 
 /** The connections beside the pool that run short statements outside of transactions: look-ups and writes. */

@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
-import { statementLinesOf } from './knex.js';
-import { noDeadline } from '../lib/deadline.js';
-import { queryOn } from './statements/named.js';
+import { noDeadline, type Deadline } from '../lib/deadline.js';
+import { Outdated } from './failures.js';
+import { spending, statementLinesOf, type StatementLines } from './knex.js';
+import { queryOn, type NamedQuery } from './statements/named.js';
 import type { RowKey } from './statements/pending.js';
 import type { Replica } from './postgres/replica.js';
 
@@ -17,11 +18,25 @@ export type Scope = {
   readonly touched: Set<string>;
   /** Asked first by look-ups, for callers that may see what is up to a second old. */
   readonly replica?: Replica;
+  /** What waiting for a connection and for answers spends from. */
+  readonly deadline: Deadline;
+  /** Where short statements go; none in a transaction, whose statements belong to it. */
+  readonly lines?: StatementLines;
 };
 
 /** A scope of one environment outside any transaction. */
-export function createScope(knex: Knex, environment_id: string): Scope {
-  return { environment_id, knex, touched: new Set() };
+export function createScope(knex: Knex, environment_id: string, deadline: Deadline = noDeadline): Scope {
+  const lines = statementLinesOf(knex);
+  const shared = { environment_id, touched: new Set<string>(), deadline, ...(lines && { lines }) };
+  if (deadline === noDeadline) return { ...shared, knex };
+  let own: Knex | null = null;
+  return {
+    ...shared,
+    // Made when something asks for it: what the lines answer doesn't.
+    get knex() {
+      return (own ??= spending(knex, deadline));
+    },
+  };
 }
 
 /** The rows of the environment in a table, as a Knex query that already filters by environment. */
@@ -93,13 +108,19 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
     if (rows !== null) return rows;
   }
   statementObserver.observe?.(statement.text);
-  const lines = statement.short && statementLinesOf(scope.knex);
-  if (lines) {
-    if (statement.short === 'look_up') return lines.look_up.query<Row>(query, { key: null, deadline: noDeadline });
-    const key = query.values[statement.short.key - 1] as RowKey;
-    return lines.write.query<Row>(query, { key, deadline: noDeadline });
-  }
-  const client = scope.knex.client as {
+  const { lines, deadline } = scope;
+  if (lines && statement.short === 'look_up') return lines.look_up.query<Row>(query, { key: null, deadline });
+  if (lines && statement.short) return lines.write.query<Row>(query, { key: query.values[statement.short.key - 1] as RowKey, deadline });
+  return runOn<Row>(scope.knex, query).catch((error: unknown) => {
+    // The plan was made before a migration: a new connection makes it anew. A transaction is repeated as a whole.
+    if (!(error instanceof Outdated) || scope.knex.isTransaction) throw error;
+    return runOn<Row>(scope.knex, query);
+  });
+}
+
+/** Runs a named statement on a connection of the pool, or on that of the transaction. */
+export async function runOn<Row extends QueryResultRow>(knex: Knex, query: NamedQuery): Promise<Row[]> {
+  const client = knex.client as {
     acquireConnection(): Promise<Connection>;
     releaseConnection(connection: Connection): Promise<void>;
   };

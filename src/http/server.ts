@@ -1,6 +1,9 @@
 import { createServer as createHttpServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
 import express, { type Express } from 'express';
 
+/** How long a caller may take to send a request, in milliseconds; Node answers 408 up to a second later, before the request's deadline. */
+const senderMs = 8_000;
+
 type Constructor = (this: object, ...args: unknown[]) => void;
 
 /**
@@ -41,10 +44,10 @@ export function createServer(app: Express): Server {
     {
       IncomingMessage: Request,
       ServerResponse: Response,
-      headersTimeout: 15_000,
-      requestTimeout: 30_000,
+      headersTimeout: senderMs,
+      requestTimeout: senderMs,
       keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 5_000,
+      connectionsCheckingInterval: 1_000,
       maxHeaderSize: 32_768,
     },
     app,

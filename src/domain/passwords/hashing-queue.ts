@@ -1,3 +1,5 @@
+import { noDeadline, type Deadline } from '../../lib/deadline.js';
+
 /** Too many passwords wait to be hashed: the caller answers 503 with `Retry-After`. */
 export class OverloadedError extends Error {
   /** @param retry_after seconds until the queue is likely to have drained */
@@ -29,7 +31,7 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
 
   function turn(urgency: Urgency, patienceMs: number): Promise<void> {
     const line = lines[urgency];
-    if (line.length >= queueMax || patienceMs <= 0 || waitMs(urgency) > patienceMs) return Promise.reject(overloaded(urgency));
+    if (line.length >= queueMax || waitMs(urgency) > patienceMs) return Promise.reject(overloaded(urgency));
     return new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         line.splice(line.indexOf(waiter), 1);
@@ -49,11 +51,13 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
 
   return {
     /**
-     * @param since when the caller began to wait (`performance.now()`), for who takes several turns
+     * @param deadline until when the caller waits, if that is sooner than `maxWaitMs`: the end of its request, or of the wait for several turns
      * @throws {OverloadedError}
      */
-    async run<T>(urgency: Urgency, work: () => Promise<T>, since = performance.now()): Promise<T> {
-      if (running >= concurrency) await turn(urgency, since + maxWaitMs - performance.now());
+    async run<T>(urgency: Urgency, work: () => Promise<T>, deadline: Deadline = noDeadline): Promise<T> {
+      const patienceMs = Math.min(maxWaitMs, deadline.left());
+      if (patienceMs <= 0) throw overloaded(urgency);
+      if (running >= concurrency) await turn(urgency, patienceMs);
       else running++;
       const started = performance.now();
       try {
