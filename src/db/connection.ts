@@ -1,10 +1,15 @@
 import pg from 'pg';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import { Outdated, Unavailable } from './failures.js';
+import type { PoolWatch, Running } from './pool-watch.js';
 import { failureOf, type FailedCall } from './sqlstate.js';
 
 /** What `pg` takes to connect, and beyond that how long a statement may take, in milliseconds, before this side gives it up. */
-export type ConnectionSettings = pg.ClientConfig & { readonly statementLimitMs?: number };
+export type ConnectionSettings = pg.ClientConfig & {
+  readonly statementLimitMs?: number;
+  /** Of a pool's connections. */
+  readonly watch?: PoolWatch<DeadlineClient>;
+};
 
 type Callback = (error: Error | null, result?: unknown) => void;
 
@@ -24,12 +29,14 @@ const isBatch = (config: unknown): boolean => typeof (config as { readonly submi
  */
 export class DeadlineClient extends pg.Client {
   readonly #limitMs: number;
+  readonly #watch: PoolWatch<DeadlineClient> | null;
   #deadline: Deadline = noDeadline;
   #hungUp = false;
 
   constructor(settings: ConnectionSettings) {
     super(settings);
     this.#limitMs = settings.statementLimitMs ?? Infinity;
+    this.#watch = settings.watch ?? null;
   }
 
   /** From now on statements spend from this deadline: none is begun when it is over, and none is waited for longer. */
@@ -68,7 +75,7 @@ export class DeadlineClient extends pg.Client {
         this.query(...args, (error: Error | null, result: unknown) => (error ? reject(error) : resolve(result)));
       });
     }
-    const done = last as Callback;
+    let done = last as Callback;
     const text = textOf(args[0]);
     const ending = text.startsWith('COMMIT') || text.startsWith('ROLLBACK') ? text.slice(0, 6) : null;
     const left = this.#deadline.left();
@@ -77,9 +84,19 @@ export class DeadlineClient extends pg.Client {
       const why = this.#hungUp ? 'the connection was given up' : 'the time of the request is up';
       return void process.nextTick(done, new Unavailable(why, null));
     }
+    const running = this.#watch?.begin(this, text);
+    if (running === null) return void process.nextTick(done, new Unavailable('too many statements like this one wait already', null));
+    if (running) done = this.#watched(done, running);
     const call: FailedCall = ending !== 'COMMIT' && this.inTransaction ? 'in_transaction' : 'committing';
     args[args.length - 1] = this.#settling(done, ms, isBatch(args[0]) ? null : call);
     return super.query(...(args as [string]));
+  }
+
+  #watched(done: Callback, running: Running<DeadlineClient>): Callback {
+    return (error, result) => {
+      this.#watch?.end(running);
+      done(error, result);
+    };
   }
 
   /** Calls `done` once: with the answer, or with what has happened, at the latest after `ms`. A batch (`call` null) is told what `pg` says. */

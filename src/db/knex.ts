@@ -3,8 +3,10 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { PoolState } from '../platform/metrics/metrics.js';
+import type { QueueState } from '../platform/metrics/queue-state.js';
 import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './connection.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
+import { PoolWatch } from './pool-watch.js';
 import { createStatementLine, type StatementLine } from './statements/line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
@@ -32,14 +34,30 @@ const byKey = { options: '-c enable_seqscan=off -c jit=off' };
 /** Connections beside the pool for short statements. Look-ups have two, so that one is answered while the other is filled; writes have one, on which statements of this process never wait for each other's row locks. */
 const lineOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
 
+/** How many may wait for each connection that the pool may open: whoever comes later is refused at once. */
+const maxWaitingPerConnection = 20;
+
+/** Since when those wait who wait for a connection, the oldest first, and how many were refused. */
+type PoolQueue = { readonly since: Set<{ readonly at: number }>; refused: number };
+
 type Pending = { readonly promise: Promise<DeadlineClient>; abort(): void };
+
+type TarnPool = {
+  readonly max: number;
+  numUsed(): number;
+  numPendingAcquires(): number;
+  acquire(): Pending;
+  release(connection: DeadlineClient): boolean;
+};
 
 /** Knex's PostgreSQL dialect, as far as it is used here; a transaction has one without a pool. */
 type PoolClient = {
   driver: typeof pg;
-  readonly pool?: { acquire(): Pending; release(connection: DeadlineClient): boolean };
+  readonly pool?: TarnPool;
   /** Of the work that takes connections through this object; see {@link spending}. */
   readonly deadline?: Deadline;
+  /** Who waits for a connection. */
+  readonly waiting: PoolQueue;
   acquireConnection(): Promise<DeadlineClient>;
   releaseConnection(connection: DeadlineClient): Promise<void>;
   destroy(done?: (error?: unknown) => void): Promise<void>;
@@ -51,6 +69,12 @@ async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
   const left = deadline.left();
   if (!pool) throw new Unavailable('the database connections are closed', null);
   if (left <= 0) throw new Unavailable('the time of the request is up', null);
+  if (pool.numPendingAcquires() >= pool.max * maxWaitingPerConnection) {
+    this.waiting.refused += 1;
+    throw new Unavailable('too many wait for a connection to the database', null);
+  }
+  const since = { at: performance.now() };
+  this.waiting.since.add(since);
   const pending = pool.acquire();
   const timer = left < databaseTimeoutMs ? setTimeout(() => pending.abort(), left) : undefined;
   try {
@@ -61,6 +85,7 @@ async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
     if (error instanceof DatabaseFailure) throw error;
     throw new Unavailable('no connection to the database was free in time', null, error);
   } finally {
+    this.waiting.since.delete(since);
     clearTimeout(timer);
   }
 }
@@ -94,6 +119,7 @@ export function spending(knex: Knex, deadline: Deadline): Knex {
  */
 export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; prepared?: boolean; logger?: Logger }): Knex {
   const { url, poolMax, unlimited = false, prepared = true, logger } = options;
+  const watch = new PoolWatch<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
     connectionString: url,
     application_name: 'identity-provider',
@@ -115,12 +141,20 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
     },
   });
   const dialect = knex.client as PoolClient;
-  dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
-  Object.assign(dialect, { acquireConnection, releaseConnection });
+  const Base = prepared ? DeadlineClient : UnnamedClient;
+  // Knex copies the settings of its connections, so what is shared by them isn't handed over there.
+  class PoolConnection extends Base {
+    constructor(settings: ConnectionSettings) {
+      super({ ...settings, ...(!unlimited && { watch }) });
+    }
+  }
+  dialect.driver = { ...pg, Client: PoolConnection };
+  watches.set(knex, watch);
+  const waiting: PoolQueue = { since: new Set(), refused: 0 };
+  Object.assign(dialect, { acquireConnection, releaseConnection, waiting });
   if (prepared && !unlimited) {
     // A line has a clock of its own for a server that is silent.
-    const open = (statement_timeout: number) =>
-      new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
+    const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
     const onChange = (statement: string, isolated: boolean) =>
       logger?.warn({ statement }, isolated ? 'database.statement_set_apart' : 'database.statement_back');
     const own: StatementLines = {
@@ -135,6 +169,15 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
     };
   }
   return knex;
+}
+
+/** Ends what a connection is at, from beside; without a line (behind a pooler, which has connections of its own) the connection is given up. */
+function endStatement(knex: Knex, stuck: DeadlineClient): void {
+  const { processID } = stuck as unknown as { readonly processID: number };
+  const line = lines.get(knex)?.look_up;
+  if (!line) return stuck.hangUp();
+  const query = { name: 'pool.cancel', text: 'select pg_cancel_backend($1::int)', values: [processID] };
+  line.query(query, { key: null, deadline: noDeadline }).catch(() => stuck.hangUp());
 }
 
 /** How long a replica may take to let us in or to answer; after that the primary is asked. */
@@ -159,14 +202,33 @@ export function openReplicaConnection(url: string): pg.Client {
 export type StatementLines = { readonly look_up: StatementLine; readonly write: StatementLine };
 
 const lines = new WeakMap<Knex, StatementLines>();
+const watches = new WeakMap<Knex, PoolWatch<DeadlineClient>>();
 
 /** The lines of a pool; undefined for a transaction, whose statements belong to it, and with `prepared: false`. */
 export const statementLinesOf = (knex: Knex): StatementLines | undefined => lines.get(knex);
 
 /** The state of the pool and of the lines beside it, as the metrics show it; zeros for what the Knex instance doesn't have. */
 export function poolState(knex: Knex): PoolState {
-  const { pool } = knex.client as { pool?: { max: number; numUsed(): number; numPendingAcquires(): number } };
-  const own = lines.get(knex);
-  const oldestWait = own ? Math.max(own.look_up.state().oldestWait, own.write.state().oldestWait) : 0;
-  return { used: pool?.numUsed() ?? 0, waiting: pool?.numPendingAcquires() ?? 0, max: pool?.max ?? 0, oldestWait };
+  const { pool } = knex.client as { pool?: TarnPool };
+  const states = Object.values(lines.get(knex) ?? {}).map((line) => line.state());
+  return {
+    used: pool?.numUsed() ?? 0,
+    waiting: pool?.numPendingAcquires() ?? 0,
+    max: pool?.max ?? 0,
+    oldestWait: Math.max(0, ...states.map(({ oldestWait }) => oldestWait)),
+    isolated: states.flatMap(({ isolated }) => isolated),
+  };
+}
+
+/** What waits for the database: for a connection of the pool, and on the lines beside it. */
+export function databaseQueues(knex: Knex): QueueState[] {
+  const { waiting } = knex.client as PoolClient;
+  const [oldest] = waiting.since;
+  const wait = oldest ? (performance.now() - oldest.at) / 1000 : 0;
+  const refused = waiting.refused + (watches.get(knex)?.refused ?? 0);
+  const shared = Object.entries(lines.get(knex) ?? {}).map(([name, line]) => {
+    const { length, oldestWait, refused: refusedThere } = line.state();
+    return { queue: `statements_${name}`, length, wait: oldestWait, refused: refusedThere };
+  });
+  return [{ queue: 'pool', length: waiting.since.size, wait, refused }, ...shared];
 }

@@ -109,13 +109,23 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
   }
   statementObserver.observe?.(statement.text);
   const { lines, deadline } = scope;
-  if (lines && statement.short === 'look_up') return lines.look_up.query<Row>(query, { key: null, deadline });
-  if (lines && statement.short) return lines.write.query<Row>(query, { key: query.values[statement.short.key - 1] as RowKey, deadline });
+  if (lines && statement.short) return runShort<Row>(lines, statement.short, query, deadline);
   return runOn<Row>(scope.knex, query).catch((error: unknown) => {
     // The plan was made before a migration: a new connection makes it anew. A transaction is repeated as a whole.
     if (!(error instanceof Outdated) || scope.knex.isTransaction) throw error;
     return runOn<Row>(scope.knex, query);
   });
+}
+
+/** Runs a short statement on a connection that it shares. */
+export function runShort<Row extends QueryResultRow>(
+  lines: StatementLines,
+  short: Short,
+  query: NamedQuery,
+  deadline: Deadline,
+): Promise<Row[]> {
+  if (short === 'look_up') return lines.look_up.query<Row>(query, { key: null, deadline });
+  return lines.write.query<Row>(query, { key: query.values[short.key - 1] as RowKey, deadline });
 }
 
 /** Runs a named statement on a connection of the pool, or on that of the transaction. */
