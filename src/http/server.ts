@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
 import express, { type Express } from 'express';
+import type { Admission } from './limits/admission.js';
 
 /** How long a caller may take to send a request, in milliseconds; Node answers 408 up to a second later, before the request's deadline. */
 const senderMs = 8_000;
@@ -24,9 +25,9 @@ function derive<Base extends typeof IncomingMessage | typeof ServerResponse>(bas
 /**
  * The HTTP server. Its request and response objects are made with Express's prototypes from the start, so that the
  * `Object.setPrototypeOf` that Express does on every request finds nothing to change: on Node 20 that call alone costs more than
- * the rest of a short request. Time-outs close slow senders.
+ * the rest of a short request. Time-outs close slow senders. What `admission` refuses never reaches the app.
  */
-export function createServer(app: Express): Server {
+export function createServer(app: Express, admission?: Admission): Server {
   const Request = derive(IncomingMessage, express.request, app);
   const Response = derive(ServerResponse, express.response, app);
   // Without a proxy the caller is whoever is connected; Express would read and parse headers to find the same.
@@ -50,6 +51,8 @@ export function createServer(app: Express): Server {
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: 32_768,
     },
-    app,
+    (req, res) => {
+      if (!admission || admission.admits(req, res)) app(req, res);
+    },
   );
 }

@@ -109,6 +109,9 @@ export function createPasswordHasher({
     /** For a caller that takes several turns: all of them together take no longer than one may. */
     patience: (deadline: Deadline): Deadline => within(deadline, maxWaitMs),
 
+    /** How many wait to be hashed. */
+    queue: () => queue.state(),
+
     /**
      * The argon2id PHC string to store.
      * @throws {RangeError} for a text that {@link passwordProblems} would refuse as too long
