@@ -118,10 +118,13 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
   Object.assign(dialect, { acquireConnection, releaseConnection });
   if (prepared && !unlimited) {
-    const open = () => new DeadlineClient({ ...connection, ...byKey } as ConnectionSettings);
+    // A line has a clock of its own for a server that is silent.
+    const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
+    const onChange = (statement: string, isolated: boolean) =>
+      logger?.warn({ statement }, isolated ? 'database.statement_set_apart' : 'database.statement_back');
     const own: StatementLines = {
-      look_up: createStatementLine(open, lineOptions.look_up),
-      write: createStatementLine(open, lineOptions.write),
+      look_up: createStatementLine({ open, onChange, ...lineOptions.look_up }),
+      write: createStatementLine({ open, onChange, ...lineOptions.write }),
     };
     lines.set(knex, own);
     const destroy = dialect.destroy.bind(dialect);
@@ -163,6 +166,6 @@ export const statementLinesOf = (knex: Knex): StatementLines | undefined => line
 export function poolState(knex: Knex): PoolState {
   const { pool } = knex.client as { pool?: { max: number; numUsed(): number; numPendingAcquires(): number } };
   const own = lines.get(knex);
-  const oldestWait = own ? Math.max(own.look_up.oldestWait(), own.write.oldestWait()) : 0;
+  const oldestWait = own ? Math.max(own.look_up.state().oldestWait, own.write.state().oldestWait) : 0;
   return { used: pool?.numUsed() ?? 0, waiting: pool?.numPendingAcquires() ?? 0, max: pool?.max ?? 0, oldestWait };
 }

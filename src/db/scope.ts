@@ -4,6 +4,7 @@ import { noDeadline, type Deadline } from '../lib/deadline.js';
 import { Outdated } from './failures.js';
 import { spending, statementLinesOf, type StatementLines } from './knex.js';
 import { queryOn, type NamedQuery } from './statements/named.js';
+import type { RowKey } from './statements/pending.js';
 import type { Replica } from './postgres/replica.js';
 
 /**
@@ -84,11 +85,14 @@ export async function remove<Row extends object>(scope: Scope, name: string, key
 }
 
 /**
- * A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. `short` ones
- * share connections and round trips with others of their kind when they are run outside of a transaction (statement-line.ts): a `look_up`
- * reads a few rows by key and locks none; a `write` stores new rows, or changes one that it knows by key.
+ * A statement that runs for a moment, so that it may share connections and round trips with others of its kind when it is run outside of a transaction
+ * (statements/line.ts). A `look_up` reads a few rows by key and locks none. A `write` stores new rows, or changes one: `key` is the number of the parameter
+ * (2: `$2`) that holds that row's key, by which all of them are put in the same order.
  */
-export type Statement = { readonly name: string; readonly text: string; readonly short?: 'look_up' | 'write' };
+export type Short = 'look_up' | { readonly kind: 'write'; readonly key: number };
+
+/** A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. */
+export type Statement = { readonly name: string; readonly text: string; readonly short?: Short };
 
 /** What tests hook into to count the statements that the primary is asked; null in the running service. */
 export const statementObserver: { observe: ((text: string) => void) | null } = { observe: null };
@@ -104,13 +108,23 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
     if (rows !== null) return rows;
   }
   statementObserver.observe?.(statement.text);
-  const line = statement.short && scope.lines?.[statement.short];
-  if (line) return line.query<Row>(query);
+  if (scope.lines && statement.short) return runShort<Row>(scope.lines, statement.short, query, scope.deadline);
   return runOn<Row>(scope.knex, query).catch((error: unknown) => {
     // The plan was made before a migration: a new connection makes it anew. A transaction is repeated as a whole.
     if (!(error instanceof Outdated) || scope.knex.isTransaction) throw error;
     return runOn<Row>(scope.knex, query);
   });
+}
+
+/** Runs a short statement on its line. */
+export function runShort<Row extends QueryResultRow>(
+  lines: StatementLines,
+  short: Short,
+  query: NamedQuery,
+  deadline: Deadline,
+): Promise<Row[]> {
+  if (short === 'look_up') return lines.look_up.query<Row>(query, { key: null, deadline });
+  return lines.write.query<Row>(query, { key: query.values[short.key - 1] as RowKey, deadline });
 }
 
 /** Runs a named statement on a connection of the pool, or on that of the transaction. */
