@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Ambiguous, DatabaseFailure, Unavailable } from '../../src/db/failures.js';
 import { createKnex } from '../../src/db/knex.js';
 import { createScope, run } from '../../src/db/scope.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { startDatabaseProxy } from '../support/database-proxy.js';
 
 let database: TestDatabase;
 const pools: Knex[] = [];
@@ -32,34 +31,6 @@ async function failure(work: Promise<unknown>): Promise<{ error: Error; sqlstate
     (caught: Error) => caught,
   );
   return { error, sqlstate: error instanceof DatabaseFailure ? error.sqlstate : undefined, seconds: (performance.now() - began) / 1000 };
-}
-
-/** A way to the database that can be made to swallow everything, as a broken network path does: no answer, no reset. */
-async function swallowingProxy(): Promise<{ url: string; swallow(): void; pass(): void; close(): void }> {
-  const target = new URL(database.url);
-  const { hostname, port } = target;
-  const sockets = new Set<Socket>();
-  let swallowing = false;
-  const server = createServer((inbound) => {
-    const outbound = connect(Number(port), hostname);
-    for (const [from, to] of [
-      [inbound, outbound],
-      [outbound, inbound],
-    ] as const) {
-      sockets.add(from);
-      from.on('data', (chunk) => void (swallowing || to.write(chunk)));
-      from.on('error', () => undefined);
-      from.on('close', () => to.destroy());
-    }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  target.port = String((server.address() as { port: number }).port);
-  target.hostname = '127.0.0.1';
-  const close = () => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  };
-  return { url: target.href, swallow: () => void (swallowing = true), pass: () => void (swallowing = false), close };
 }
 
 test('values arrive in the types the rows declare', async () => {
@@ -98,7 +69,7 @@ test('a connection that the server ended is replaced (fault F07)', async () => {
 });
 
 test('a server that can not be reached is an error at once, and found again when it is back', async () => {
-  const proxy = await swallowingProxy();
+  const proxy = await startDatabaseProxy(database.url);
   proxy.close();
   const { error, seconds } = await failure(Promise.resolve(pool({ url: proxy.url }).raw('select 1')));
   expect(error).toBeInstanceOf(Unavailable);
@@ -125,7 +96,7 @@ describe.concurrent('nothing waits longer than about five seconds', () => {
   });
 
   test('not for a silent server: the connection is dropped and a new one opened (fault F08)', async () => {
-    const proxy = await swallowingProxy();
+    const proxy = await startDatabaseProxy(database.url);
     const knex = pool({ url: proxy.url, poolMax: 1 });
     await knex.raw('select 1');
     proxy.swallow();
@@ -139,7 +110,7 @@ describe.concurrent('nothing waits longer than about five seconds', () => {
   });
 
   test('not for a silent server on a line that many share, nor behind those that wait for it', async () => {
-    const proxy = await swallowingProxy();
+    const proxy = await startDatabaseProxy(database.url);
     const scope = createScope(pool({ url: proxy.url }), '00000000-0000-7000-8000-000000000001');
     const one = { name: 'test.one', text: 'select 1 as one where $1::uuid is not null', short: 'look_up' } as const;
     expect(await run(scope, one, [])).toEqual([{ one: 1 }]);
@@ -158,7 +129,7 @@ describe.concurrent('nothing waits longer than about five seconds', () => {
   });
 
   test('not for a silent server on a connection taken by hand, with a named statement', async () => {
-    const proxy = await swallowingProxy();
+    const proxy = await startDatabaseProxy(database.url);
     const knex = pool({ url: proxy.url, poolMax: 1 });
     const client = knex.client as { acquireConnection(): Promise<NamedQuery>; releaseConnection(connection: NamedQuery): Promise<void> };
     const connection = await client.acquireConnection();
