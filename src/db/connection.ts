@@ -19,9 +19,6 @@ const rollbackMs = 400;
 const textOf = (config: unknown): string =>
   typeof config === 'string' ? config : ((config as { readonly text?: string } | null)?.text ?? '');
 
-/** Statements of several requests in one message (`StatementBatch`): their line knows what a failure means for each of them. */
-const isBatch = (config: unknown): boolean => typeof (config as { readonly submit?: unknown } | null)?.submit === 'function';
-
 /**
  * A connection that spends from the deadline of whoever has it, says by class what has happened, and hangs up when the server falls silent or
  * ends the session. `pg` has a time-out of its own, after which it goes on to use the connection; on a half-open socket every later statement
@@ -88,7 +85,7 @@ export class DeadlineClient extends pg.Client {
     if (running === null) return void process.nextTick(done, new Unavailable('too many statements like this one wait already', null));
     if (running) done = this.#watched(done, running);
     const call: FailedCall = ending !== 'COMMIT' && this.inTransaction ? 'in_transaction' : 'committing';
-    args[args.length - 1] = this.#settling(done, ms, isBatch(args[0]) ? null : call);
+    args[args.length - 1] = this.#settling(done, ms, call);
     return super.query(...(args as [string]));
   }
 
@@ -99,8 +96,8 @@ export class DeadlineClient extends pg.Client {
     };
   }
 
-  /** Calls `done` once: with the answer, or with what has happened, at the latest after `ms`. A batch (`call` null) is told what `pg` says. */
-  #settling(done: Callback, ms: number, call: FailedCall | null): Callback {
+  /** Calls `done` once: with the answer, or with what has happened, at the latest after `ms`. */
+  #settling(done: Callback, ms: number, call: FailedCall): Callback {
     let over = false;
     const settle: Callback = (error, result) => {
       if (over) return;
@@ -109,7 +106,7 @@ export class DeadlineClient extends pg.Client {
       if (!error) return done(null, result);
       const { severity } = error as { severity?: string };
       if (severity === 'FATAL' || severity === 'PANIC') this.hangUp();
-      const failure = call === null ? error : failureOf(error, { call, lost: this.#isLost() });
+      const failure = failureOf(error, { call, lost: this.#isLost() });
       if (failure instanceof Outdated) this.hangUp();
       done(failure);
     };
