@@ -53,7 +53,13 @@ async function peakOf(target: Product, operations: readonly Operation[], connect
 }
 
 /** What came of the arrivals of an open loop. */
-type Arrivals = { came: number; wrong: number; readonly accepted: number[]; readonly refused: number[]; readonly texts: Map<string, number> };
+type Arrivals = {
+  came: number;
+  wrong: number;
+  readonly accepted: number[];
+  readonly refused: number[];
+  readonly texts: Map<string, number>;
+};
 
 /**
  * Begins operations at a steady rate, whatever becomes of those before: a late driver begins all that are due. Each takes a free connection, or a new one;
