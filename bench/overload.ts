@@ -37,6 +37,14 @@ async function openOperations(target: Product): Promise<Operation[]> {
   return Promise.all(chosen.map((scenario) => scenario.open(target)));
 }
 
+const refusal = /\b503\b|temporarily_unavailable/;
+
+/** False for an answer of 503, which counts as none. @throws any other failure */
+function refused503(error: unknown): false {
+  if (error instanceof Error && refusal.test(error.message)) return false;
+  throw error;
+}
+
 /** Operations a second with so many always on their way, each connection going round through all kinds. */
 async function peakOf(target: Product, operations: readonly Operation[], connections: number, seconds: number): Promise<number> {
   let done = 0;
@@ -45,7 +53,10 @@ async function peakOf(target: Product, operations: readonly Operation[], connect
   await Promise.all(
     Array.from({ length: connections }, async (_, n) => {
       const connection = new Connection(target.port);
-      for (let turn = n; performance.now() < end; turn++, done++) await (operations[turn % operations.length] as Operation)(connection);
+      for (let turn = n; performance.now() < end; turn++) {
+        const served = await (operations[turn % operations.length] as Operation)(connection).then(() => true, refused503); // prettier-ignore
+        if (served) done++;
+      }
       connection.close();
     }),
   );
@@ -76,7 +87,7 @@ async function openLoop(target: Product, operations: readonly Operation[], perSe
       free.push(connection);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
-      if (/\b503\b|temporarily_unavailable/.test(text)) {
+      if (refusal.test(text)) {
         arrivals.refused.push(performance.now() - due);
         free.push(connection);
       } else {

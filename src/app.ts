@@ -68,12 +68,15 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   return { app, web, admission: createDoor(deps), close: () => limiter.close() };
 }
 
+/** So many on their way are never too many, however slow the machine is. */
+const fewSignatures = 32;
+
 /** Who is let in while there is more to do than the process can carry. */
 function createDoor({ logger }: Deps): Admission {
   return createAdmission({
     open: new Set([...Object.values(healthPaths), ...Object.values(metadataPaths), jwksPath]),
     // What is spent before its token is signed must not be refused for want of a signature.
-    waitMs: (path) => (path === endpoints.token_endpoint ? signing.waitMs() : 0),
+    waitMs: (path) => (path === endpoints.token_endpoint && signing.length >= fewSignatures ? signing.waitMs() : 0),
     onRefused: (count) => logger.warn({ count }, 'requests.refused'),
   });
 }

@@ -32,7 +32,7 @@ export class PoolWatch<Connection> {
   readonly #subjects = new Map<string, string | null>();
   /** What was ended while half of the pool has been waiting. */
   readonly #stuck = new Set<string>();
-  #timer: NodeJS.Timeout | null = null;
+  #watching = false;
   #refused = 0;
 
   /** @param cancel ends what the connection is at */
@@ -56,7 +56,7 @@ export class PoolWatch<Connection> {
     }
     const running = { connection, subject, since: performance.now(), ended: false };
     this.#running.add(running);
-    if (this.#running.size > this.#cap) this.#timer ??= setTimeout(() => this.#look(), slowMs).unref();
+    if (this.#running.size > this.#cap && !this.#watching) this.#lookIn(slowMs);
     return running;
   }
 
@@ -79,16 +79,21 @@ export class PoolWatch<Connection> {
     return this.#stuck.has(subject) || slow.some((one) => one.subject === subject);
   }
 
+  #lookIn(ms: number): void {
+    this.#watching = true;
+    setTimeout(() => this.#look(), ms).unref();
+  }
+
   /** Ends the latest of those that are too many. */
   #look(): void {
-    this.#timer = null;
+    this.#watching = false;
     for (const one of this.#slow().slice(this.#cap)) {
       one.ended = true;
       this.#stuck.add(one.subject);
       this.#refused += 1;
       this.#cancel(one.connection);
     }
-    if (this.#running.size > this.#cap) this.#timer = setTimeout(() => this.#look(), slowMs / 4).unref();
+    if (this.#running.size > this.#cap) this.#lookIn(slowMs / 4);
   }
 
   #subjectOf(text: string): string | null {

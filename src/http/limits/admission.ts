@@ -17,6 +17,8 @@ export type AdmissionOptions = {
   onRefused(count: number): void;
   /** Requests that may be in flight. Default 4096. */
   readonly maxInFlight?: number;
+  /** So many in flight, or begun in one turn, are never too many, however slow the machine is; default 64. */
+  readonly fewInFlight?: number;
   /** A turn of the event loop that takes longer is long, in milliseconds; default 40. */
   readonly longTurnMs?: number;
   /** While turns are long: how much of a turn is given to new requests, in milliseconds; default 15. */
@@ -29,7 +31,7 @@ const standingMs = 200;
 const calmMs = 500;
 /** What every turn takes, however long it is: some get through whatever else the process does. */
 const leastPerTurn = 4;
-const maxWaitMs = 300;
+const maxWaitMs = 500;
 const retryAfter = '2';
 
 const text = 'the service is busy; try again shortly';
@@ -111,7 +113,7 @@ function createTurns(longMs: number) {
  * only a share of itself to new requests, and the others are refused at once for next to nothing. Nothing is refused while it keeps up.
  */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { open, waitMs, onRefused, maxInFlight = 4096, longTurnMs = 40, shareMs = 15 } = options;
+  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 40, shareMs = 15 } = options;
   const turns = createTurns(longTurnMs);
   let inFlight = 0;
   let refused = 0;
@@ -134,7 +136,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       turn = turns.began();
       admitted = 0;
     }
-    return shedding && elapsed > shareMs && admitted >= leastPerTurn;
+    return shedding && inFlight + admitted >= fewInFlight && elapsed > shareMs && admitted >= leastPerTurn;
   }
 
   function count(): void {

@@ -40,7 +40,7 @@ function burn(ms: number): void {
 }
 
 test('while more comes than is worked off, some is refused at once, the rest is served, and the open addresses answer', async () => {
-  const door = await open(() => burn(4), { longTurnMs: 8, shareMs: 4 });
+  const door = await open(() => burn(4), { fewInFlight: 8, longTurnMs: 8, shareMs: 4 });
   const answers: Awaited<ReturnType<typeof ask>>[] = [];
   let flooding = true;
   const flood = Promise.all(
