@@ -26,3 +26,9 @@ export function deadlineIn(ms: number): CancellableDeadline {
 
 /** For jobs and commands, which nobody waits for: each wait has its own limit all the same. */
 export const noDeadline: Deadline = { left: () => Infinity };
+
+/** `ms` milliseconds from now, or when `deadline` ends if that is sooner: for what may take a share of a request's time. */
+export function within(deadline: Deadline, ms: number): Deadline {
+  const own = deadlineIn(ms);
+  return { left: () => Math.min(own.left(), deadline.left()) };
+}
