@@ -66,7 +66,7 @@ function ownAccountRoutes(router: Router, web: Web): void {
   step(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, password(web)] });
   step(router, '/account/sessions/revoke_others', { post: [...action, revokeOtherSessions] });
   step(router, '/account/sessions/:id/revoke', { post: [...action, revokeSession] });
-  step(router, '/account/identities/:id/unlink', { post: [...action, freshSignIn(web), unlink(web)] });
+  step(router, '/account/identities/:id/unlink', { post: [...action, ...freshSignIn(web), unlink(web)] });
   step(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
 }
 

@@ -1,14 +1,6 @@
 import type { Request, Response } from 'express';
 import { errorTexts } from '../http/pages/error-texts.js';
-import {
-  createProve as createHttpProve,
-  isStale,
-  proofField as name,
-  provePath,
-  waysToProve,
-  type WaysToProve,
-} from '../http/auth/fresh-sign-in.js';
-import type { Web } from '../http/web.js';
+import { prove as proveSignIn, isStale, proofField as name, provePath, waysToProve, type WaysToProve } from '../http/auth/fresh-sign-in.js';
 import { viewerOf } from './gate.js';
 import type { Field, Part } from './page-parts.js';
 import { named } from '../lib/named.js';
@@ -63,22 +55,16 @@ export async function proofOf(req: Request, back: string, errors: Readonly<Recor
   return { fields: [], instead: otherProof(email, ways, back) };
 }
 
-/** Proves a fresh sign-in, or answers the errors of the field that asks for the password; empty when all is well. */
-export type Prove = (req: Request, res: Response) => Promise<Record<string, string>>;
-
-/** The proof of http/auth/fresh-sign-in.ts in the words of a form. */
-export function createProve(web: Web): Prove {
-  const prove = createHttpProve(web);
-  return async (req, res) => {
-    const proof = await prove(req, res);
-    if (proof === 'proven') {
-      const { authenticated_at, auth_time_known } = viewerOf(req);
-      req.call = { ...req.call, actor: { ...req.call.actor, proven_at: auth_time_known ? authenticated_at : null } };
-      return {};
-    }
-    if (proof === 'wrong') return { [name]: 'This is not your password.' };
-    return { [name]: (await waysToProve(req)).password ? errorTexts.required : 'Sign in again first.' };
-  };
+/** Proves a fresh sign-in. @returns the error of the field that asks for the password, by its name; empty when the sign-in is proven */
+export async function prove(req: Request, res: Response): Promise<Record<string, string>> {
+  const proof = await proveSignIn(req, res);
+  if (proof === 'proven') {
+    const { authenticated_at, auth_time_known } = viewerOf(req);
+    req.call = { ...req.call, actor: { ...req.call.actor, proven_at: auth_time_known ? authenticated_at : null } };
+    return {};
+  }
+  if (proof === 'wrong') return { [name]: 'This is not your password.' };
+  return { [name]: (await waysToProve(req)).password ? errorTexts.required : 'Sign in again first.' };
 }
 
 /** Labels for the error summary. */

@@ -5,9 +5,9 @@ import { notFound } from '../management/problems.js';
 import type { Choice, Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
 import { recordOf, resourceOf, versionOf, type Shown } from './records.js';
-import type { Tools } from './resource-forms.js';
 import { idOf, recordFrame } from './resource-record.js';
 import { sentenceOf } from './texts.js';
+import type { Render } from './render.js';
 
 /** A to-many relationship as a form. `name` is that of the relationship, and of the tab that shows the form. */
 export type Linking = {
@@ -40,7 +40,7 @@ export async function linkForm(
 }
 
 /** POST /dashboard/{collection}/{id}/{relationship}: the record is then linked to exactly what was ticked. */
-export function saveLinked(tools: Tools, presentation: Presentation, name: string) {
+export function saveLinked(render: Render, presentation: Presentation, name: string) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
     const resource = resourceOf(call, presentation.path);
@@ -62,7 +62,7 @@ export function saveLinked(tools: Tools, presentation: Presentation, name: strin
       const changed = `Somebody changed this ${presentation.one} meanwhile. These are the ${name} now: tick them again.`;
       const form = first.status === 412 ? changed : sentenceOf(first, undefined);
       const status = first.status === 412 ? 409 : first.status;
-      return tools.render(req, res, { ...frame, errors: { form }, parts: await tab.parts(look, record) }, status);
+      return render(req, res, { ...frame, errors: { form }, parts: await tab.parts(look, record) }, status);
     }
     res.redirect(303, `${placeOf(presentation.path, record.id)}/${name}?done=updated`);
   };

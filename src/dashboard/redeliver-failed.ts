@@ -6,8 +6,8 @@ import { figure, words } from './values.js';
 import type { Choice, Field, Part } from './page-parts.js';
 import { placeOf } from './presentation.js';
 import { recordOf, resourceOf, type Shown } from './records.js';
-import type { Tools } from './resource-forms.js';
 import { idOf } from './resource-record.js';
+import type { Render } from './render.js';
 
 const periods: readonly (Choice & { readonly seconds: number })[] = [
   { value: '1h', label: 'Of the last hour', seconds: 3600 },
@@ -16,7 +16,7 @@ const periods: readonly (Choice & { readonly seconds: number })[] = [
   { value: '30d', label: 'Of the last 30 days', seconds: 2_592_000 },
 ];
 
-function show(tools: Tools, req: Request, res: Response, record: Shown, error: string | null): void {
+function show(render: Render, req: Request, res: Response, record: Shown, error: string | null): void {
   const place = placeOf('webhooks', record.id);
   const field: Field = {
     kind: 'radios',
@@ -47,7 +47,7 @@ function show(tools: Tools, req: Request, res: Response, record: Shown, error: s
     { label: 'Webhooks', path: '/dashboard/webhooks' },
     { label: words(record.attributes['name']), path: place },
   ];
-  tools.render(
+  render(
     req,
     res,
     {
@@ -62,22 +62,22 @@ function show(tools: Tools, req: Request, res: Response, record: Shown, error: s
 }
 
 /** GET /dashboard/webhooks/{id}/redeliver_failed */
-export function redeliverFailedPage(tools: Tools) {
+export function redeliverFailedPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'webhooks:write');
-    show(tools, req, res, (await recordOf(req.call, 'webhooks', idOf(req))).record, null);
+    show(render, req, res, (await recordOf(req.call, 'webhooks', idOf(req))).record, null);
   };
 }
 
 /** POST /dashboard/webhooks/{id}/redeliver_failed */
-export function resendFailed(tools: Tools) {
+export function resendFailed(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
     const id = idOf(req);
     const period = periods.find(({ value }) => value === req.form.get('period'));
     if (!period) {
       requirePermissions(call, 'webhooks:write');
-      return show(tools, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
+      return show(render, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
     }
     const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000).toISOString();
     const { meta } = await actOnRecord(call, resourceOf(call, 'webhooks'), id, 'redeliver_failed', {

@@ -4,17 +4,17 @@ import { requirePermissions } from '../management/admission.js';
 import { actOnRecord, deleteRecord, type Outcome } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { idOf as idOfRow, permissionFor } from '../management/resource.js';
-import { passwordLabels, proofOf } from './fresh-sign-in.js';
+import { passwordLabels, proofOf, prove } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Field, Part } from './page-parts.js';
 import { placeOf, type Presentation } from './presentation.js';
 import { reachNote } from './reach-note.js';
 import { recordOf, resourceOf, type Shown } from './records.js';
-import type { Tools } from './resource-forms.js';
 import { idOf } from './resource-record.js';
 import { secretPage } from './secrets.js';
 import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
+import type { Render } from './render.js';
 
 /** A question before something is done. */
 export type Question = {
@@ -49,7 +49,7 @@ function typedField(typed: string, errors: Readonly<Record<string, string>>): Fi
 
 /** Renders the question; with errors after it was not answered. */
 export async function ask(
-  tools: Tools,
+  render: Render,
   presentation: Presentation,
   req: Request,
   res: Response,
@@ -75,7 +75,7 @@ export async function ask(
     { label: presentation.title, path: `/dashboard/${presentation.path}` },
     { label: presentation.name(record), path: place },
   ];
-  tools.render(
+  render(
     req,
     res,
     { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: proof?.instead ?? [form] },
@@ -84,11 +84,11 @@ export async function ask(
 }
 
 /** Whether the form answers the question: the typed name, and a fresh sign-in. */
-async function unanswered(tools: Tools, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
+async function unanswered(render: Render, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
   const errors: Record<string, string> = named();
   if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed)
     errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
-  return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await tools.prove(req, res) : {}) };
+  return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await prove(req, res) : {}) };
 }
 
 /** A refusal that belongs onto the page; others go on. */
@@ -120,15 +120,15 @@ async function findAction(req: Request, presentation: Presentation) {
 }
 
 /** GET /dashboard/{collection}/{id}/{verb}: asks. */
-export function actionPage(tools: Tools, presentation: Presentation) {
+export function actionPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record, question } = await findAction(req, presentation);
-    await ask(tools, presentation, req, res, record, question);
+    await ask(render, presentation, req, res, record, question);
   };
 }
 
 /** A login to be tried out leads to a provider, where a form may not: it is a link. */
-function testPage(tools: Tools, presentation: Presentation, req: Request, res: Response, record: Shown, url: string): void {
+function testPage(render: Render, presentation: Presentation, req: Request, res: Response, record: Shown, url: string): void {
   const place = placeOf(presentation.path, record.id);
   const text: Part = {
     kind: 'text',
@@ -150,15 +150,15 @@ function testPage(tools: Tools, presentation: Presentation, req: Request, res: R
     { label: presentation.title, path: `/dashboard/${presentation.path}` },
     { label: presentation.name(record), path: place },
   ];
-  tools.render(req, res, { title: 'Try the connection', crumbs, parts: [text, links] });
+  render(req, res, { title: 'Try the connection', crumbs, parts: [text, links] });
 }
 
 /** POST /dashboard/{collection}/{id}/{verb} */
-export function act(tools: Tools, presentation: Presentation) {
+export function act(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { resource, verb, spec, record, question } = await findAction(req, presentation);
-    const missing = await unanswered(tools, req, res, question);
-    if (Object.keys(missing).length > 0) return ask(tools, presentation, req, res, record, question, missing, 422);
+    const missing = await unanswered(render, req, res, question);
+    if (Object.keys(missing).length > 0) return ask(render, presentation, req, res, record, question, missing, 422);
     const place = (outcome: Outcome | null) => {
       const answer = { id: outcome ? idOfRow(outcome.resource, outcome.row) : record.id };
       return spec.place?.(record, answer) ?? placeOf(presentation.path, record.id);
@@ -167,13 +167,13 @@ export function act(tools: Tools, presentation: Presentation) {
       const result = await once(req, place, (options) => actOnRecord(req.call, resource, record.id, verb, options));
       if ('again' in result) return res.redirect(303, `${result.again}?done=already_sent`);
       const outcome = result.first;
-      if (outcome.once) return secretPage(tools.render, req, res, presentation, verb, outcome, place(outcome));
+      if (outcome.once) return secretPage(render, req, res, presentation, verb, outcome, place(outcome));
       if (typeof outcome.meta?.['login_url'] === 'string')
-        return testPage(tools, presentation, req, res, record, outcome.meta['login_url']);
+        return testPage(render, presentation, req, res, record, outcome.meta['login_url']);
       res.redirect(303, `${place(outcome)}?done=${spec.done}`);
     } catch (error) {
       const { errors, status } = refusalOf(error);
-      await ask(tools, presentation, req, res, record, question, errors, status);
+      await ask(render, presentation, req, res, record, question, errors, status);
     }
   };
 }
@@ -199,24 +199,24 @@ async function removal(req: Request, presentation: Presentation) {
 }
 
 /** GET /dashboard/{collection}/{id}/delete: asks. */
-export function deletePage(tools: Tools, presentation: Presentation) {
+export function deletePage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record, question } = await removal(req, presentation);
-    await ask(tools, presentation, req, res, record, question);
+    await ask(render, presentation, req, res, record, question);
   };
 }
 
 /** POST /dashboard/{collection}/{id}/delete */
-export function destroy(tools: Tools, presentation: Presentation) {
+export function destroy(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { resource, record, question } = await removal(req, presentation);
-    const missing = await unanswered(tools, req, res, question);
-    if (Object.keys(missing).length > 0) return ask(tools, presentation, req, res, record, question, missing, 422);
+    const missing = await unanswered(render, req, res, question);
+    if (Object.keys(missing).length > 0) return ask(render, presentation, req, res, record, question, missing, 422);
     try {
       await deleteRecord(req.call, resource, record.id);
     } catch (error) {
       const { errors, status } = refusalOf(error);
-      return ask(tools, presentation, req, res, record, question, errors, status);
+      return ask(render, presentation, req, res, record, question, errors, status);
     }
     res.redirect(303, `${question.back ?? `/dashboard/${presentation.path}`}?done=deleted`);
   };

@@ -5,13 +5,14 @@ import { updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { meantBy } from './form-input.js';
-import { proofOf } from './fresh-sign-in.js';
+import { proofOf, prove } from './fresh-sign-in.js';
 import type { Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
 import { mayLink, reachNote } from './reach-note.js';
 import { linkedIds, recordOf, resourceOf, versionOf, type Shown } from './records.js';
-import { attempt, labelsOf, withOthers, type Tools } from './resource-forms.js';
+import { attempt, labelsOf, withOthers } from './resource-forms.js';
 import { idOf, readableIncludes } from './resource-record.js';
+import type { Render } from './render.js';
 
 type Editing = { readonly record: Shown; readonly fields: readonly BoundField[]; readonly resource: Resource };
 
@@ -31,7 +32,7 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
 }
 
 async function renderEdit(
-  tools: Tools,
+  render: Render,
   presentation: Presentation,
   req: Request,
   res: Response,
@@ -61,7 +62,7 @@ async function renderEdit(
     { label: name, path },
   ];
   const lead = (await reachNote(req.call, resource, record.id)) ?? presentation.edit?.lead ?? null;
-  tools.render(
+  render(
     req,
     res,
     {
@@ -78,11 +79,11 @@ async function renderEdit(
 }
 
 /** GET /dashboard/{collection}/{id}/edit */
-export function editPage(tools: Tools, presentation: Presentation) {
+export function editPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const at = await editing(req, presentation);
     await renderEdit(
-      tools,
+      render,
       presentation,
       req,
       res,
@@ -113,26 +114,26 @@ function changedMeanwhile(at: Editing, entries: Entries): Part[] {
 }
 
 /** POST /dashboard/{collection}/{id} */
-export function update(tools: Tools, presentation: Presentation) {
+export function update(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const at = await editing(req, presentation);
     const entries = sentEntries(at.fields, req.form.all);
     const meant = meantBy(at.resource, at.fields, entries, at.record);
     if (Object.keys(meant.errors).length > 0) {
       const errors = await withOthers(req.call, at.resource, at.fields, entries, meant.input, meant.errors, at.record.id);
-      return renderEdit(tools, presentation, req, res, at, entries, errors, 422);
+      return renderEdit(render, presentation, req, res, at, entries, errors, 422);
     }
-    const unproven = presentation.edit?.guarded ? await tools.prove(req, res) : {};
-    if (Object.keys(unproven).length > 0) return renderEdit(tools, presentation, req, res, at, entries, unproven, 422);
+    const unproven = presentation.edit?.guarded ? await prove(req, res) : {};
+    if (Object.keys(unproven).length > 0) return renderEdit(render, presentation, req, res, at, entries, unproven, 422);
     const expected = [Number(req.form.get('_version') ?? 0)];
     const result = await attempt(at.fields, entries, () =>
       updateRecord(req.call, at.resource, at.record.id, () => meant.input, { expected }),
     );
     if (!('errors' in result)) return res.redirect(303, `${placeOf(presentation.path, at.record.id)}?done=updated`);
-    if (result.status !== 412) return renderEdit(tools, presentation, req, res, at, entries, result.errors, result.status);
+    if (result.status !== 412) return renderEdit(render, presentation, req, res, at, entries, result.errors, result.status);
     const form = 'Somebody changed this meanwhile. Compare, then save again to put your version in its place.';
     return renderEdit(
-      tools,
+      render,
       presentation,
       req,
       res,

@@ -9,16 +9,13 @@ import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { errorsByField, meantBy } from './form-input.js';
 import type { Render } from './render.js';
-import { passwordLabels, proofOf, type Prove } from './fresh-sign-in.js';
+import { passwordLabels, proofOf, prove } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Part } from './page-parts.js';
 import { placeOf, type Look, type Presentation } from './presentation.js';
 import { mayLink } from './reach-note.js';
 import { resourceOf } from './records.js';
 import { secretPage } from './secrets.js';
-
-/** What the pages of forms are made with. */
-export type Tools = { readonly render: Render; readonly prove: Prove };
 
 /** Labels for the error summary. */
 export const labelsOf = (fields: readonly BoundField[]): Record<string, string> => ({
@@ -64,7 +61,7 @@ function creation(req: Request, presentation: Presentation, resource: Resource) 
 }
 
 async function renderCreate(
-  tools: Tools,
+  render: Render,
   presentation: Presentation,
   req: Request,
   res: Response,
@@ -88,7 +85,7 @@ async function renderCreate(
     cancel: path,
   };
   const crumbs = [{ label: presentation.title, path }];
-  tools.render(
+  render(
     req,
     res,
     { title: create.title, crumbs, lead: create.lead ?? null, errors, labels: labelsOf(fields), parts: proof?.instead ?? [form] },
@@ -97,7 +94,7 @@ async function renderCreate(
 }
 
 /** GET /dashboard/{collection}/new. The query may name what the form starts with. */
-export function newPage(tools: Tools, presentation: Presentation) {
+export function newPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const resource = resourceOf(req.call, presentation.path);
     const { fields } = creation(req, presentation, resource);
@@ -107,7 +104,7 @@ export function newPage(tools: Tools, presentation: Presentation) {
     const given = Object.fromEntries(
       Object.keys(initial.texts).flatMap((name) => (query.has(name) ? [[name, (query.get(name) ?? '').slice(0, 2048)]] : [])),
     );
-    await renderCreate(tools, presentation, req, res, { ...initial, texts: { ...initial.texts, ...given } }, {}, 200);
+    await renderCreate(render, presentation, req, res, { ...initial, texts: { ...initial.texts, ...given } }, {}, 200);
   };
 }
 
@@ -128,16 +125,16 @@ function finishing(
 }
 
 /** POST /dashboard/{collection} */
-export function create(tools: Tools, presentation: Presentation) {
+export function create(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
     const resource = resourceOf(call, presentation.path);
     const { create: spec, fields } = creation(req, presentation, resource);
     requirePermissions(call, permissionFor(resource, 'write'));
     const entries = sentEntries(fields, req.form.all);
-    const refuse = (errors: Record<string, string>, status = 422) => renderCreate(tools, presentation, req, res, entries, errors, status);
+    const refuse = (errors: Record<string, string>, status = 422) => renderCreate(render, presentation, req, res, entries, errors, status);
     const meant = meantBy(resource, fields, entries, null);
-    const errors = { ...(spec.guarded ? await tools.prove(req, res) : {}), ...meant.errors };
+    const errors = { ...(spec.guarded ? await prove(req, res) : {}), ...meant.errors };
     if (Object.keys(errors).length > 0) return refuse(await withOthers(call, resource, fields, entries, meant.input, errors, null));
     const place = (outcome: { row: Record<string, unknown> } | null) =>
       outcome ? placeOf(presentation.path, idOfRow(resource, outcome.row)) : `/dashboard/${presentation.path}`;
@@ -147,7 +144,7 @@ export function create(tools: Tools, presentation: Presentation) {
     if ('errors' in result) return refuse(result.errors, result.status);
     if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);
     const outcome = result.done.first;
-    if (outcome.once || outcome.meta) return secretPage(tools.render, req, res, presentation, 'create', outcome, place(outcome));
+    if (outcome.once || outcome.meta) return secretPage(render, req, res, presentation, 'create', outcome, place(outcome));
     res.redirect(303, `${place(outcome)}?done=${spec.done ?? 'created'}`);
   };
 }

@@ -9,10 +9,11 @@ import { meantBy } from './form-input.js';
 import type { Part } from './page-parts.js';
 import type { FieldSpec, Look } from './presentation.js';
 import { may, recordOf, resourceOf, versionOf, type Shown } from './records.js';
-import { attempt, type Tools } from './resource-forms.js';
+import { attempt } from './resource-forms.js';
 import { secretKeyPart } from './secret-key-part.js';
 import { code, text } from './values.js';
 import { named } from '../lib/named.js';
+import type { Render } from './render.js';
 
 const guarded =
   ' What guards everybody’s sign-in (lifetimes, passwords, codes, lockout, the kind) takes every permission, which you do not hold.';
@@ -103,7 +104,7 @@ const sections: readonly Section[] = [
 
 type Failed = { readonly section: Section; readonly entries: Entries; readonly errors: Record<string, string> };
 
-async function show(tools: Tools, req: Request, res: Response, record: Shown, failed: Failed | null, status: number): Promise<void> {
+async function show(render: Render, req: Request, res: Response, record: Shown, failed: Failed | null, status: number): Promise<void> {
   const { call } = req;
   const resource = resourceOf(call, 'environments');
   const look: Look = { req, now: call.ctx.clock.now() };
@@ -149,7 +150,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
       { label: 'Id', value: code(record.id, true) },
     ],
   };
-  tools.render(
+  render(
     req,
     res,
     {
@@ -164,15 +165,15 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
 }
 
 /** GET /dashboard/settings */
-export function settingsPage(tools: Tools) {
+export function settingsPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record } = await recordOf(req.call, 'environments', req.ctx.environment.id);
-    await show(tools, req, res, record, null, 200);
+    await show(render, req, res, record, null, 200);
   };
 }
 
 /** POST /dashboard/settings/{section} */
-export function saveSettings(tools: Tools) {
+export function saveSettings(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const section = sections.find((one) => one.name === req.params['section']);
     if (!section) throw notFound();
@@ -186,7 +187,7 @@ export function saveSettings(tools: Tools) {
     if (!('errors' in result)) return res.redirect(303, '/dashboard/settings?done=updated');
     const changed = { form: 'Somebody changed the settings meanwhile. Your entries are still here: check them, then save again.' };
     await show(
-      tools,
+      render,
       req,
       res,
       record,

@@ -5,10 +5,10 @@ import { actOnRecord, updateRecord } from '../management/operations.js';
 import { placeOf } from './presentation.js';
 import { recordOf, relatedOf, resourceOf, type Shown } from './records.js';
 import { ask, type Question } from './resource-actions.js';
-import type { Tools } from './resource-forms.js';
 import { idOf } from './resource-record.js';
 import { users } from './pages/users.js';
 import { words } from './values.js';
+import type { Render } from './render.js';
 
 const endSessions = (id: string): Question => ({
   title: 'End all sessions',
@@ -22,11 +22,11 @@ const endSessions = (id: string): Question => ({
 });
 
 /** GET /dashboard/users/{id}/end_sessions: asks. */
-export function endUserSessionsPage(tools: Tools) {
+export function endUserSessionsPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'sessions:write');
     const { record } = await recordOf(req.call, 'users', idOf(req));
-    await ask(tools, users, req, res, record, endSessions(record.id));
+    await ask(render, users, req, res, record, endSessions(record.id));
   };
 }
 
@@ -59,11 +59,11 @@ const verifyEmail = (record: Shown): Question => ({
 });
 
 /** GET /dashboard/users/{id}/verify_email: asks. */
-export function verifyEmailPage(tools: Tools) {
+export function verifyEmailPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'users:write');
     const { record } = await recordOf(req.call, 'users', idOf(req));
-    await ask(tools, users, req, res, record, verifyEmail(record));
+    await ask(render, users, req, res, record, verifyEmail(record));
   };
 }
 

@@ -31,7 +31,7 @@ export function ssoRouter(web: Web): Router {
   route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, reenter] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
   route(router, '/auth/sso/:connection_id/connect', {
-    post: [form, starts, browserSession, csrf, freshSignIn(web), connect(web, memory) as unknown as RequestHandler],
+    post: [form, starts, browserSession, csrf, ...freshSignIn(web), connect(web, memory) as unknown as RequestHandler],
   });
   route(router, '/auth/sso/:connection_id', { get: [starts, start(web, memory) as unknown as RequestHandler] });
   return router;
