@@ -7,7 +7,8 @@ import { csvRecord } from '../lib/csv.js';
 import { recordDenial, recordWrite } from '../management/audit.js';
 import { requirePermissions } from '../management/admission.js';
 import { audit_logs } from './pages/audit-logs.js';
-import { listOf, resourceOf, type Shown } from './records.js';
+import type { ResourceObject } from '../management/documents.js';
+import { listOf, resourceOf } from './resource-objects.js';
 import { filtersOf, listState } from './resource-list.js';
 import { words } from './values.js';
 import { named, own } from '../lib/named.js';
@@ -17,24 +18,24 @@ type Party = Readonly<Record<string, unknown>>;
 const member = (of: unknown, name: string): string => words(own(of as Party | undefined, name));
 
 /** The columns of the CSV file, in their order. */
-const columns: readonly { readonly name: string; text(record: Shown): string }[] = [
-  ...['occurred_at', 'action', 'outcome', 'reason'].map((name) => ({ name, text: ({ attributes: a }: Shown) => words(a[name]) })),
+const columns: readonly { readonly name: string; text(record: ResourceObject): string }[] = [
+  ...['occurred_at', 'action', 'outcome', 'reason'].map((name) => ({ name, text: ({ attributes: a }: ResourceObject) => words(a[name]) })),
   ...['actor_kind', 'actor_id', 'display'].map((name) => ({
     name: name === 'display' ? 'actor' : name,
-    text: ({ attributes: a }: Shown) => member(a['actor'], name),
+    text: ({ attributes: a }: ResourceObject) => member(a['actor'], name),
   })),
   ...['target_type', 'target_id', 'display'].map((name) => ({
     name: name === 'display' ? 'target' : name,
-    text: ({ attributes: a }: Shown) => member((a['targets'] as Party[] | undefined)?.[0], name),
+    text: ({ attributes: a }: ResourceObject) => member((a['targets'] as Party[] | undefined)?.[0], name),
   })),
   ...['ip_address', 'user_agent', 'request_id', 'changes', 'count'].map((name) => ({
     name,
-    text: ({ attributes: a }: Shown) => words(a[name]),
+    text: ({ attributes: a }: ResourceObject) => words(a[name]),
   })),
   { name: 'id', text: ({ id }) => id },
 ];
 
-type Format = { readonly type: string; readonly head: string; line(record: Shown): string };
+type Format = { readonly type: string; readonly head: string; line(record: ResourceObject): string };
 
 const formats: Readonly<Record<string, Format>> = named({
   csv: {
@@ -52,7 +53,7 @@ const formats: Readonly<Record<string, Format>> = named({
 const pageSize = 100;
 
 /** Pages of entries, one at a time: what is not yet sent is not yet read. */
-async function* pages(req: Request, filters: Readonly<Record<string, string>>): AsyncGenerator<readonly Shown[]> {
+async function* pages(req: Request, filters: Readonly<Record<string, string>>): AsyncGenerator<readonly ResourceObject[]> {
   for (let after: string | undefined; ;) {
     const { records, next } = await listOf(req.call, 'audit_logs', { filters, size: pageSize, after });
     yield records;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Resource } from '../management/resource.js';
 import type { Field, FieldKind, FieldSection } from './page-parts.js';
-import type { FieldSpec, Look, Presentation } from './presentation.js';
-import type { Shown } from './records.js';
+import type { FieldSpec, ViewContext, Presentation } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
 import { named, own } from '../lib/named.js';
 
 type Mode = 'create' | 'update';
@@ -85,7 +85,7 @@ function textOf(kind: FieldKind, value: unknown): string {
 /** What a form begins with: the record as it is, or what a new one starts with. */
 export function initialEntries(
   fields: readonly BoundField[],
-  record: Shown | null,
+  record: ResourceObject | null,
   linked: (name: string) => readonly string[] = () => [],
 ): Entries {
   const texts: Record<string, string> = named();
@@ -130,7 +130,7 @@ export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<
 
 /** The fields with their contents, in sections, as the views want them. */
 export async function fieldSections(
-  look: Look,
+  look: ViewContext,
   presentation: Pick<Presentation, 'sections'>,
   fields: readonly BoundField[],
   entries: Entries,

@@ -5,7 +5,7 @@ import type { Notice } from '../http/pages/page-models.js';
 import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import { viewerOf } from './gate.js';
-import { may } from './records.js';
+import { may } from './resource-objects.js';
 import { presentations } from './pages/index.js';
 import type { DashboardPage, IconPaths, Navigation } from './page-parts.js';
 import { navigationGroups, type NavigationGroup } from './presentation.js';

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
 import { AlreadyDone, claimKey, storedReply, storeReply, type Repeatable } from '../management/idempotency.js';
-import type { Outcome, WriteOptions } from '../management/operations.js';
+import type { WriteResult, WriteOptions } from '../management/operations.js';
 
 const field = '_form';
 
@@ -25,7 +25,7 @@ export type Once<T> = { readonly first: T } | { readonly again: string };
  */
 export async function once<T>(
   req: Request,
-  place: (outcome: Outcome | null) => string,
+  pathAfter: (outcome: WriteResult | null) => string,
   work: (options: WriteOptions) => Promise<T>,
 ): Promise<Once<T>> {
   const { call } = req;
@@ -38,7 +38,8 @@ export async function once<T>(
     const first = await work({
       needed,
       begin: (inner) => claimKey(inner, repeatable),
-      finish: (inner, outcome) => storeReply(inner, repeatable, { status: 303, headers: { Location: place(outcome) }, body: '' }, needed),
+      finish: (inner, outcome) =>
+        storeReply(inner, repeatable, { status: 303, headers: { Location: pathAfter(outcome) }, body: '' }, needed),
     });
     return { first };
   } catch (error) {

@@ -4,9 +4,10 @@ import { requirePermissions } from '../management/admission.js';
 import { actOnRecord } from '../management/operations.js';
 import { figure, words } from './values.js';
 import type { Choice, Field, Part } from './page-parts.js';
-import { placeOf } from './presentation.js';
-import { recordOf, resourceOf, type Shown } from './records.js';
-import { idOf } from './resource-record.js';
+import { recordPath } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
+import { recordOf, resourceOf } from './resource-objects.js';
+import { addressedId } from './resource-record.js';
 import type { Render } from './render.js';
 
 const periods: readonly (Choice & { readonly seconds: number })[] = [
@@ -16,8 +17,8 @@ const periods: readonly (Choice & { readonly seconds: number })[] = [
   { value: '30d', label: 'Of the last 30 days', seconds: 2_592_000 },
 ];
 
-function show(render: Render, req: Request, res: Response, record: Shown, error: string | null): void {
-  const place = placeOf('webhooks', record.id);
+function show(render: Render, req: Request, res: Response, record: ResourceObject, error: string | null): void {
+  const path = recordPath('webhooks', record.id);
   const field: Field = {
     kind: 'radios',
     name: 'period',
@@ -37,15 +38,15 @@ function show(render: Render, req: Request, res: Response, record: Shown, error:
       'Each event that failed for good, and has not arrived since, is sent once more: the same bytes and the same event_id, signed with the present secret.',
       `At most ${figure(maxRedeliveries)} at a time.`,
     ],
-    action: `${place}/redeliver_failed`,
+    action: `${path}/redeliver_failed`,
     hidden: {},
     sections: [{ title: null, text: null, fields: [field] }],
     button: { label: 'Resend failed deliveries', variant: 'primary' },
-    cancel: `${place}/deliveries`,
+    cancel: `${path}/deliveries`,
   };
   const crumbs = [
     { label: 'Webhooks', path: '/dashboard/webhooks' },
-    { label: words(record.attributes['name']), path: place },
+    { label: words(record.attributes['name']), path },
   ];
   render(
     req,
@@ -65,7 +66,7 @@ function show(render: Render, req: Request, res: Response, record: Shown, error:
 export function redeliverFailedPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'webhooks:write');
-    show(render, req, res, (await recordOf(req.call, 'webhooks', idOf(req))).record, null);
+    show(render, req, res, (await recordOf(req.call, 'webhooks', addressedId(req))).record, null);
   };
 }
 
@@ -73,7 +74,7 @@ export function redeliverFailedPage(render: Render) {
 export function resendFailed(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
-    const id = idOf(req);
+    const id = addressedId(req);
     const period = periods.find(({ value }) => value === req.form.get('period'));
     if (!period) {
       requirePermissions(call, 'webhooks:write');
@@ -83,6 +84,9 @@ export function resendFailed(render: Render) {
     const { meta } = await actOnRecord(call, resourceOf(call, 'webhooks'), id, 'redeliver_failed', {
       document: () => ({ meta: { since } }),
     });
-    res.redirect(303, `${placeOf('webhooks', id)}/deliveries?done=${meta?.['deliveries'] === 0 ? 'nothing_to_redeliver' : 'redelivered'}`);
+    res.redirect(
+      303,
+      `${recordPath('webhooks', id)}/deliveries?done=${meta?.['deliveries'] === 0 ? 'nothing_to_redeliver' : 'redelivered'}`,
+    );
   };
 }

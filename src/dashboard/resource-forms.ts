@@ -4,17 +4,17 @@ import type { Call } from '../management/call.js';
 import type { Input } from '../management/input.js';
 import { requirePermissions } from '../management/admission.js';
 import { checkInput, createRecord, type WriteOptions } from '../management/operations.js';
-import { idOf as idOfRow, permissionFor, type Resource } from '../management/resource.js';
+import { idOf, permissionFor, type Resource } from '../management/resource.js';
 import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
-import { errorsByField, meantBy } from './form-input.js';
+import { errorsByField, readForm } from './form-input.js';
 import type { Render } from './render.js';
-import { passwordLabels, proofOf, prove } from './fresh-sign-in.js';
+import { passwordLabels, proofOf, proveInForm } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Part } from './page-parts.js';
-import { placeOf, type Look, type Presentation } from './presentation.js';
+import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import { mayLink } from './reach-note.js';
-import { resourceOf } from './records.js';
+import { resourceOf } from './resource-objects.js';
 import { secretPage } from './secrets.js';
 
 /** Labels for the error summary. */
@@ -70,7 +70,7 @@ async function renderCreate(
   status: number,
 ): Promise<void> {
   const { create, fields } = creation(req, presentation, resourceOf(req.call, presentation.path));
-  const look: Look = { req, now: req.call.ctx.clock.now() };
+  const look: ViewContext = { req, now: req.call.ctx.clock.now() };
   const path = `/dashboard/${presentation.path}`;
   const back = req.method === 'GET' ? req.originalUrl : `${path}/new`;
   const proof = create.guarded ? await proofOf(req, back, errors) : null;
@@ -118,7 +118,7 @@ function finishing(
   return {
     ...options,
     async finish(inner, outcome) {
-      if (outcome) await finish(inner, idOfRow(resource, outcome.row));
+      if (outcome) await finish(inner, idOf(resource, outcome.row));
       await options.finish?.(inner, outcome);
     },
   };
@@ -133,18 +133,18 @@ export function create(render: Render, presentation: Presentation) {
     requirePermissions(call, permissionFor(resource, 'write'));
     const entries = sentEntries(fields, req.form.all);
     const refuse = (errors: Record<string, string>, status = 422) => renderCreate(render, presentation, req, res, entries, errors, status);
-    const meant = meantBy(resource, fields, entries, null);
-    const errors = { ...(spec.guarded ? await prove(req, res) : {}), ...meant.errors };
-    if (Object.keys(errors).length > 0) return refuse(await withOthers(call, resource, fields, entries, meant.input, errors, null));
-    const place = (outcome: { row: Record<string, unknown> } | null) =>
-      outcome ? placeOf(presentation.path, idOfRow(resource, outcome.row)) : `/dashboard/${presentation.path}`;
+    const read = readForm(resource, fields, entries, null);
+    const errors = { ...(spec.guarded ? await proveInForm(req, res) : {}), ...read.errors };
+    if (Object.keys(errors).length > 0) return refuse(await withOthers(call, resource, fields, entries, read.input, errors, null));
+    const pathAfter = (outcome: { row: Record<string, unknown> } | null) =>
+      outcome ? recordPath(presentation.path, idOf(resource, outcome.row)) : `/dashboard/${presentation.path}`;
     const result = await attempt(fields, entries, () =>
-      once(req, place, (options) => createRecord(call, resource, () => meant.input, finishing(resource, options, spec.finish))),
+      once(req, pathAfter, (options) => createRecord(call, resource, () => read.input, finishing(resource, options, spec.finish))),
     );
     if ('errors' in result) return refuse(result.errors, result.status);
     if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);
     const outcome = result.done.first;
-    if (outcome.once || outcome.meta) return secretPage(render, req, res, presentation, 'create', outcome, place(outcome));
-    res.redirect(303, `${place(outcome)}?done=${spec.done ?? 'created'}`);
+    if (outcome.once || outcome.meta) return secretPage(render, req, res, presentation, 'create', outcome, pathAfter(outcome));
+    res.redirect(303, `${pathAfter(outcome)}?done=${spec.done ?? 'created'}`);
   };
 }

@@ -6,7 +6,7 @@ import { permissionFor, type Resource } from './resource.js';
 
 /** What an operation that writes tells about its permissions, and to whom. */
 export type AdmissionOptions = {
-  /** Gathers the permissions that the write took; without it nobody who holds everything is weighed. */
+  /** Gathers the permissions that the write took; without it nobody who holds everything is checks. */
   readonly needed?: Set<string> | undefined;
   /**
    * Called once the permissions of the address are there, before anything is looked up: reads the rest of the request. Hands back the call as

@@ -87,16 +87,16 @@ const zodCodes: Record<string, ApiErrorCode> = named({
 });
 
 /** Where values are in a document, and what an unknown one is called there. */
-type Place = { readonly path: readonly string[]; readonly unknownCode: ApiErrorCode; readonly unknownText: string };
+type PointerBase = { readonly path: readonly string[]; readonly unknownCode: ApiErrorCode; readonly unknownText: string };
 
-const inAttributes: Place = {
+const inAttributes: PointerBase = {
   path: ['data', 'attributes'],
   unknownCode: 'unknown_attribute',
   unknownText: 'is not an attribute that can be set here.',
 };
-const inMeta: Place = { path: ['meta'], unknownCode: 'unknown_member', unknownText: 'is not a member that this action knows.' };
+const inMeta: PointerBase = { path: ['meta'], unknownCode: 'unknown_member', unknownText: 'is not a member that this action knows.' };
 
-function fromIssue(issue: z.core.$ZodIssue, value: unknown, { path: root, unknownCode, unknownText }: Place): ApiErrorObject[] {
+function fromIssue(issue: z.core.$ZodIssue, value: unknown, { path: root, unknownCode, unknownText }: PointerBase): ApiErrorObject[] {
   const path = issue.path.filter((part) => typeof part !== 'symbol') as (string | number)[];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => problem(422, unknownCode, `"${key.slice(0, 100)}" ${unknownText}`, pointerTo(...root, ...path, key)));

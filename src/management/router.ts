@@ -12,7 +12,7 @@ import { checkAccept } from './negotiation.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
 import { parametersOf } from './query.js';
-import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type Asked } from './read.js';
+import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
 import { documentReply, send, unlessKnown, type Reply } from './reply.js';
 import type { Registry } from './resource.js';
 import { addressOf, findRoute, methodsOf, verbOf, type Address, type Route } from './routes.js';
@@ -55,7 +55,7 @@ async function authenticated(req: Request): Promise<ApiCaller | OAuthError> {
 }
 
 /** What a read composes. @throws {ApiError} 400, 403, 404 */
-function compose(call: Call, route: Route, asked: Asked): Promise<Composed> {
+function compose(call: Call, route: Route, asked: ReadRequest): Promise<Composed> {
   const { resource } = route;
   switch (route.kind) {
     case 'collection':

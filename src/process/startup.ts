@@ -54,9 +54,9 @@ export async function joinDatabase(config: Config, logger: Logger): Promise<Data
 }
 
 /** What has been started, to be stopped in reverse. */
-export type Stops = { add(stop: () => Promise<void>): void; run(): Promise<void> };
+export type ShutdownHooks = { add(stop: () => Promise<void>): void; run(): Promise<void> };
 
-export function createStops(): Stops {
+export function createStops(): ShutdownHooks {
   const stops: (() => Promise<void>)[] = [];
   return {
     add: (stop) => void stops.push(stop),
@@ -67,7 +67,7 @@ export function createStops(): Stops {
 }
 
 /** Start-up in its order (specification 1.2.1): database, migrations, bootstrap, listen, loops; then the ready line. */
-export async function startAll(config: Config, logger: Logger, stops: Stops): Promise<RunningService> {
+export async function startAll(config: Config, logger: Logger, stops: ShutdownHooks): Promise<RunningService> {
   const database = await openDatabase(config, logger);
   stops.add(() => database.close());
   const deps = createDeps(config, logger, database);

@@ -29,7 +29,7 @@ const maxAnswerLength = 6144;
  * POST /auth/sso/callback (OAuth 2.0 Form Post Response Mode): another site's post carries no cookies of ours, so the browser comes in
  * once more by GET, with the answer sealed in the address.
  */
-export function reenter(req: Request, res: Response): void {
+export function redirectFormPost(req: Request, res: Response): void {
   const answer = Object.fromEntries(answerNames.flatMap((name) => (req.form.get(name) === undefined ? [] : [[name, req.form.get(name)]])));
   const text = JSON.stringify({ answer, at: req.ctx.clock.now().getTime() });
   if (text.length > maxAnswerLength || answerNames.some((name) => req.form.repeated.has(name))) throw ssoRefusal('sso_state_mismatch');

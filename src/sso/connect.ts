@@ -5,7 +5,7 @@ import { findIdentity } from '../db/tables/identities.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
-import { belongsElsewhere } from './linking.js';
+import { requiresOtherConnection } from './linking.js';
 import { ssoRefusal } from './refusal.js';
 import { accountOf, isTaken } from './settle.js';
 
@@ -21,7 +21,7 @@ export async function finishConnect(
   const foreign = () =>
     ssoRefusal('sso_account_exists', { text: `This ${connection.display_name} account is already connected to another account here.` });
   if (existing && existing.user_id !== user.id) throw foreign();
-  if (await belongsElsewhere(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+  if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
   const how = { provider: connection.display_name, origin: originOf(req) };
   const account = accountOf(connection, profile);
   if (existing && !(existing.proven && existing.generation === connection.generation)) {

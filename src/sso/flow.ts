@@ -4,7 +4,7 @@ import { cookieName, readCookie, setCookie } from '../http/request/cookies.js';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
 import type { Place } from '../lib/seal.js';
-import type { Demand } from './demand.js';
+import type { Freshness } from './freshness.js';
 
 /** A login through a provider that is under way. */
 export type Flow = {
@@ -19,7 +19,7 @@ export type Flow = {
   /** Whose session began it; set for `connect`. */
   readonly session_id: string | null;
   /** How fresh the sign-in at the provider must be; null where it may go by an older one. */
-  readonly demand: Demand | null;
+  readonly demand: Freshness | null;
 };
 
 const lifetimeSeconds = 600;

@@ -17,7 +17,7 @@ import { normalizeEmail } from '../lib/email-address.js';
 import type { Place } from '../lib/seal.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { browserMark, isBrowserMark } from './flow.js';
-import { belongsElsewhere } from './linking.js';
+import { requiresOtherConnection } from './linking.js';
 import { strategyOfPage } from './page-models.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
 import { accountOf, isTaken } from './settle.js';
@@ -121,7 +121,7 @@ export function linkAccount(web: Web) {
     // What another provider said of the person is worth nothing for the present one.
     if (connection.generation !== waiting.account.generation)
       throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(waiting.return_to) });
-    if (await belongsElsewhere(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+    if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
     const verdict = await proveWaiting(req, waiting, user);
     if (verdict.outcome === 'blocked') throw ssoRefusal('account_blocked');
     if (verdict.outcome !== 'ok') {

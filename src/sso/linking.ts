@@ -63,7 +63,7 @@ async function decideNew(ctx: Context, connection: Connection, domain: string): 
 }
 
 /** Whether the address signs in through another connection alone (`required`). */
-export async function belongsElsewhere(ctx: Context, connection: Connection, email: string): Promise<boolean> {
+export async function requiresOtherConnection(ctx: Context, connection: Connection, email: string): Promise<boolean> {
   const required = await requiredConnectionFor(ctx, email);
   return required !== null && required.id !== connection.id;
 }
@@ -74,14 +74,14 @@ export async function decide(ctx: Context, connection: Connection, profile: Prof
   if (identity) {
     const user = await findUser(ctx.scope, identity.user_id);
     if (!user) return refuse('sso_provider_error');
-    if (await belongsElsewhere(ctx, connection, user.email)) return refuse('sso_domain_not_allowed');
+    if (await requiresOtherConnection(ctx, connection, user.email)) return refuse('sso_domain_not_allowed');
     // The generation that the provider was asked in, too: a process may learn a moment later that the connection has changed.
     if (!identity.proven || identity.generation !== connection.generation) return { kind: 'prove_again', user, identity };
     return user.status === 'active' ? { kind: 'known', user, identity } : refuse('account_blocked');
   }
   const domain = profile.email && domainOfEmail(profile.email.email);
   if (!profile.email || domain === null || !profile.email_verified) return refuse('sso_email_unverified');
-  if (await belongsElsewhere(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
+  if (await requiresOtherConnection(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
   const user = await findUserByEmailKey(ctx.scope, profile.email.email_key);
   return user ? decideExisting(ctx, connection, user, domain) : decideNew(ctx, connection, domain);
 }

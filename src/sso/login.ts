@@ -4,7 +4,7 @@ import { pendingOf } from '../http/request/return-to.js';
 import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
-import { refuseStale } from './demand.js';
+import { requireFreshness } from './freshness.js';
 import { askForProof } from './link-account.js';
 import { decide } from './linking.js';
 import { isTaken, settle } from './settle.js';
@@ -17,7 +17,7 @@ const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, 
 /** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). */
 export async function finishLogin(web: Web, req: Request, res: Response, answer: ProviderAssertion): Promise<void> {
   const { flow, connection, profile, authentication } = answer;
-  refuseStale(req, connection, flow.demand, authentication.auth_time);
+  requireFreshness(req, connection, flow.demand, authentication.auth_time);
   for (let attempt = 1; ; attempt++) {
     const decision = await decide(req.ctx, connection, profile);
     if (decision.kind === 'refuse') throw decision.refusal;

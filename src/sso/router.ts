@@ -6,7 +6,7 @@ import { freshSignIn } from '../http/auth/fresh-sign-in.js';
 import { route } from '../http/routes.js';
 import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
-import { callback, reenter } from './callback.js';
+import { callback, redirectFormPost } from './callback.js';
 import { linkAccount, linkIdentifier } from './link-account.js';
 import { createProviderMemory } from './provider-memory.js';
 import { connect, start } from './start.js';
@@ -28,7 +28,7 @@ export function ssoRouter(web: Web): Router {
     }),
   ];
 
-  route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, reenter] });
+  route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, redirectFormPost] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
   route(router, '/auth/sso/:connection_id/connect', {
     post: [form, starts, browserSession, csrf, ...freshSignIn(web), connect(web, memory) as unknown as RequestHandler],

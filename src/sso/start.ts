@@ -8,7 +8,7 @@ import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return
 import type { Web } from '../http/web.js';
 import { challengeOf } from '../lib/pkce.js';
 import { finishTest } from './connection-test.js';
-import { askedOf, demandOf, refuseTimeless } from './demand.js';
+import { freshnessParameters, requiredFreshness, requireAuthTimeSupport } from './freshness.js';
 import { beginFlow, type Flow } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { openProvider, refuseMixUp } from './provider.js';
@@ -38,7 +38,7 @@ async function destination(
   connection: Connection,
   begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id' | 'demand'>,
 ): Promise<string> {
-  refuseTimeless(connection, begin.demand);
+  requireAuthTimeSupport(connection, begin.demand);
   const others = (await enabledConnections(req.ctx)).filter(({ id }) => id !== connection.id);
   const opened = await asked(async () => {
     const provider = openProvider(req.ctx, connection, memory);
@@ -51,7 +51,7 @@ async function destination(
     state: flow.state,
     nonce: flow.nonce,
     code_challenge: challengeOf(flow.verifier),
-    wishes: askedOf(begin.demand, wishesOf(req, begin.return_to)),
+    wishes: freshnessParameters(begin.demand, wishesOf(req, begin.return_to)),
   };
   return asked(async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
 }
@@ -114,7 +114,7 @@ export function start(web: Web, memory: ProviderMemory) {
     const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
     if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
-    const demand = isTest ? null : demandOf(req, return_to, query.get('prompt') === 'login');
+    const demand = isTest ? null : requiredFreshness(req, return_to, query.get('prompt') === 'login');
     const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null, demand }).catch(
       (error: unknown) => {
         if (!(error instanceof PageError)) throw error;

@@ -1,6 +1,6 @@
 import type { Part } from '../page-parts.js';
-import type { Look } from '../presentation.js';
-import type { Shown } from '../records.js';
+import type { ViewContext } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
 type Facts = {
@@ -106,7 +106,7 @@ const { payload } = await jwtVerify(accessToken, keys, {
 });`;
 
 /** Ready configuration for common libraries, with this client's own values; the secret, which nobody can look up, comes from the environment. */
-export async function quickStartTab(look: Look, record: Shown): Promise<readonly Part[]> {
+export async function quickStartTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { issuer, name } = look.req.ctx.environment;
   const a = record.attributes;
   const facts: Facts = {

@@ -8,7 +8,7 @@ import { minuteOf } from './security-notes.js';
 import { securityEvents, type SecurityEventName } from './security-events.js';
 
 /** What happened, to whom, from where. Nothing of it may hold a secret, a code, a token, or an address that has no account. */
-export type Happening = {
+export type SecurityEventDetails = {
   /** Who did it; absent when nobody has proven to be anybody. */
   readonly actor?: Pick<AuditLogRow, 'actor_kind' | 'actor_id'> & { readonly display: string | null };
   readonly target: { readonly target_type: string; readonly target_id: string | null; readonly display?: string | null };
@@ -32,8 +32,8 @@ export function idOfMinute(at: Date, ...alike: readonly (string | null | undefin
   return uuidv7Of(minuteOf(at), digest(JSON.stringify(alike)));
 }
 
-function rowOf({ clock, environment }: Recording, event: SecurityEventName, happening: Happening): CountedAuditLogRow {
-  const { actor, target, origin, reason = null, detail = {} } = happening;
+function rowOf({ clock, environment }: Recording, event: SecurityEventName, details: SecurityEventDetails): CountedAuditLogRow {
+  const { actor, target, origin, reason = null, detail = {} } = details;
   const occurred_at = clock.now();
   const { outcome } = securityEvents[event];
   const alike = [environment.id, event, reason, actor?.actor_id, target.target_type, target.target_id, origin.ip_address];
@@ -72,12 +72,12 @@ function manyOf(row: CountedAuditLogRow): CountedAuditLogRow {
 }
 
 /** The line in the log, and the count in the metrics. */
-export function tellSecurityEvent(
+export function logSecurityEvent(
   { logger, metrics, environment }: Omit<Recording, 'clock'>,
   event: SecurityEventName,
-  happening: Happening,
+  details: SecurityEventDetails,
 ): void {
-  const { actor, target, origin, reason = null, detail } = happening;
+  const { actor, target, origin, reason = null, detail } = details;
   const { severity, outcome } = securityEvents[event];
   metrics.securityEvents.inc({ event });
   const line = {
@@ -102,20 +102,24 @@ export function tellSecurityEvent(
  * Records an event with the change that it belongs to: call it in the transaction of the change. A refusal is recorded in a transaction of its
  * own, where repetitions within a minute share a row.
  */
-export async function recordSecurityEvent(tx: Context, event: SecurityEventName, happening: Happening): Promise<void> {
-  const row = rowOf(tx, event, happening);
+export async function recordSecurityEvent(tx: Context, event: SecurityEventName, details: SecurityEventDetails): Promise<void> {
+  const row = rowOf(tx, event, details);
   if (row.outcome === 'success') await insertAuditLog(tx.scope, { ...row, idempotency_key_digest: null });
   else await countAuditLog(tx.scope, row);
-  afterCommit(tx, () => tellSecurityEvent(tx, event, happening));
+  afterCommit(tx, () => logSecurityEvent(tx, event, details));
 }
 
 /**
  * Records an event that anybody can cause without end: the log has a line each, the audit log a row for all of one kind, address and target
  * within a minute, written within about a second and outside of the request. A process that is killed takes the last second's with it.
  */
-export function noteSecurityEvent(ctx: Recording & Pick<Deps, 'securityTrail'>, event: SecurityEventName, happening: Happening): void {
-  tellSecurityEvent(ctx, event, happening);
-  const row = rowOf(ctx, event, happening);
+export function noteSecurityEvent(
+  ctx: Recording & Pick<Deps, 'securityTrail'>,
+  event: SecurityEventName,
+  details: SecurityEventDetails,
+): void {
+  logSecurityEvent(ctx, event, details);
+  const row = rowOf(ctx, event, details);
   ctx.securityTrail.add(row, () => manyOf(row));
 }
 

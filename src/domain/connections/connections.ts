@@ -85,10 +85,10 @@ export function isTestTicket(ctx: Context, ticket: string, connection_id: string
 /** Opens the provider's secret, or null when the connection has none. */
 export function providerSecret(ctx: Pick<Context, 'sealer'>, connection: Connection): string | null {
   const { id, provider_client_secret_sealed: sealed } = connection;
-  return sealed && ctx.sealer.open(sealed, secretPlace(id));
+  return sealed && ctx.sealer.open(sealed, providerSecretPlace(id));
 }
 
 /** The place that a provider's secret is sealed for. */
-export function secretPlace(connection_id: string): Place {
+export function providerSecretPlace(connection_id: string): Place {
   return `connections/${connection_id}`;
 }

@@ -6,7 +6,7 @@ import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, strategyOf, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
 import { refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
-import { domainOfEmail, secretPlace } from './connections.js';
+import { domainOfEmail, providerSecretPlace } from './connections.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 
@@ -129,7 +129,7 @@ const blank = {
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
   if (secret === undefined) return rest;
-  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, secretPlace(id)) };
+  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, providerSecretPlace(id)) };
 }
 
 /** What speaks against a new connection, or against a change of `connection`, by what is given of the input; nothing without a strategy. */

@@ -8,7 +8,7 @@ export class OverloadedError extends Error {
 }
 
 /** Who waits: somebody who has proven something to the account before (a sign-in from this browser, a code, a session), or anybody. */
-export type Urgency = 'known' | 'stranger';
+export type Priority = 'known' | 'stranger';
 
 type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout };
 
@@ -17,17 +17,17 @@ type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout };
  * than `maxWaitMs`, and whoever would is refused at once.
  */
 export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concurrency: number; queueMax: number; maxWaitMs: number }) {
-  const lines: Record<Urgency, Waiter[]> = { known: [], stranger: [] };
+  const lines: Record<Priority, Waiter[]> = { known: [], stranger: [] };
   let running = 0;
   let averageMs = 50;
 
-  const waitMs = (urgency: Urgency): number => {
+  const waitMs = (urgency: Priority): number => {
     const ahead = lines.known.length + (urgency === 'stranger' ? lines.stranger.length : 0);
     return (ahead * averageMs) / concurrency;
   };
-  const overloaded = (urgency: Urgency) => new OverloadedError(Math.max(1, Math.ceil(waitMs(urgency) / 1000)));
+  const overloaded = (urgency: Priority) => new OverloadedError(Math.max(1, Math.ceil(waitMs(urgency) / 1000)));
 
-  function turn(urgency: Urgency, patienceMs: number): Promise<void> {
+  function turn(urgency: Priority, patienceMs: number): Promise<void> {
     const line = lines[urgency];
     if (line.length >= queueMax || patienceMs <= 0 || waitMs(urgency) > patienceMs) return Promise.reject(overloaded(urgency));
     return new Promise<void>((resolve, reject) => {
@@ -52,7 +52,7 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
      * @param since when the caller began to wait (`performance.now()`), for who takes several turns
      * @throws {OverloadedError}
      */
-    async run<T>(urgency: Urgency, work: () => Promise<T>, since = performance.now()): Promise<T> {
+    async run<T>(urgency: Priority, work: () => Promise<T>, since = performance.now()): Promise<T> {
       if (running >= concurrency) await turn(urgency, since + maxWaitMs - performance.now());
       else running++;
       const started = performance.now();

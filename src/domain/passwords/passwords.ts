@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
 import { isCommonPassword } from './common-passwords.js';
-import { createHashingQueue, type Urgency } from './hashing-queue.js';
+import { createHashingQueue, type Priority } from './hashing-queue.js';
 import { createBcryptVerifier } from './bcrypt.js';
 
 /** Longest password, in Unicode code points after NFC. */
@@ -97,7 +97,7 @@ export function createPasswordHasher({
     return !received.equals(normalised) && (await check(phc, received));
   }
 
-  async function verifyDecoy(password: string, urgency: Urgency = 'stranger', kind = made, since?: number): Promise<false> {
+  async function verifyDecoy(password: string, urgency: Priority = 'stranger', kind = made, since?: number): Promise<false> {
     const sample = sampleOf(kind);
     if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
     await queue.run(urgency, () => checkBoth(sample, password), since);
@@ -118,7 +118,7 @@ export function createPasswordHasher({
      * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
      * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
      */
-    async verify(phc: string, password: string, urgency: Urgency = 'stranger', since?: number): Promise<boolean> {
+    async verify(phc: string, password: string, urgency: Priority = 'stranger', since?: number): Promise<boolean> {
       if (tooLong(password)) return false;
       if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency, made, since);
       return queue.run(urgency, () => checkBoth(phc, password), since);

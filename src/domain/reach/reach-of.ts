@@ -17,7 +17,7 @@ import {
 } from '../../db/tables/reach.js';
 import type { Context } from '../context.js';
 import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
-import { fullReach, joined, noReach, type Reach } from './reach.js';
+import { fullReach, union, noReach, type Reach } from './reach.js';
 
 type Tx = Pick<Context, 'scope'>;
 
@@ -59,7 +59,7 @@ export async function reachOfConnection(
 ): Promise<Reach> {
   if (connection.account_linking === 'verified_email') return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
-  return connection.allow_registration && connection.trusted ? joined(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
+  return connection.allow_registration && connection.trusted ? union(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
 }
 
 /** A custom domain: the primary one is in every mail and is the issuer. */

@@ -105,14 +105,14 @@ export async function resendCode(ctx: Context, id: string, origin: MailOrigin): 
 }
 
 /** A proven address: `token` goes on with it, once. */
-export type Proof = { readonly outcome: 'right'; readonly registration: PasscodeRow; readonly token: string };
+export type ProvenAddress = { readonly outcome: 'right'; readonly registration: PasscodeRow; readonly token: string };
 
 /** Checks the code of a registration and spends it. */
 export async function verifyRegistration(
   ctx: Context,
   id: string,
   code: string,
-): Promise<Proof | Exclude<CodeVerdict, { outcome: 'right' }>> {
+): Promise<ProvenAddress | Exclude<CodeVerdict, { outcome: 'right' }>> {
   const verdict = await tryCode(ctx, 'registration', id, code);
   if (verdict.outcome !== 'right') return verdict;
   const token = randomToken('');

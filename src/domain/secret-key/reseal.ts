@@ -27,7 +27,7 @@ export const createResealMemory = (): ResealMemory => ({ waitsFor: null, restsUn
 const restMs = 3_600_000;
 
 /** Says what the work waits for, unless that was the last thing said. */
-export function sayOnce(memory: ResealMemory, waitsFor: string, say: () => void): void {
+export function logOnce(memory: ResealMemory, waitsFor: string, say: () => void): void {
   if (memory.waitsFor !== waitsFor) say();
   memory.waitsFor = waitsFor;
 }
@@ -101,7 +101,7 @@ export async function reseal(deps: ResealDeps, memory: ResealMemory, signal?: Ab
     const pending = await count(deps);
     if (pending === 0) return;
     if (await awaitsUpgrade(knex, upgradeSeconds)) {
-      sayOnce(memory, 'the upgrade', () =>
+      logOnce(memory, 'the upgrade', () =>
         logger.info({ event: 'secret_key.waiting', pending }, 'values that name no key are sealed anew an hour after the upgrade'),
       );
       return;

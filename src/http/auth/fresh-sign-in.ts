@@ -76,7 +76,7 @@ export function provePath(connection: Pick<PageConnection, 'id'>, return_to: str
 }
 
 /** `proven`: the sign-in is fresh, or the password right; `missing`: neither a fresh sign-in nor a password; `wrong`: a wrong password. */
-export type Proof = 'proven' | 'missing' | 'wrong';
+export type ProofOutcome = 'proven' | 'missing' | 'wrong';
 
 function passwordOf(req: Request): string | undefined {
   const member: unknown = (req.body as Record<string, unknown> | undefined)?.[proofField];
@@ -106,7 +106,7 @@ export function limitProof(web: Web): RequestHandler[] {
  * Whether the sign-in is fresh, or the request bears the right password, which renews it. A wrong one counts towards the lockout of the account.
  * Needs {@link limitProof} before.
  */
-export async function prove(req: Request, res: Response): Promise<Proof> {
+export async function prove(req: Request, res: Response): Promise<ProofOutcome> {
   if (!isStale(req)) return 'proven';
   const password = passwordOf(req);
   if (password === undefined) return 'missing';

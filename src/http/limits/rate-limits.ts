@@ -72,7 +72,7 @@ function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdict, 'ret
 }
 
 /** Shows a verdict in the `RateLimit-*` headers. @throws {RateLimitedError} when it is a refusal */
-export function heed(res: Response, verdict: RateLimitVerdict): void {
+export function enforce(res: Response, verdict: RateLimitVerdict): void {
   setRateLimitHeaders(res, verdict);
   if (!verdict.allowed) throw new RateLimitedError(verdict.retry_after);
 }

@@ -7,7 +7,7 @@ import { renderConsent } from './consent-page.js';
 import { withinRights } from './held-permissions.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
-import { sendRound, sendToLogin, openRequest, type SentRequest } from './pending.js';
+import { redirectToGet, sendToLogin, openRequest, type SentRequest } from './pending.js';
 import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
 import { findAddressee } from './addressee.js';
@@ -18,7 +18,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
   const { ctx, session } = req;
   const { parameters } = sent;
   const addressee = await findAddressee(ctx, parameters);
-  if (isForeignPost(req)) return sendRound(req, res, sent);
+  if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
     const request = await withinRights(ctx, await validate(ctx, addressee, parameters), session);
     const interaction = await interactionFor(ctx, request, session, sent.since, allowed);

@@ -13,7 +13,7 @@ import { OutboundError } from '../../platform/fetch/outbound-error.js';
 import type { Loop } from '../../platform/loop.js';
 import { drain } from '../queue/drain.js';
 import { startQueueLoop } from '../queue/loop.js';
-import type { Outcome, Queue } from '../queue/queue.js';
+import type { AttemptOutcome, Queue } from '../queue/queue.js';
 import { rowQueue, type RowJob } from '../queue/row-queue.js';
 
 const name = 'backchannel_logout';
@@ -44,7 +44,7 @@ async function logoutToken(ctx: Context, row: BackchannelLogoutRow): Promise<str
 }
 
 /** What came of one attempt. */
-type Sending = Outcome & { readonly at: Date; readonly response_status: number | null; readonly error: string | null };
+type Sending = AttemptOutcome & { readonly at: Date; readonly response_status: number | null; readonly error: string | null };
 type Response = Pick<Sending, 'response_status' | 'error'>;
 type LogoutJob = RowJob<BackchannelLogoutRow>;
 

@@ -5,7 +5,7 @@ import { isPermanentMailError } from '../../platform/mailer.js';
 import type { Loop } from '../../platform/loop.js';
 import { drain } from '../queue/drain.js';
 import { startQueueLoop } from '../queue/loop.js';
-import type { Outcome, Queue } from '../queue/queue.js';
+import type { AttemptOutcome, Queue } from '../queue/queue.js';
 import { rowQueue, type RowJob } from '../queue/row-queue.js';
 
 type MailDeps = Pick<Deps, 'knex' | 'mailer' | 'sealer' | 'clock' | 'logger' | 'metrics' | 'config'>;
@@ -22,7 +22,7 @@ const maxRetryMs = 300_000;
 const maxAttempts = 720;
 
 /** What came of one attempt. */
-type Sending = Outcome & Omit<MailRecord, 'environment_id' | 'id' | 'lease_id'>;
+type Sending = AttemptOutcome & Omit<MailRecord, 'environment_id' | 'id' | 'lease_id'>;
 type Result = Omit<Sending, 'durationMs'>;
 
 /** 1 s, 2 s, 4 s ... 5 min, spread by a fifth so that a recovering server isn't hit by all at once. */

@@ -8,7 +8,7 @@ export type Job = { readonly destination: DestinationKey; readonly due_at: Date;
 export type Due = DestinationKey & { readonly due_at: Date };
 
 /** How an attempt went. `ok` false counts for the breaker of its destination. `retry_in_ms`: until the next attempt, or null when there is none. */
-export type Outcome = { readonly ok: boolean; readonly durationMs: number; readonly retry_in_ms: number | null };
+export type AttemptOutcome = { readonly ok: boolean; readonly durationMs: number; readonly retry_in_ms: number | null };
 
 /** How much of a queue one process does at once. */
 export type QueueLimits = {
@@ -28,7 +28,7 @@ export type QueueLimits = {
  * A durable queue: rows that are claimed under a lease, worked on outside any transaction, and moved on together with the record of the
  * attempt. Several processes share it.
  */
-export type Queue<J extends Job, Result extends Outcome> = {
+export type Queue<J extends Job, Result extends AttemptOutcome> = {
   /** In metrics, logs and notifications. */
   readonly name: string;
   readonly limits: QueueLimits;

@@ -4,7 +4,7 @@ import type { ClaimedDelivery } from '../../db/tables/webhook_queue.js';
 import type { FailureReason } from '../../db/tables/webhook_deliveries.js';
 import { backoffMs, retryAfterMs } from '../../lib/backoff.js';
 import { OutboundError, type OutboundReason, type OutboundResponse } from '../../platform/fetch/fetch.js';
-import type { Outcome } from '../queue/queue.js';
+import type { AttemptOutcome } from '../queue/queue.js';
 import { deliveryHeaders } from './sign.js';
 
 /** A delivery is tried this often in all: once, and up to five retries (specification 7.4.1). */
@@ -17,7 +17,7 @@ const maxResponseBytes = 16 * 1024;
 const bodyTimeoutMs = 1000;
 
 /** What came of one POST. */
-export type Attempt = Outcome & {
+export type Attempt = AttemptOutcome & {
   readonly startedAt: Date;
   readonly endedAt: Date;
   readonly response_status: number | null;

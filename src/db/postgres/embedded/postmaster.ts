@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Binaries } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
-import { plainEnvironment, run, type SystemUser } from './system-user.js';
+import { plainEnvironment, runCommand, type SystemUser } from './system-user.js';
 
 /** A server process of a cluster: one of ours, or one that a killed process left behind. */
 export type Postmaster = { readonly pid: number; readonly port: number };
@@ -144,7 +144,7 @@ async function serves(pid: number, clusterDir: string): Promise<boolean> {
 
 async function commandOf(pid: number): Promise<string> {
   const linux = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
-  return linux ?? (await run(null, 'ps', ['-ww', '-o', 'command=', '-p', String(pid)])).output;
+  return linux ?? (await runCommand(null, 'ps', ['-ww', '-o', 'command=', '-p', String(pid)])).output;
 }
 
 function isAlive(pid: number): boolean {

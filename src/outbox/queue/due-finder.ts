@@ -1,5 +1,5 @@
 import type { Destinations } from './destinations.js';
-import type { Job, Outcome, Queue } from './queue.js';
+import type { Job, AttemptOutcome, Queue } from './queue.js';
 
 const thoroughEveryMs = 5000;
 const thoroughAtMostEveryMs = 100;
@@ -7,7 +7,7 @@ const thoroughAtMostEveryMs = 100;
 const lookEveryMs = 200;
 
 /** Finds out which destinations have something due. */
-export type Lookout = {
+export type DueFinder = {
   /** The next look is not skipped: there may be something new. */
   notify(): void;
   /** Looks, unless it did so just now and knows of enough. */
@@ -15,7 +15,7 @@ export type Lookout = {
 };
 
 /** The quick look each time; the thorough one, and the housekeeping, every five seconds or when the quick one couldn't see to the end. */
-export function createLookout<J extends Job>(queue: Queue<J, Outcome>, destinations: Destinations<J>): Lookout {
+export function createDueFinder<J extends Job>(queue: Queue<J, AttemptOutcome>, destinations: Destinations<J>): DueFinder {
   let notified = true;
   let lastLook = Number.NEGATIVE_INFINITY;
   let lastThorough = Number.NEGATIVE_INFINITY;
