@@ -103,7 +103,7 @@ export async function revokeOtherSessions(req: Request, res: Response): Promise<
   done(req, res, 'sessions', { revoked: ended.length });
 }
 
-/** POST /account/identities/{id}/unlink: parts from an account at a provider, unless nothing else signs one in. */
+/** POST /account/identities/{id}/unlink: unlinks an account at a provider; 409 when it is the only way to sign in. */
 export function unlink(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const identity_id = pathParameter(req, 'id');

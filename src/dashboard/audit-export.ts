@@ -52,7 +52,7 @@ const formats: Readonly<Record<string, Format>> = named({
 
 const pageSize = 100;
 
-/** Pages of entries, one at a time: what is not yet sent is not yet read. */
+/** Yields pages of entries; the next page is read when the one before has been sent. */
 async function* pages(req: Request, filters: Readonly<Record<string, string>>): AsyncGenerator<readonly ResourceObject[]> {
   for (let after: string | undefined; ;) {
     const { records, next } = await listOf(req.call, 'audit_logs', { filters, size: pageSize, after });
@@ -90,7 +90,7 @@ export async function exportAuditLogs(req: Request, res: Response): Promise<void
     for (let page = first; page.done !== true; page = await found.next()) yield page.value.map((record) => format?.line(record)).join('');
   }
   await pipeline(Readable.from(file(), { objectMode: false }), res).catch((error: unknown) => {
-    // Whoever closes the connection has had enough; for everything else the broken-off answer says so.
+    // A client that closes the connection is no error; on other errors the response is aborted, so that the file is visibly incomplete.
     if ((error as { code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     call.ctx.logger.error({ err: error, request_id: req.request_id }, 'audit_logs.export_failed');
   });

@@ -156,7 +156,7 @@ export async function overviewCharts({ req, now }: ViewContext, days: number): P
     listDailyStats(call.ctx.scope, since),
     plots.includes(newUsers) ? listNewUsersByDay(call.ctx.scope, new Date(since)) : [],
   ]);
-  // Users are there to be counted: what was before this was written down by day shows, too.
+  // New users are counted from their rows, so that days before the daily counts began are shown too.
   const stats = [...counted, ...users.map(({ day, count }) => ({ day, name: newUsers.name, label: 'new_users', count }))];
   return [{ kind: 'charts', items: plots.map((plot) => chart(plot, stats, now, days)) }];
 }

@@ -7,7 +7,7 @@ import { named, own } from '../lib/named.js';
 
 type Mode = 'create' | 'update';
 
-/** What is in a form: text by field, and the chosen values of the fields that take several. */
+/** The contents of a form: text by field name, and the selected values of multi-value fields. */
 export type Entries = { readonly texts: Readonly<Record<string, string>>; readonly chosen: Readonly<Record<string, readonly string[]>> };
 
 type Core = { readonly schema: z.ZodType; readonly nullable: boolean; readonly optional: boolean };
@@ -82,7 +82,7 @@ function textOf(kind: FieldKind, value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What a form begins with: the record as it is, or what a new one starts with. */
+/** The initial contents of a form: the record's values, or the defaults of a new one. */
 export function initialEntries(
   fields: readonly BoundField[],
   record: ResourceObject | null,
@@ -113,7 +113,7 @@ export function initialEntries(
   return { texts, chosen };
 }
 
-/** What was sent. */
+/** The submitted contents. */
 export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<string, string>>): Entries {
   const texts: Record<string, string> = named();
   const chosen: Record<string, readonly string[]> = named();

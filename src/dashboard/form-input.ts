@@ -7,7 +7,7 @@ import type { ResourceObject } from '../management/documents.js';
 import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
 
-/** What a form means: attributes and relationships for the operation, and what can't be read at all. */
+/** A submitted form as input of an operation, and errors of fields that can't be parsed, by field name. */
 export type FormInput = { readonly input: Input; readonly errors: Readonly<Record<string, string>> };
 
 const unreadable = Symbol('unreadable');
@@ -88,7 +88,7 @@ export function readForm(resource: Resource, fields: readonly BoundField[], entr
       continue;
     }
     const given = valueOf(field, entries, name);
-    // What is emptied in a change is meant to be empty, and refused where it can't be.
+    // A field that was emptied in a change is sent as null; the operation refuses it where that isn't allowed.
     const value = given === undefined && current && !name.includes('.') && Boolean(current.attributes[name]) ? '' : given;
     if (value === unreadable) errors[name] = 'This is not valid JSON.';
     else if (value !== undefined || name.includes('.')) put(attributes, name, value, current?.attributes);

@@ -23,7 +23,7 @@ function passwordField(email: string, error: string | null): Field {
   };
 }
 
-/** For those without a password here: a fresh sign-in through a connection of theirs, or a password of their own by mail. */
+/** For users without a password: links to sign in again through a linked connection, or to set a password by mail. */
 function otherProof(email: string, { connections, by_mail }: WaysToProve, back: string): readonly Part[] {
   const ways = connections.map((connection, index) => ({
     label: `Sign in again with ${connection.display_name}`,

@@ -6,7 +6,7 @@ import type { WriteResult, WriteOptions } from '../management/operations.js';
 
 const field = '_form';
 
-/** The hidden field that makes a form count once, however often it is sent. */
+/** A hidden idempotency token, so that a form that is sent several times is executed once. */
 export const onceField = (): Record<string, string> => ({ [field]: randomToken('') });
 
 function repeatableOf(req: Request): Repeatable | null {
@@ -16,7 +16,7 @@ function repeatableOf(req: Request): Repeatable | null {
   return { digest: digest(['dashboard', req.call.actor.actor_id, path, token].join('\n')), fingerprint: digest('') };
 }
 
-/** What a form came to: its write, or, sent a second time (a reload, a double click), where the first time led. */
+/** `first`: the result of the write; `again`: the path to which the first submission redirected (after a reload or double click). */
 export type Once<T> = { readonly first: T } | { readonly again: string };
 
 /**

@@ -14,7 +14,7 @@ import { figure, percentage } from './values.js';
 
 const ranges = [7, 30, 90] as const;
 
-/** The way from an empty service to the first signed-in user. */
+/** The steps from a new environment to the first signed-in user; null once somebody has signed in, and for actors who may not write clients. */
 function checklist(look: ViewContext, counts: OverviewCounts, client_id: string | null): Part | null {
   if (!may(look.req.call, 'clients', 'write') || (counts.signed_in && counts.clients > 0)) return null;
   const quickStart = client_id === null ? null : `${recordPath('clients', client_id)}/quick_start`;

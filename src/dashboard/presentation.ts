@@ -4,7 +4,7 @@ import type { ResourceObject } from '../management/documents.js';
 import type { Listing } from './resource-objects.js';
 import type { Choice, Empty, FieldKind, IconPaths, LinkButton, Part, PostButton, Row, Value } from './page-parts.js';
 
-/** What presentations see of a request: who looks, and when. */
+/** The request that a page is rendered for, and its time. */
 export type ViewContext = { readonly req: Request; readonly now: Date };
 
 /** A column of a list; `sort` names an order of the resource. */
@@ -47,12 +47,12 @@ export type FieldSpec = {
 
 export type SectionSpec = { readonly title: string; readonly text?: string; readonly folded?: boolean };
 
-/** How an action of the resource looks. Confirmed ones have a page that asks; the others are a button. */
+/** How an action of the resource is shown: with `confirm` as a link to a confirmation page, else as a button. */
 export type ActionSpec = {
   readonly label: string;
-  /** Whether it makes sense for the record as it is. */
+  /** Whether the record's state allows it; always, when left out. */
   readonly when?: (record: ResourceObject) => boolean;
-  /** What will happen; given, it is asked first. */
+  /** Sentences of the confirmation page; left out: no confirmation. */
   readonly confirm?: readonly string[];
   readonly danger?: boolean;
   /** Needs a fresh sign-in. */
@@ -97,7 +97,7 @@ export type Presentation = {
   readonly columns: readonly ColumnSpec[];
   readonly filters: readonly FilterSpec[];
   readonly include?: string;
-  /** What rows show beside their records, by id: one look for the whole page. */
+  /** Values that columns show beside the records, by record id; loaded once for the page. */
   readonly beside?: (look: ViewContext, records: readonly ResourceObject[]) => Promise<ReadonlyMap<string, Value>>;
   /** The name of a record for people. */
   name(record: ResourceObject, included?: readonly ResourceObject[]): string;

@@ -17,7 +17,7 @@ import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
 import type { Render } from './render.js';
 
-/** A question before something is done. */
+/** A confirmation page. */
 export type Question = {
   readonly title: string;
   readonly text: readonly string[];
@@ -26,7 +26,7 @@ export type Question = {
   readonly danger: boolean;
   readonly guarded: boolean;
   readonly typed: string | null;
-  /** Where whoever changes their mind goes; the record unless given. */
+  /** Path of the cancel link; the record's unless given. */
   readonly back?: string | null;
 };
 
@@ -48,7 +48,7 @@ function typedField(typed: string, errors: Readonly<Record<string, string>>): Fi
   };
 }
 
-/** Renders the question; with errors after it was not answered. */
+/** Renders the confirmation page; with errors after a refused submission. */
 export async function ask(
   render: Render,
   presentation: Presentation,
@@ -84,7 +84,7 @@ export async function ask(
   );
 }
 
-/** Whether the form answers the question: the typed name, and a fresh sign-in. */
+/** Errors of a submitted confirmation, by field: the typed name, and the fresh sign-in; empty when it may be done. */
 async function unanswered(render: Render, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
   const errors: Record<string, string> = named();
   if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed)
@@ -92,7 +92,7 @@ async function unanswered(render: Render, req: Request, res: Response, question:
   return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await proveInForm(req, res) : {}) };
 }
 
-/** A refusal that belongs onto the page; others go on. */
+/** The error of a refused action for its page, with its status. @throws other errors */
 function refusalOf(error: unknown): { errors: { form: string }; status: number } {
   if (!(error instanceof ApiError)) throw error;
   const [first] = error.errors;
@@ -128,7 +128,7 @@ export function actionPage(render: Render, presentation: Presentation) {
   };
 }
 
-/** A login to be tried out leads to a provider, where a form may not: it is a link. */
+/** The page with the link of a connection test: a form may not lead to another site (`form-action`). */
 function testPage(render: Render, presentation: Presentation, req: Request, res: Response, record: ResourceObject, url: string): void {
   const path = recordPath(presentation.path, record.id);
   const text: Part = {

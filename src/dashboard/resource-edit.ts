@@ -96,7 +96,7 @@ export function editPage(render: Render, presentation: Presentation) {
   };
 }
 
-/** What somebody else changed since the form was opened, beside what this form has. */
+/** A table of what somebody else has changed since the form was opened, beside this form's values. */
 function changedMeanwhile(at: Editing, entries: Entries): Part[] {
   const now = initialEntries(at.fields, at.record, (name) => relatedIds(at.record, name));
   const inForm = (from: Entries, name: string) => from.texts[name] ?? (from.chosen[name] ?? []).join(', ');

@@ -154,7 +154,7 @@ export async function filterPart(
   return { kind: 'filters', action: path, fields, hidden, clear: filtered ? path : null };
 }
 
-/** What a list that shows nothing says: why, and what to do. */
+/** The text of an empty list, and the button to add a record or clear the filters. */
 export function emptyOf(presentation: Presentation, filtered: boolean, path: string, button: LinkButton | null): TablePart['empty'] {
   if (!filtered) return { ...presentation.empty, button };
   return {
@@ -164,7 +164,7 @@ export function emptyOf(presentation: Presentation, filtered: boolean, path: str
   };
 }
 
-/** What stands at the top right of a list: how to begin, and its files. */
+/** The buttons of a list: add a record, and downloads. */
 function listLinks(
   presentation: Presentation,
   listing: Listing,

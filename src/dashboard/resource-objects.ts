@@ -12,7 +12,7 @@ export type Listing = {
   readonly included: readonly ResourceObject[];
   readonly previous: string | null;
   readonly next: string | null;
-  /** What the rows show beside their records, by id. */
+  /** Values that columns show beside the records, by record id. */
   readonly beside?: ReadonlyMap<string, Value>;
 };
 

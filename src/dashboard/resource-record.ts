@@ -23,7 +23,7 @@ export function tabsOf(look: ViewContext, presentation: Presentation, record: Re
   ];
 }
 
-/** What can be done with the record, as far as the actor may and it makes sense. */
+/** Buttons and links for actions that the actor may use and that the record's state allows. */
 export function recordActions(
   look: ViewContext,
   presentation: Presentation,
@@ -96,7 +96,7 @@ export function recordPage(render: Render, presentation: Presentation) {
   };
 }
 
-/** What comes along with a record, without what the actor may not read. */
+/** The presentation's `include` without relationships that the actor may not read. */
 export function readableIncludes(
   req: Request,
   presentation: { readonly path: string; readonly recordInclude?: string | undefined },

@@ -7,7 +7,7 @@ const pauseMs = 400;
 export type CacheSync = {
   /** Takes the payload of a `cache` notification: `<environment id> <table>`. */
   notified(payload: string): void;
-  /** One look at the recent changes; the loop does it by itself. */
+  /** Reads the change rows once and drops what they name; the loop calls it. @throws what the database throws */
   sync(): Promise<void>;
   close(): Promise<void>;
 };
@@ -23,7 +23,7 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'c
     const started = deps.clock.now();
     try {
       const changes = await recentCacheChanges(deps.knex);
-      // The window overlaps, so that a change which became visible late is not missed; each one is acted on once.
+      // Each read overlaps the one before, because a transaction may commit a row with an earlier timestamp; every row is handled once.
       const fresh = changes.filter((change) => !seen.has(change.id));
       for (const change of fresh) deps.cache.invalidate(change.environment_id, change.kind);
       seen = new Set(changes.map((change) => change.id));

@@ -5,11 +5,11 @@ import type { Deps } from '../domain/context.js';
 import { createResealMemory, reseal, logOnce, type ResealDeps, type ResealMemory } from '../domain/secret-key/reseal.js';
 import { pendingCount, secretKeyStatus } from '../domain/secret-key/status.js';
 
-/** Every process says so often that it is there, well within the time after which it counts as gone. */
+/** Milliseconds between two heartbeats of a process; it counts as gone after 90 s without one. */
 const pauseMs = 30_000;
 /**
- * One pass of a process that is known as `holder_id`: it says that it is there, and if the key it seals with is the newest, seals anew what
- * earlier keys have sealed. It waits while some process couldn't open the result.
+ * One pass of the process `holder_id`: writes its heartbeat and, if its sealing key is the newest, reseals what earlier keys have sealed. It reseals
+ * nothing while another live process doesn't have that key.
  * @returns whether there is more to do at once
  */
 export async function secretKeyPass(

@@ -88,7 +88,7 @@ export async function recordWrite(call: Call, entry: AuditEntry): Promise<void> 
   if (isSecurityEvent(action)) afterCommit(call.ctx, () => logSecurityEvent(call.ctx, action, detailsOf(call, entry, null)));
 }
 
-/** Appends the entry of a refusal; the same one again within a minute adds to its count, so that nobody fills the log by asking in vain. */
+/** Appends the entry of a refusal; the same one again within a minute adds to its count, so that repeated refusals don't fill the log. */
 async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Promise<void> {
   const row = rowOf(call, entry, 'denied', reason, call.ctx.clock.now());
   const alike = [row.action, reason, row.actor_kind, row.actor_id, row.target_id, row.ip_address];
@@ -97,7 +97,7 @@ async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Pro
   logSecurityEvent(call.ctx, 'management.denied', detailsOf(call, entry, reason));
 }
 
-/** Refusals for want of permission, as against a request that is wrong in itself. */
+/** Error codes that mean missing permission, as opposed to an invalid request. */
 const deniedCodes = new Set([
   'insufficient_scope',
   'insufficient_user_authentication',

@@ -7,7 +7,7 @@ import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { OAuthError } from '../errors.js';
 import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
 
-/** What the user or client of the token holds right now, whatever the token says. */
+/** The Management permissions that the token's user or client holds now. */
 async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {
   const { management_audience } = ctx.environment;
   if (token.user_id !== null) return listPermissionNamesOfUser(ctx.scope, token.user_id, management_audience);

@@ -129,7 +129,7 @@ export function invalidAttributes(issues: readonly z.core.$ZodIssue[], attribute
 export const invalidMeta = (issues: readonly z.core.$ZodIssue[], meta: unknown): ApiError =>
   new ApiError(issues.flatMap((issue) => fromIssue(issue, meta, inMeta)).slice(0, maxErrors));
 
-/** What core refused, with pointers into the document that was sent. */
+/** The error of refusals by the domain, with pointers into the request's document. */
 export function fromProblems(problems: readonly Problem[], document: unknown): ApiError {
   const errors = problems.slice(0, maxErrors).map(({ status, code, detail, attribute, relationship, meta }) => {
     const wanted =
@@ -160,7 +160,7 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
   return new ApiError(errors, challenge);
 }
 
-/** Turns what core and the database refuse into errors of this API, with pointers into the document. */
+/** Runs `work` and translates refusals of the domain and the database into errors of this API, with pointers into the document. @throws {ApiError} */
 export async function translated<T>(document: Readonly<Record<string, unknown>> | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

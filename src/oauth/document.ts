@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 
-/** Answers with a public JSON document that every origin may read and everybody may keep for five minutes. */
+/** Sends a public JSON document: CORS for every origin, `Cache-Control: public, max-age=300`. */
 export function sendDocument(res: Response, text: string): void {
   res.setHeader('Access-Control-Allow-Origin', '*');
   res.setHeader('Cache-Control', 'public, max-age=300');

@@ -19,7 +19,7 @@ type Ready = { readonly type: 'ready'; readonly port: number };
 const isMessage = <Message extends { type: string }>(message: unknown, type: Message['type']): message is Message =>
   typeof message === 'object' && message !== null && (message as { type?: unknown }).type === type;
 
-/** A worker that lived this long has earned a fresh start when it dies. */
+/** A worker that ran for longer than this, in milliseconds, resets the count of failures; the pause before a replacement grows with that count. */
 const healthyMs = 60_000;
 const longestPauseMs = 30_000;
 

@@ -12,7 +12,7 @@ import type { Logger } from '../platform/log/logger.js';
 import { loadSecretKey } from './secret-key.js';
 import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './service.js';
 
-/** The database of a process, and how to let go of it. */
+/** The database of a process; `close` ends the embedded one. */
 export type Database = Storage & { close(): Promise<void> };
 
 /** Holds the address of the embedded database while the service runs, so that tools beside it (`npm run seed`) find it. */
@@ -42,7 +42,7 @@ export async function openDatabase(config: Config, logger: Logger): Promise<Data
   };
 }
 
-/** The database of a service that runs already, else one opened for the while. For tools that work beside the service. */
+/** The database of a service that runs on this DATA_DIR already, else one that is opened now. For commands that run beside the service. */
 export async function joinDatabase(config: Config, logger: Logger): Promise<Database> {
   if (config.databaseUrl === null) {
     const url = await readFile(addressFile(config), 'utf8').catch(() => null);
@@ -78,7 +78,7 @@ export async function startAll(config: Config, logger: Logger, stops: ShutdownHo
   return service;
 }
 
-/** Says where the service is, and how its first administrator comes to be while there is none. */
+/** Prints the address of the service and, while there is no administrator, the one-time link that makes the first one. */
 export async function announce(deps: Deps, port: number): Promise<void> {
   const { config, logger } = deps;
   const ctx = await defaultContext(deps);

@@ -9,7 +9,7 @@ import { requiresOtherConnection } from './linking.js';
 import { ssoRefusal } from './refusal.js';
 import { accountOf, isTaken } from './settle.js';
 
-/** Ties the account to the signed-in user, who has proven both; one that signs somebody else in stays theirs. */
+/** Links the provider's account to the signed-in user. @throws {PageError} `sso_account_exists` when it is linked to another user, `sso_domain_not_allowed` */
 export async function finishConnect(
   _web: Web,
   req: Request,

@@ -5,11 +5,11 @@ import type { PageError } from '../errors.js';
 import { pendingOf } from '../http/request/return-to.js';
 import { ssoRefusal } from './refusal.js';
 
-/** How fresh a sign-in at a provider must be (OIDC Core 3.1.2.1 `prompt=login`, `max_age`). */
+/** How recent the authentication at the provider must be (OIDC Core 3.1.2.1 `prompt=login`, `max_age`). */
 export type Freshness = {
-  /** Milliseconds: a sign-in from then on will do in any case. */
+  /** Epoch milliseconds: a sign-in at or after this time is always accepted. */
   readonly from: number;
-  /** Seconds: so will one that isn't older than this; null when only one since `from` does. */
+  /** Seconds: so is one that isn't older than this; null when only one since `from` is. */
   readonly max_age: number | null;
 };
 

@@ -13,7 +13,7 @@ import type { PageError } from '../errors.js';
 import type { Profile } from './profile.js';
 import { ssoRefusal } from './refusal.js';
 
-/** What a login through a provider leads to; found without changing anything, so that the connection test tells the truth. */
+/** What a login through a provider leads to. Decided without writing, so that the connection test can use it too. */
 export type Decision =
   | { readonly kind: 'known'; readonly user: UserRow; readonly identity: IdentityRow }
   | { readonly kind: 'link'; readonly user: UserRow }
@@ -49,7 +49,7 @@ async function decideExisting(ctx: Context, connection: Connection, user: UserRo
   const own = (await speaksFor(ctx, connection, domain)) === 'own';
   if (connection.account_linking === 'verified_email' && user.email_verified && own && !(await administers(ctx, user)))
     return { kind: 'link', user };
-  // Without a password there is no proof to ask for here: the user signs in the other way and connects from the account page.
+  // A user without a password can't prove the account here: they sign in the other way and link from the account page.
   return user.password_hash === null ? refuse('sso_account_exists') : { kind: 'ask', user };
 }
 

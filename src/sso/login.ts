@@ -26,13 +26,13 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
     try {
       const asker = { client_id: clientOfFlow(req, flow.return_to), origin: originOf(req) };
       const user = await settle(req.ctx, connection, profile, decision, asker);
-      // What is known is the provider's word: none of it is passed on as ours.
+      // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
       await signIn(req, res, user.id, [], null, null, authentication);
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
       req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
       return res.redirect(303, flow.return_to ?? home);
     } catch (error) {
-      // Two first logins of one person at the same moment: the second finds what the first has made.
+      // Two concurrent first logins of one person: the second repeats the decision and finds the new account.
       if (!isTaken(error) || attempt > 2) throw error;
     }
   }

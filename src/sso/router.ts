@@ -17,7 +17,7 @@ export function ssoRouter(web: Web): Router {
   const memory = createProviderMemory();
   const { login } = web.deps.config.rateLimits;
   const address = (req: Parameters<RequestHandler>[0]) => `${req.ctx.environment.id} ${addressKey(req.ip)}`;
-  // A start costs a row and perhaps a look at the provider; a link form takes a password, and counts like a login.
+  // A start writes a row and may fetch provider metadata; a link form takes a password, and counts like a login.
   const starts = limitBy(web, { name: 'sso', limit: { ...login, limit: login.limit * 6 }, key: address });
   const guesses = [
     limitBy(web, { name: 'login', limit: login, key: address }),

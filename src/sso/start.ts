@@ -16,7 +16,7 @@ import { inTime, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
 import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
 
-/** What the application asked for and the provider should know; the rest of its request is none of the provider's business. */
+/** The parameters of the application's request that are passed on to the provider: `login_hint`, `prompt`, `max_age`. */
 function wishesOf(req: Request, return_to: string | null): Record<string, string> {
   const parameters = pendingOf(req, return_to)?.parameters ?? {};
   const prompt = (parameters['prompt'] ?? '').split(' ').filter((word) => word === 'login' || word === 'select_account');
@@ -56,7 +56,7 @@ async function destination(
   return asked(async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
 }
 
-/** What is asked of a provider, with its failures as refusals; those of our own database stay what they are. */
+/** Runs a call of the provider and turns its failures into refusals; failures of our database pass unchanged. @throws {PageError} */
 async function asked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -78,7 +78,7 @@ function leave(web: Web, req: Request, res: Response, connection: Connection, hr
   });
 }
 
-/** Browsers say so where it matters here: they keep cookies per host, and apply a page's policy to redirects. */
+/** Whether a browser navigates, by Fetch Metadata: browsers keep cookies per host and apply `form-action` to redirects. */
 const isBrowser = (req: Request) => req.headers['sec-fetch-dest'] === 'document';
 
 /** A browser that reached us under another of our names goes to the one that providers send it back to; once, so never in circles. */

@@ -11,7 +11,7 @@ type Facts = {
   readonly environment: string;
 };
 
-/** Where the reader's application keeps the secret. */
+/** How the snippets refer to the client secret: an environment variable. */
 const secret = ['process', 'env', 'CLIENT_SECRET'].join('.');
 
 const snippet = (id: string, title: string, text: string | null, code: string): Part => ({

@@ -165,7 +165,7 @@ export const custom_domains: Presentation = {
 
 const environmentKind = (record: ResourceObject): Value => text(inWords(words(record.attributes['kind'])));
 
-/** Separate worlds. */
+/** Environments. */
 export const environments: Presentation = {
   path: 'environments',
   title: 'Environments',

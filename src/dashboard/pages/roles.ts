@@ -87,7 +87,7 @@ export const roles: Presentation = {
   },
 };
 
-/** Rights of one API. */
+/** Permissions of an API. */
 export const permissions: Presentation = {
   path: 'permissions',
   title: 'Permissions',

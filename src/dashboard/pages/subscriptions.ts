@@ -5,7 +5,7 @@ import type { ResourceObject } from '../../management/documents.js';
 import { listOf, may } from '../resource-objects.js';
 import { code, number, stack, state, text, words } from '../values.js';
 
-/** What `*` stands for leaves this out (specification 7.1.1). */
+/** The event type that `*` doesn't include (specification 7.1.1). */
 const byNameOnly = 'token.issued';
 
 /** How many enabled webhooks get each event type; nothing for those who may not see webhooks. */

@@ -75,7 +75,7 @@ export const identities: Presentation = {
   },
 };
 
-/** What people allowed applications. */
+/** Consents of users to applications. */
 export const consents: Presentation = {
   path: 'consents',
   title: 'Consents',

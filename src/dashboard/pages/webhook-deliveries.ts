@@ -67,7 +67,7 @@ function attempts(look: ViewContext, _record: ResourceObject, included: readonly
     : { kind: 'attempts', id: 'attempts', title: 'Attempts', items };
 }
 
-/** The other times that this event was sent to this webhook, when there are any. */
+/** A table of the other deliveries of this event to this webhook; empty without any. */
 async function siblings(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const filters = { event_id: words(record.attributes['event_id']), webhook: relatedId(record, 'webhook') ?? undefined };
   const listing = await listOf(look.req.call, 'webhook_deliveries', { filters, size: 20 });
@@ -85,7 +85,7 @@ async function siblings(look: ViewContext, record: ResourceObject): Promise<read
   ];
 }
 
-/** What was sent, for whoever may read what it tells. */
+/** The payload, for actors who may read its event type. */
 function payload(record: ResourceObject): Part[] {
   const event_type = words(record.attributes['event_type']);
   if (record.attributes['payload'] === null) {
@@ -117,7 +117,7 @@ const expected = Buffer.from(createHmac('sha256', signingSecret).update(rawBody)
 const received = Buffer.from(req.headers['x-service-signature'].replace(/^sha256=/, ''));
 const genuine = received.length === expected.length && timingSafeEqual(received, expected);`;
 
-/** Events on their way. */
+/** Deliveries of events. */
 export const webhook_deliveries: Presentation = {
   path: 'webhook_deliveries',
   title: 'Deliveries',

@@ -27,7 +27,7 @@ const eventTags = ({ attributes: a }: Pick<ResourceObject, 'attributes'>, most: 
     most,
   );
 
-/** What of the latest deliveries of each webhook arrived in the last 24 hours. */
+/** The success rate of each webhook's latest deliveries of the last 24 hours, by webhook id; webhooks without any are left out. */
 async function successRates({ req, now }: ViewContext, records: readonly ResourceObject[]): Promise<ReadonlyMap<string, Value>> {
   const ids = records.map(({ id }) => id);
   const rates = await listSuccessRates(req.call.ctx.scope, ids, new Date(now.getTime() - 86_400_000));

@@ -16,7 +16,7 @@ export async function countGuesses(scope: Scope, since: Date): Promise<number> {
   return rows[0]?.guess_count ?? 0;
 }
 
-/** Gives a guess back: it was right. */
+/** Takes a counted guess back, because it was right. */
 export async function returnGuess(scope: Scope): Promise<void> {
   await run(
     scope,

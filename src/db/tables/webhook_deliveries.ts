@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { insert, run, table, type Scope } from '../scope.js';
 
-/** What a delivery's state is called. */
+/** States of a delivery. */
 export const deliveryStatuses = ['pending', 'retrying', 'succeeded', 'failed'] as const;
 
 /** What caused a delivery. */
@@ -186,7 +186,7 @@ export async function insertRedeliveries(
   return rows.length;
 }
 
-/** Ends what a disabled webhook still had to send (specification 7.4.3), up to `limit` deliveries; those being sent right now end by themselves. */
+/** Fails pending deliveries of a disabled webhook (specification 7.4.3), up to `limit`; leased ones end with their attempt. @returns how many */
 export async function failPendingDeliveries(scope: Scope, webhook_id: string, at: Date, limit: number): Promise<number> {
   const rows = await run<{ id: string }>(
     scope,

@@ -20,7 +20,7 @@ export async function enabledConnections(ctx: Context): Promise<Connection[]> {
   return (await ctx.cache.get(ctx.environment.id, 'connections', 'enabled', () => listEnabledConnections(ctx.scope))) ?? [];
 }
 
-/** The one address that providers send people back to; registered there. */
+/** The redirect URI of this service at all providers. */
 export function callbackUrl(environment: Pick<Environment, 'issuer'>): string {
   return `${environment.issuer}/auth/sso/callback`;
 }
@@ -88,7 +88,7 @@ export function providerSecret(ctx: Pick<Context, 'sealer'>, connection: Connect
   return sealed && ctx.sealer.open(sealed, providerSecretPlace(id));
 }
 
-/** The place that a provider's secret is sealed for. */
+/** What a connection's client secret is sealed for. */
 export function providerSecretPlace(connection_id: string): Place {
   return `connections/${connection_id}`;
 }

@@ -89,7 +89,7 @@ const requiredProblems = (row: ConnectionRow): Problem[] =>
     ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
 
-/** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (specification 8.1.2). */
+/** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const present = (field: string) =>
     field === 'provider_client_secret'
@@ -132,7 +132,7 @@ function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ..
   return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, providerSecretPlace(id)) };
 }
 
-/** What speaks against a new connection, or against a change of `connection`, by what is given of the input; nothing without a strategy. */
+/** Problems of a new connection, or of a change of `connection`, as far as the given input tells; none without a strategy. */
 export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: ConnectionInput, connection: ConnectionRow | null): Problem[] {
   const { provider_client_secret: secret, ...rest } = input;
   // Whether there is a secret is all that the rules ask.

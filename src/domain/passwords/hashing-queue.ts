@@ -7,14 +7,14 @@ export class OverloadedError extends Error {
   }
 }
 
-/** Who waits: somebody who has proven something to the account before (a sign-in from this browser, a code, a session), or anybody. */
+/** `known`: the caller has proven something to the account before (a sign-in from this browser, a code, a session); `stranger`: anybody else. */
 export type Priority = 'known' | 'stranger';
 
 type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout };
 
 /**
- * Runs at most `concurrency` works at once. Of each urgency at most `queueMax` wait, in order, the known before all strangers; nobody longer
- * than `maxWaitMs`, and whoever would is refused at once.
+ * Runs at most `concurrency` tasks at once. At most `queueMax` of each priority wait, first come first served, `known` before `stranger`, for at
+ * most `maxWaitMs`; a task whose expected wait is longer is refused at once.
  */
 export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concurrency: number; queueMax: number; maxWaitMs: number }) {
   const lines: Record<Priority, Waiter[]> = { known: [], stranger: [] };

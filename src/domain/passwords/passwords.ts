@@ -36,7 +36,7 @@ export function passwordHashKind(phc: string): string {
   return /^\$argon2(?:id|i|d)\$(?:v=\d+\$)?[^$]+\$/.exec(phc)?.[0] ?? ownKind;
 }
 
-/** A hash of the kind that belongs to no password. */
+/** A syntactically valid hash of the kind that no password matches. */
 const sampleOf = (kind: string) => kind + (kind.startsWith('$2') ? '.'.repeat(53) : `${'A'.repeat(22)}$${'A'.repeat(43)}`);
 
 /**

@@ -24,7 +24,7 @@ type Tx = Pick<Context, 'scope'>;
 /** A person: the Management permissions of the roles held. */
 export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => new Set(await listReachOfUser(tx.scope, user_id));
 
-/** What hangs on a person: a session, a provider account, a consent. */
+/** A record of a user (session, identity, consent): the user's reach. */
 export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> => reachOfUser(tx, row.user_id);
 
 /** A role: its Management permissions, for whoever is given it. */

@@ -8,13 +8,13 @@ import { managementPermissions } from '../api-resources/management-permissions.j
  */
 export type Reach = ReadonlySet<string>;
 
-/** The reach of what nobody can act with. */
+/** The empty reach: no permission. */
 export const noReach: Reach = new Set();
 
 /** The reach of whatever everybody of the environment depends on: its mails, its sign-ins, its keys. */
 export const fullReach: Reach = new Set(managementPermissions);
 
-/** Both together. */
+/** The union of two sets of permissions. */
 export const union = (one: Iterable<string>, other: Iterable<string>): Reach => new Set([...one, ...other]);
 
 /**

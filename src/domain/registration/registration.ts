@@ -69,7 +69,7 @@ export async function findRegistration(ctx: Context, id: string): Promise<Passco
   return isUuid(id) ? findPasscode(ctx.scope, 'registration', id) : null;
 }
 
-/** What asking for another code came to; `retry_after` in seconds. */
+/** The result of requesting another code; `retry_after` in seconds. */
 export type ResendVerdict =
   | { readonly outcome: 'sent'; readonly registration: PasscodeRow }
   | { readonly outcome: 'too_soon'; readonly retry_after: number }
@@ -127,7 +127,7 @@ export async function findProvenRegistration(ctx: Context, token: string): Promi
   return /^[\w-]{43}$/.test(token) ? findByToken(ctx.scope, digest(token), ctx.clock.now()) : null;
 }
 
-/** What completing a registration came to. */
+/** The result of completing a registration. */
 export type Completion =
   { readonly outcome: 'registered'; readonly user: UserRow } | { readonly outcome: 'email_taken' } | { readonly outcome: 'expired' };
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Place, Sealer } from '../../lib/seal.js';
 
-/** Where in the sealer's terms a webhook's secret belongs: sealed for one webhook, it doesn't open for another. */
+/** What a webhook's secret is sealed for: it doesn't open for another webhook. */
 export const webhookSecretPlace = (webhook_id: string): Place => `webhooks/${webhook_id}`;
 
 /** How long the secret before a rotation still signs the Standard Webhooks header, in milliseconds. */

@@ -36,7 +36,7 @@ declare module '../pages/page-models.js' {
 
 const freshMs = 10 * 60_000;
 
-/** The field, or JSON member, of the password that shows anew that it is still the same person. */
+/** The form field, or JSON member, that holds the password for re-authentication. */
 export const proofField = 'current_password';
 
 function sessionOf(req: Request): BrowserSession {
@@ -44,12 +44,12 @@ function sessionOf(req: Request): BrowserSession {
   return req.session;
 }
 
-/** Whether it is more than ten minutes ago, or unknown, that the person behind the session proved who they are. */
+/** Whether the session's last authentication is more than ten minutes ago, or its time unknown. @throws {Error} without a session */
 export function isStale(req: Request): boolean {
   return !isProvenWithin(req.ctx, sessionOf(req), freshMs);
 }
 
-/** How the person can show that it is still them: by password, or by signing in once more through a connection of theirs. */
+/** The ways in which the person can authenticate again: by password, or through a linked connection. */
 export type WaysToProve = {
   readonly password: boolean;
   readonly connections: readonly PageConnection[];
@@ -57,7 +57,7 @@ export type WaysToProve = {
   readonly by_mail: boolean;
 };
 
-/** The ways of whoever is signed in. Connections that can't say when somebody signed in there prove nothing fresh. */
+/** The ways of the signed-in person. Connections that don't send `auth_time` are left out. */
 export async function waysToProve(req: Request): Promise<WaysToProve> {
   const { ctx } = req;
   const { user_id, user_email } = sessionOf(req);

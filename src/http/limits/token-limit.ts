@@ -30,10 +30,10 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
   const keyOf = (name: string, caller: TokenCaller) =>
     JSON.stringify([name, caller.environment_id, caller.client_id, addressKey(caller.ip)]);
 
-  /** Before authentication, where requests that succeed aren't counted. Asks the store nothing while nobody guesses. */
+  /** Before authentication, where successful requests aren't counted. Costs no call of the store until a wrong secret was counted. */
   async function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> {
     const guesses = await limiter.peekIfCounted(keyOf('wrong_secret', caller), base);
-    // Those who don't guess are shown the window of their requests, not this one.
+    // Only refusals show this window: other responses show that of the requests.
     if (guesses !== null && !guesses.allowed) enforce(res, guesses);
   }
 

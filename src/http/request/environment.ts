@@ -16,7 +16,7 @@ function namesOneHost({ rawHeaders }: Request): boolean {
 
 const twoHosts = () => new BodyError(400, 'the request must name one host');
 
-/** Finds the environment by the request's host and puts its context on the request. The host chooses data, never a URL. */
+/** Middleware: finds the environment by the request's host and sets `req.ctx`. The host selects data; no URL is ever built from it. */
 export function environment(deps: Deps) {
   // A context outside any transaction holds nothing of the request: one serves all requests that see the same environment.
   const contexts = new WeakMap<Environment, Context>();
@@ -29,7 +29,7 @@ export function environment(deps: Deps) {
   const { trustProxy } = deps.config;
 
   return (req: Request, res: Response, next: NextFunction): void | Promise<void> => {
-    // A cache that knows an answer by its Host must not hand it to somebody whose forwarded host means another environment.
+    // A shared cache keys by Host, so a response that was selected by X-Forwarded-Host must vary by it.
     if (trustProxy !== false) res.vary('X-Forwarded-Host');
     const host = (trustProxy === false ? req.headers.host : req.host) ?? '';
     const known = recallEnvironmentForHost(deps, host);

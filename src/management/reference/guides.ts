@@ -6,7 +6,7 @@ import type { Guide } from './page-models.js';
 
 const defaultDocsDir = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
-/** Where the environment that shows the guides is; what their examples say instead of the addresses that stand in the files. */
+/** Addresses of an environment, which replace the example addresses of the files. */
 export type Addresses = { readonly issuer: string; readonly base_url: string };
 
 /** A guide and its Markdown as tokens. */

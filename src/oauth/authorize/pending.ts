@@ -31,7 +31,7 @@ export function openRequest(req: Request, handle: string | undefined): SentReque
   return { parameters: { all, repeated: new Set(pending.repeated), get: (name) => all[name] || undefined }, since: pending.at };
 }
 
-/** What the login page still takes as an address to return to, and a browser as a header. */
+/** Characters of a `return_to` path that the login page accepts and browsers take in a `Location` header. */
 const maxPathLength = 16_000;
 
 function pathTo(req: Request, sent: SentRequest, fresh: boolean): string {

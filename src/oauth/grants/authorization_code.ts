@@ -15,7 +15,7 @@ import { grant, tokenResponse } from './grant.js';
 import { optional, required } from './params.js';
 import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
 
-/** What is told of a code that gives nothing. It is spent all the same: a second try, even a right one, fails (RFC 6819 4.4.1.3). */
+/** Error code and description for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
 const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string]> = {
   client: ['invalid_grant', 'the code was issued to another client'],
   expired: ['invalid_grant', 'the code has expired'],

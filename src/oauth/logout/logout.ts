@@ -92,7 +92,7 @@ export function endSession(web: Web) {
   };
 }
 
-/** CSRF is no danger to somebody who has already signed out, in another tab or by a second click. */
+/** Middleware: `csrf` for signed-in browsers; a second click, or one after a sign-out in another tab, passes without a token. */
 export async function csrfWhileSignedIn(req: Request, res: Response, next: NextFunction): Promise<void> {
   if (req.session === null) return next();
   await csrf(req, res, next);

@@ -6,7 +6,7 @@ import type { Releases } from './releases.js';
 
 /** The attempts in flight of one process. */
 export type Attempts<J> = {
-  /** Starts what waits for these destinations, as far as there are slots. */
+  /** Starts waiting jobs of these destinations, as far as slots are free. */
   start(which: Iterable<Destination<J>>): void;
   /** Starts nothing from now on. */
   hold(): void;
@@ -67,7 +67,7 @@ export function createAttempts<J extends Job, Result extends AttemptOutcome>(
   }
 
   function ended(destination: Destination<J>): void {
-    // What a destination that turned out slow or broken can't start soon goes back to the queue.
+    // Jobs that a slow or failing destination can't start soon are given back to the queue.
     const excess = surplus(destination);
     if (excess > 0) releases.give(destination.waiting.splice(-excess));
     if (inFlight.size >= most - 1) start(destinations.all());

@@ -8,7 +8,7 @@ import type { Due, Job, AttemptOutcome, Queue } from './queue.js';
 const maxClaim = 200;
 const slowClaimMs = 50;
 
-/** What working a queue off takes beside the queue. */
+/** Dependencies of a queue's loop. */
 export type QueueDeps = { readonly logger: Logger; readonly metrics: Pick<Metrics, 'claimSeconds'> };
 
 /** Claims, and says how long it took. */

@@ -3,14 +3,14 @@ import type { Job, AttemptOutcome, Queue } from './queue.js';
 
 const thoroughEveryMs = 5000;
 const thoroughAtMostEveryMs = 100;
-/** How often to look unasked while something is known to be due: notifications and timers say what else there is. */
+/** Milliseconds between two looks while destinations are known to be due; notifications and timers trigger further ones. */
 const lookEveryMs = 200;
 
 /** Finds out which destinations have something due. */
 export type DueFinder = {
-  /** The next look is not skipped: there may be something new. */
+  /** Makes the next `look` query the database even if the last one was just now. */
   notify(): void;
-  /** Looks, unless it did so just now and knows of enough. */
+  /** Queries for due destinations, unless it did so just now and knows of enough. */
   look(): Promise<void>;
 };
 

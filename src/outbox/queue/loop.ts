@@ -20,7 +20,7 @@ export type QueueLoop = Loop & {
 
 /**
  * Works a queue off: looks for destinations that have something due, claims for them in fair shares, works on a few jobs of each at once,
- * writes results down in batches. Woken by notifications and completions; the poll is the truth.
+ * records results in batches. Notifications and completions wake it early; polling finds everything without them.
  *
  * `stop` gives back what hasn't been started, lets what is in flight finish for the queue's `stopMs`, and then gives that back too.
  */

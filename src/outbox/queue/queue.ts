@@ -35,7 +35,7 @@ export type Queue<J extends Job, Result extends AttemptOutcome> = {
   readonly leaseMs: number;
   /** The longest that `attempt` takes. */
   readonly timeoutMs: number;
-  /** The longest wait of an open breaker, from which its shorter ones derive. */
+  /** The longest wait between two probes of an open breaker, in milliseconds; see `noteOutcome`. */
   readonly retryBaseMs: number;
   /** What has fallen due lately; `full` when that may not be all. */
   recent(): Promise<{ due: readonly Due[]; full: boolean }>;
@@ -50,6 +50,6 @@ export type Queue<J extends Job, Result extends AttemptOutcome> = {
   release(jobs: readonly J[]): Promise<void>;
   /** Does the work; never throws, except when the signal ends it. */
   attempt(job: J, signal: AbortSignal): Promise<Result>;
-  /** Writes down results; those whose lease has been taken over are dropped. */
+  /** Records results; those whose lease another process has taken over are dropped. */
   record(results: readonly { job: J; result: Result }[]): Promise<void>;
 };

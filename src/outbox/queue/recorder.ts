@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AttemptOutcome, Job, Queue } from './queue.js';
 
-/** Writes results down in batches: what comes in while one batch is being written makes up the next. */
+/** Records results in batches: those that come in while a batch is written make up the next one. */
 export type Recorder<J, Result> = {
   add(job: J, result: Result): void;
   /** How many results aren't written yet. */
@@ -56,7 +56,7 @@ export function createRecorder<J extends Job, Result extends AttemptOutcome>(
 
   const write = createWriter(queue, logger);
 
-  /** While results keep coming in, each statement takes a good number of them. */
+  /** Waits a moment for more results, so that statements stay few. */
   async function linger(): Promise<void> {
     if (entries.length === 0 || entries.length >= worthWriting || closing) return;
     await new Promise<void>((resolve) => {

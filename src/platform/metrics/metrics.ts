@@ -16,7 +16,7 @@ export type PoolState = {
   readonly oldestWait: number;
 };
 
-/** Of the connections to the database. */
+/** Metrics of the database connections. */
 function poolMetrics(registers: Registry[]) {
   let pool: (() => PoolState) | null = null;
   return {
@@ -60,7 +60,7 @@ function poolMetrics(registers: Registry[]) {
   };
 }
 
-/** Of what waits to be sent. */
+/** Metrics of the outbox's queues. */
 function outboxMetrics(registers: Registry[]) {
   return {
     outboxAge: new Gauge({
@@ -93,7 +93,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   return {
-    /** What the plots of the dashboard count by day. */
+    /** The counts by day that the dashboard's charts show. */
     daily: createDailyCounts(),
     registry,
     /** What Prometheus reads. */

@@ -4,7 +4,7 @@ import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from 
 
 /** What a provider does in its own way. */
 export type OAuth2Quirks = {
-  /** Asks for what userinfo left out. */
+  /** Fetches claims that userinfo doesn't have, such as GitHub's addresses. */
   readonly complete?: (provider: Provider, access_token: string, claims: Claims) => Promise<Claims>;
 };
 

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { EmbeddedPostgresError } from './error.js';
 import { closedDirectory, nameOf, runCommand, type SystemUser } from './system-user.js';
 
-/** The programs of one PostgreSQL, all of them known to run as the user they were asked for. */
+/** Paths of the programs of one PostgreSQL installation, which the chosen user can run; `major` is its version. */
 export type Binaries = { readonly initdb: string; readonly postgres: string; readonly major: number };
 
 /** The platforms for which the optional dependency has programs. Windows has them too, but not the signals and owners used here. */

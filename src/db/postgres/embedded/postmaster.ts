@@ -28,7 +28,7 @@ const readyWithinMs = 120_000;
 const fastShutdownWithinMs = 20_000;
 const logFileLimit = 5_000_000;
 
-/** Larger than any process id, so PostgreSQL sees a lock file whose process is gone. */
+/** A process id above every system's maximum, so that PostgreSQL takes the lock file for that of a dead process. */
 const nobodysPid = 2_147_483_646;
 
 const passing = /Address already in use|lock file "postmaster.pid"|pre-existing shared memory block|could not create any TCP\/IP sockets/;

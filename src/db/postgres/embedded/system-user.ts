@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EmbeddedPostgresError } from './error.js';
 
-/** Whom PostgreSQL runs as: null is this process's own user; root, whom PostgreSQL refuses, needs another. */
+/** The user that PostgreSQL runs as: null is this process's own; root needs another, because PostgreSQL refuses to run as root. */
 export type SystemUser = { readonly uid: number; readonly gid: number } | null;
 
 export type CommandResult = { readonly code: number | string; readonly output: string };
