@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import { insert, run, table, type Scope } from '../scope.js';
 
 /** States of a delivery. */
