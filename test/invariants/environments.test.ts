@@ -74,9 +74,17 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await revokeSessions(scope, { user_id: user.id }, now, 'revoked')).toEqual([]);
   expect(await findGrantOfCode(scope, digest(grant.code))).toBeNull();
   expect(await findAccessToken(scope, digest(body.access_token))).toBeNull();
-  expect(await findAccessTokenWithUser(scope, digest(body.access_token))).toBeNull();
+  expect(await findAccessTokenWithUser(scope, digest(body.access_token), { wanted: 'always', issuers: [] })).toBeNull();
   expect(await deleteAccessToken(scope, digest(body.access_token))).toBe(false);
-  expect((await findJwtStandingWithUser(scope, { ids: [], user_id: user.id, session_id: session?.id ?? null })).user).toBeNull();
+  expect(
+    (
+      await findJwtStandingWithUser(
+        scope,
+        { ids: [], user_id: user.id, session_id: session?.id ?? null, client_id: 'c', resource: null },
+        'always',
+      )
+    ).user,
+  ).toBeNull();
   expect(await findRefreshToken(scope, digest(body.refresh_token as string), sessionBounds(own))).toBeNull();
   expect(await findSigningKey(scope, key?.kid ?? '')).toBeNull();
   expect((await findUser(own.scope, user.id))?.first_name).toBe('Ada');

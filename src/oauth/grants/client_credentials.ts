@@ -1,6 +1,7 @@
 import { apiResourceOf, clientGrantOf } from '../../domain/clients/clients.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
+import { accessTokenMappedClaims } from '../../domain/tokens/claim-mappings.js';
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/access_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -44,6 +45,9 @@ export const client_credentials = grant({
       lifetime,
       issued_at: now,
       permissions: granted,
+      typ: resource.token_typ,
+      // Nobody is behind the token: constants, and the client's own permissions.
+      mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
     });
     return tokenResponse({ access_token, expires_in: lifetime, scope });
   },
