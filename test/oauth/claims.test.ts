@@ -229,7 +229,7 @@ describe('API resources as clients meet them', () => {
     }
   });
 
-  test('token_typ JWT: the header that older libraries take; good everywhere, and no ID token hint (specification 5.5.6)', async () => {
+  test('token_typ JWT: the header that older libraries take; good everywhere, and no ID token hint (attack 8.331)', async () => {
     const resource = await heldResource({ token_typ: 'JWT' });
     const { access_token, id_token = '' } = await tokensOf(client, { scope: 'openid read', resource: resource.identifier });
     expect(decodeProtectedHeader(access_token).typ).toBe('JWT');
