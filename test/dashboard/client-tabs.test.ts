@@ -136,7 +136,7 @@ test('claim mappings are edited as lines; one that can not be read or is refused
   for (const [text, complaint] of [
     ['groups roles', 'A line has the form'],
     ['tier = "open', 'A line has the form'],
-    ['groups = roles\nsub = email in id_token', 'sub is a claim of the protocol'],
+    ['groups = roles\nsub = email in id_token', 'The claim sub is the protocol'],
     ['groups = nonsense', 'The source must be'],
   ] as const) {
     const refused = await save(text);

@@ -88,7 +88,10 @@ async function claimsParts(look: Look, client: Client, user: UserWithRoles, aske
     },
   );
   const none = 'There is none: the scope has no openid.';
-  const access = format === 'jwt' ? 'A JWT; it can be read by whoever has it.' : 'Opaque: this is what introspection says.';
+  const access =
+    format === 'jwt'
+      ? 'A JWT; it can be read by whoever has it.'
+      : 'Opaque: nobody can read it; introspection tells of this what RFC 7662 has, permissions and mapped claims.';
   return [
     said.id_token ? block('id-token', 'ID token', null, said.id_token) : { kind: 'text', title: 'ID token', paragraphs: [none] },
     said.userinfo ? block('userinfo', 'Userinfo', null, said.userinfo) : { kind: 'text', title: 'Userinfo', paragraphs: [none] },

@@ -68,7 +68,7 @@ export function claimMappingProblems(mappings: readonly ClaimMapping[], places: 
     ];
     const { claim, source, value } = mapping;
     if (reservedClaims.includes(claim))
-      return at('claim', 'reserved_claim', `${claim} is a claim of the protocol, which clients rely on: choose another name.`);
+      return at('claim', 'reserved_claim', `The claim ${claim} is the protocol's own, and clients rely on it: choose another name.`);
     if ((source === undefined) === (value === undefined))
       return at('source', 'invalid_value', 'Exactly one of source and value says where the claim comes from.');
     if (source !== undefined && !isClaimSource(source))

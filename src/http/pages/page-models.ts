@@ -123,14 +123,7 @@ export type PageIdentity = {
 };
 
 /** An application this user let in; `scopes` in words (scope-texts.ts). `open_url`: where a sign-in to it begins (OIDC Core 4). */
-export type PageApplication = {
-  client_id: string;
-  name: string;
-  logo_uri: string | null;
-  scopes: string[];
-  granted_at: string;
-  open_url: string | null;
-};
+export type PageApplication = PageClient & { client_id: string; scopes: string[]; granted_at: string; open_url: string | null };
 
 /** The profile as form values: OIDC Core 5.1 claims under their names here, the address flattened to `address_<member>`. */
 export const profileFields = [
@@ -154,8 +147,8 @@ export interface AccountPage extends FormPage {
   /** Further ones that could be connected. */
   connections?: PageConnection[] | undefined;
   applications: PageApplication[];
-  /** First-party applications that this user is signed in to, and where a sign-in to them begins. */
-  own_applications: { client_id: string; name: string; logo_uri: string | null; open_url: string }[];
+  /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
+  own_applications: (PageClient & { client_id: string; open_url: string })[];
 }
 
 /** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */
