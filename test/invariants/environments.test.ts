@@ -4,8 +4,8 @@ import { listPublishedSigningKeys, findSigningKey } from '../../src/db/tables/si
 import { findAccessToken, findAccessTokenWithUser, deleteAccessToken, findJwtStandingWithUser } from '../../src/db/tables/access_tokens.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
 import { findGrantOfCode } from '../../src/db/tables/authorization_codes.js';
-import { findClientGrant } from '../../src/db/tables/client_grants.js';
-import { findClient, insertClient, listAllowedOrigins, updateClient } from '../../src/db/tables/clients.js';
+import { findClientGrant, listGrantedIdentifiers } from '../../src/db/tables/client_grants.js';
+import { findClient, insertClient, listAllowedOrigins, listOpenableClients, updateClient } from '../../src/db/tables/clients.js';
 import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { findRefreshToken } from '../../src/db/tables/refresh_tokens.js';
 import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
@@ -19,6 +19,7 @@ import {
   recordLogin,
   updateUser,
 } from '../../src/db/tables/users.js';
+import { findUserClaims } from '../../src/db/tables/user_claims.js';
 import { digest } from '../../src/lib/digest.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
@@ -85,6 +86,9 @@ test('every table function, called from a second environment, finds nothing and 
       )
     ).user,
   ).toBeNull();
+  expect(await findUserClaims(scope, user.id)).toBeNull();
+  expect(await listOpenableClients(scope, user.id)).toEqual([]);
+  expect(await listGrantedIdentifiers(scope, client.id, 10)).toEqual([]);
   expect(await findRefreshToken(scope, digest(body.refresh_token as string), sessionBounds(own))).toBeNull();
   expect(await findSigningKey(scope, key?.kid ?? '')).toBeNull();
   expect((await findUser(own.scope, user.id))?.first_name).toBe('Ada');
