@@ -15,7 +15,7 @@ export type ReceivedPost = {
 /** What to answer; a number is a status with an empty body. */
 export type Reply = number | ((post: ReceivedPost, res: ServerResponse, req: IncomingMessage) => unknown);
 
-/** A webhook receiver on loopback that keeps what it gets. */
+/** A webhook receiver, on loopback unless told otherwise, that keeps what it gets. */
 export type Receiver = {
   readonly url: string;
   readonly posts: ReceivedPost[];
@@ -36,7 +36,7 @@ async function read(req: IncomingMessage): Promise<ReceivedPost> {
   return { at: performance.now(), path: req.url ?? '', headers: req.headers, rawHeaders: req.rawHeaders, body, event_id };
 }
 
-export async function startReceiver(reply: Reply = 200): Promise<Receiver> {
+export async function startReceiver(reply: Reply = 200, host = '127.0.0.1'): Promise<Receiver> {
   let answer = reply;
   const posts: ReceivedPost[] = [];
   const waiting = new Set<() => void>();
@@ -56,7 +56,7 @@ export async function startReceiver(reply: Reply = 200): Promise<Receiver> {
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   const until = (condition: (posts: readonly ReceivedPost[]) => boolean, withinMs = 10_000) =>
     new Promise<void>((resolve, reject) => {
@@ -74,7 +74,7 @@ export async function startReceiver(reply: Reply = 200): Promise<Receiver> {
       look();
     });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     posts,
     reply(with_) {
       answer = with_;

@@ -34,8 +34,8 @@ export const emitRoles = (ctx: Context, count = 1): Promise<void> =>
   });
 
 /** Waits for a condition that a query tells. */
-export async function eventually<T>(look: () => Promise<T | null | undefined | false>, withinMs = 10_000): Promise<T> {
-  for (const started = performance.now(); ; await delay(10)) {
+export async function eventually<T>(look: () => Promise<T | null | undefined | false>, withinMs = 10_000, pauseMs = 10): Promise<T> {
+  for (const started = performance.now(); ; await delay(pauseMs)) {
     const found = await look();
     if (found) return found;
     if (performance.now() - started > withinMs) throw new Error(`not within ${withinMs} ms`);
