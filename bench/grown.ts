@@ -5,7 +5,12 @@ import { defaultContext } from '../src/domain/environments/bootstrap.js';
 import type { Context } from '../src/domain/context.js';
 import { sessionBounds } from '../src/domain/sessions/sessions.js';
 import { statementObserver } from '../src/db/scope.js';
-import { findAccessToken, findAccessTokenWithUser, findJwtStanding, insertClientAccessToken } from '../src/db/tables/access_tokens.js';
+import {
+  findAccessToken,
+  findAccessTokenWithUser,
+  findJwtStandingWithUser,
+  insertClientAccessToken,
+} from '../src/db/tables/access_tokens.js';
 import { redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
 import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
 import { findSessionByToken } from '../src/db/tables/sessions.js';
@@ -85,11 +90,16 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
   const later = new Date(now.getTime() + hour);
   const common = { digest: none, now, jti: id, event_id: id, subscribers: [], access_token_digest: none };
   const calls: Record<string, () => Promise<unknown>> = {
-    'introspection, opaque': () => findAccessToken(ctx.scope, none),
-    'introspection, JWT': () => findJwtStanding(ctx.scope, { ids: [id], user_id: id, session_id: id }),
-    userinfo: () => findAccessTokenWithUser(ctx.scope, none),
+    'introspection, opaque': () => findAccessTokenWithUser(ctx.scope, none, { wanted: 'mapped', issuers: ctx.environment.issuers }),
+    'introspection, JWT': () =>
+      findJwtStandingWithUser(
+        ctx.scope,
+        { ids: [id], user_id: id, session_id: id, client_id: 'none', resource: 'https://none.example' },
+        'never',
+      ),
+    userinfo: () => findAccessTokenWithUser(ctx.scope, none, { wanted: 'always', issuers: ctx.environment.issuers }),
     session: () => findSessionByToken(ctx.scope, none),
-    'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx)),
+    'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx), { with_user: false }),
     'refresh, write': () =>
       useRefreshToken(ctx.scope, {
         ...common,
@@ -113,6 +123,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
         refresh_token_digest: null,
         refresh_expires_at: later,
         grant_expires_at: later,
+        with_user: false,
       }),
   };
   for (const [name, call] of Object.entries(calls)) {

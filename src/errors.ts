@@ -100,7 +100,11 @@ export class ApiError extends Error {
 
 /** Too many requests; `retry_after` in whole seconds. Every surface renders it in its own dialect with 429. */
 export class RateLimitedError extends Error {
-  constructor(readonly retry_after: number) {
+  constructor(
+    readonly retry_after: number,
+    /** What raises the limit, for whoever may do that. */
+    readonly remedy: string | null = null,
+  ) {
     super('too many requests');
     this.name = 'RateLimitedError';
   }

@@ -1,10 +1,12 @@
 import type { Request, Response } from 'express';
+import { openUrl } from '../domain/clients/initiation.js';
 import { enabledConnections } from '../domain/connections/connections.js';
 import type { Context } from '../domain/context.js';
 import { listIdentities } from '../domain/connections/identities.js';
 import { addressMembers, profileColumns } from '../domain/users/profile.js';
 import { sessionBounds, sessionStatus } from '../domain/sessions/sessions.js';
 import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consents.js';
+import { listOpenableClients, type OpenableClient } from '../db/tables/clients.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
 import { listLiveSessionsOfUser, type SessionRow } from '../db/tables/sessions.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
@@ -56,13 +58,22 @@ function sessionDocument(req: Request, session: SessionRow) {
   };
 }
 
-const applicationDocument = (consent: ConsentWithClient) => ({
+const applicationDocument = (req: Request, consent: ConsentWithClient) => ({
   client_id: consent.client_id,
   name: consent.client_name,
   logo_uri: consent.client_logo_uri,
   scopes: consent.scopes,
   resources: consent.resources,
   granted_at: consent.granted_at.toISOString(),
+  open_url: openUrl(req.ctx.environment, consent.client_initiate_login_uri),
+});
+
+/** First-party applications, which nobody is asked about, as far as they can be opened from here. */
+const ownApplication = (req: Request, { id, name, logo_uri, initiate_login_uri }: OpenableClient) => ({
+  client_id: id,
+  name,
+  logo_uri,
+  open_url: openUrl(req.ctx.environment, initiate_login_uri) ?? initiate_login_uri,
 });
 
 async function load(req: Request) {
@@ -75,10 +86,12 @@ async function load(req: Request) {
   documents.sort((a, b) => Number(b.current) - Number(a.current));
   const identities = (await listIdentities(ctx, user_id)).map(identityDocument);
   const consents = await listConsentsOfUser(ctx.scope, user_id);
+  const openable = await listOpenableClients(ctx.scope, user_id);
+  const own_applications = openable.map((client) => ownApplication(req, client));
   const connections = (await enabledConnections(ctx))
     .filter(({ id }) => !identities.some((identity) => identity.connection_id === id))
     .map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageIdentity['strategy'] }));
-  return { user, sessions: documents, identities, connections, consents };
+  return { user, sessions: documents, identities, connections, consents, own_applications };
 }
 
 /** The scopes of a consent in words; those of an API resource in the words of its permissions. */
@@ -105,7 +118,7 @@ export async function renderAccount(
   state: { refusal?: StepRefusal; typed?: Record<string, string>; notice?: Notice | null } = {},
 ): Promise<void> {
   const { ctx } = req;
-  const { user, sessions, identities, connections, consents } = await load(req);
+  const { user, sessions, identities, connections, consents, own_applications } = await load(req);
   const words = await scopesInWords(ctx, consents);
   web.renderPage(
     res,
@@ -124,7 +137,8 @@ export async function renderAccount(
       sessions,
       identities,
       connections,
-      applications: consents.map((consent) => ({ ...applicationDocument(consent), scopes: words.get(consent.client_id) ?? [] })),
+      applications: consents.map((consent) => ({ ...applicationDocument(req, consent), scopes: words.get(consent.client_id) ?? [] })),
+      own_applications,
       notice: state.notice,
       errors: state.refusal && pageErrors(req, state.refusal),
     },
@@ -139,8 +153,9 @@ export function accountPage(web: Web) {
       const text = notices[queryOf(req).get('done') ?? ''];
       return renderAccount(web, req, res, { notice: text === undefined ? null : { tone: 'good', text } });
     }
-    const { user, sessions, identities, consents } = await load(req);
-    const body = { user: userDocument(user), sessions, identities, applications: consents.map(applicationDocument) };
+    const { user, sessions, identities, consents, own_applications } = await load(req);
+    const applications = consents.map((consent) => applicationDocument(req, consent));
+    const body = { user: userDocument(user), sessions, identities, applications, own_applications };
     res.set('Cache-Control', 'no-store').json(body);
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Resource } from '../management/resource.js';
 import type { Field, FieldKind, FieldSection } from './page-parts.js';
-import type { FieldSpec, ViewContext, Presentation } from './presentation.js';
+import type { FieldSpec, LineSpec, ViewContext, Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
 import { named, own } from '../lib/named.js';
 
@@ -74,10 +74,10 @@ const member = (attributes: Readonly<Record<string, unknown>>, name: string): un
   return inner === undefined ? outer : own(outer as Record<string, unknown> | null | undefined, inner);
 };
 
-function textOf(kind: FieldKind, value: unknown): string {
+function textOf(kind: FieldKind, value: unknown, line?: LineSpec): string {
   if (value === null || value === undefined) return '';
   if (kind === 'checkbox') return value === true ? 'on' : '';
-  if (kind === 'lines') return Array.isArray(value) ? value.join('\n') : '';
+  if (kind === 'lines') return Array.isArray(value) ? (line ? value.map((one) => line.show(one)) : value).join('\n') : '';
   if (kind === 'json') return JSON.stringify(value, null, 2);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -105,7 +105,7 @@ export function initialEntries(
       texts[spec.name] = record
         ? spec.relationship
           ? (linked(spec.name)[0] ?? '')
-          : textOf(kind, value)
+          : textOf(kind, value, spec.line)
         : typeof initial === 'string'
           ? initial
           : initial.join('\n');

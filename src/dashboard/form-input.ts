@@ -12,7 +12,7 @@ export type FormInput = { readonly input: Input; readonly errors: Readonly<Recor
 
 const unreadable = Symbol('unreadable');
 
-function valueOf({ kind, core }: BoundField, entries: Entries, name: string): unknown {
+function valueOf({ kind, core, spec }: BoundField, entries: Entries, name: string): unknown {
   const text = entries.texts[name] ?? '';
   switch (kind) {
     case 'checkbox':
@@ -20,6 +20,11 @@ function valueOf({ kind, core }: BoundField, entries: Entries, name: string): un
     case 'checks':
       return [...(entries.chosen[name] ?? [])];
     case 'lines': {
+      const { line } = spec;
+      if (line) {
+        const members = text.split(/\r?\n/).filter((one) => one.trim() !== '').map((one) => line.read(one.trim())); // prettier-ignore
+        return members.includes(undefined) ? unreadable : members;
+      }
       const values = text.split(/\r?\n|,(?=\s)/).map((line) => line.trim()).filter((line) => line !== ''); // prettier-ignore
       return values.length === 0 && core?.nullable ? null : values;
     }
@@ -90,7 +95,7 @@ export function readForm(resource: Resource, fields: readonly BoundField[], entr
     const given = valueOf(field, entries, name);
     // A field that was emptied in a change is sent as null; the operation refuses it where that isn't allowed.
     const value = given === undefined && current && !name.includes('.') && Boolean(current.attributes[name]) ? '' : given;
-    if (value === unreadable) errors[name] = 'This is not valid JSON.';
+    if (value === unreadable) errors[name] = field.spec.line?.wrong ?? 'This is not valid JSON.';
     else if (value !== undefined || name.includes('.')) put(attributes, name, value, current?.attributes);
   }
   for (const name of new Set(fields.filter(({ spec }) => spec.name.includes('.')).map(({ spec }) => spec.name.split('.')[0] as string))) {

@@ -153,6 +153,8 @@ export type Part =
       readonly fields: readonly FilterField[];
       readonly hidden: Readonly<Record<string, string>>;
       readonly clear: string | null;
+      /** "Filter" unless given. */
+      readonly button?: string;
     }
   | TablePart
   | FormPart

@@ -28,12 +28,23 @@ export type FilterSpec = {
   readonly initial?: string;
 };
 
+/** How the members of a list that aren't texts are written, one a line. */
+export type LineSpec = {
+  show(member: unknown): string;
+  /** Undefined: the line can't be read. */
+  read(line: string): unknown;
+  /** What to say of such a line. */
+  readonly wrong: string;
+};
+
 /** A field of a form: an attribute of the schema, or a relationship. `a.b` is the member b of the attribute a. */
 export type FieldSpec = {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
   readonly kind?: FieldKind;
+  /** For a list (`lines`) whose members aren't texts. */
+  readonly line?: LineSpec;
   readonly section?: string;
   /** Only when creating, or only when changing. */
   readonly on?: 'create' | 'update';

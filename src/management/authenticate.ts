@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { Actor } from '../domain/actor.js';
 import { apiResourceOf, clientGrantOf } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
-import { findActiveTokenWithUser, type ActiveToken } from '../domain/tokens/access-token.js';
+import { findActiveTokenWithUser, type ActiveToken } from '../domain/tokens/active-token.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { OAuthError } from '../errors.js';
 import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';

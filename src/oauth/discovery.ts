@@ -6,7 +6,7 @@ import type { Environment } from '../domain/environments/environment.js';
 import { openidScopes } from '../domain/tokens/scopes.js';
 import { clientAuthMethods } from '../http/auth/authenticate-client.js';
 import { prompts, responseModes } from './authorize/request.js';
-import { claimNames } from './claims.js';
+import { claimNames } from '../domain/tokens/claims.js';
 import { sendDocument } from './document.js';
 import { endpoints, jwksPath, registrationPath } from './endpoints.js';
 import { grants } from './grants/index.js';
@@ -30,6 +30,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     grant_types_supported: Object.keys(grants),
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
+    userinfo_signing_alg_values_supported: ['RS256'],
     token_endpoint_auth_methods_supported: clientAuthMethods,
     token_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
     introspection_endpoint_auth_methods_supported: confidentialMethods,
@@ -38,7 +39,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     revocation_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
     code_challenge_methods_supported: takes('code_verifier') ? ['S256'] : [],
     prompt_values_supported: prompts,
-    claims_supported: ['sub', ...claimNames, 'auth_time', 'acr', 'amr', 'sid'],
+    claims_supported: ['sub', ...claimNames, 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash'],
     claim_types_supported: ['normal'],
     claims_parameter_supported: true,
     acr_values_supported: acrValues,

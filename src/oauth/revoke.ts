@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { findActiveToken } from '../domain/tokens/access-token.js';
+import { findActiveToken } from '../domain/tokens/active-token.js';
 import { sessionBounds } from '../domain/sessions/sessions.js';
 import { endGrant } from '../domain/tokens/revoke.js';
 import { deleteAccessToken } from '../db/tables/access_tokens.js';

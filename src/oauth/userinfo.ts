@@ -1,19 +1,29 @@
 import type { Request, Response } from 'express';
-import { findActiveTokenWithUser } from '../domain/tokens/access-token.js';
-import type { UserWithRoles } from '../db/tables/access_tokens.js';
+import { findActiveTokenWithUser } from '../domain/tokens/active-token.js';
+import { userinfoClaims } from '../domain/tokens/person-tokens.js';
+import { signJwt } from '../domain/tokens/formats/jwt.js';
+import { keyRing } from '../domain/signing-keys/signing-keys.js';
 import { OAuthError } from '../errors.js';
 import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
-import { claimsOf } from './claims.js';
 
-/** GET and POST /oauth/userinfo (OIDC Core 5.3): the claims of the granted scopes, in one statement. */
+/**
+ * GET and POST /oauth/userinfo (OIDC Core 5.3): the claims of the granted scopes and those that the client maps, in one statement. Any access
+ * token with `openid` will do, whatever its audience. Signed for clients that registered `userinfo_signed_response_alg` (5.3.2).
+ */
 export async function userinfo(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
   const found = await findActiveTokenWithUser(ctx, bearerTokenOf(req));
   if (!found) throw OAuthError.invalid_token();
-  const { token, user } = found;
-  if (!ctx.environment.issuers.includes(token.audience)) throw OAuthError.invalid_token('the access token is for another resource');
-  if (user === null || !token.scope.split(' ').includes('openid')) throw OAuthError.insufficient_scope('openid');
+  const { token, user, permissions } = found;
+  const scopes = token.scope.split(' ');
+  if (user === null || !scopes.includes('openid')) throw OAuthError.insufficient_scope('openid');
+  const claims = userinfoClaims(token.client, { user, permissions, sub: token.sub }, scopes, token.claims);
+  const signed = token.client.userinfo_signed_response_alg !== null;
   res.setHeader('Cache-Control', 'no-store');
-  res.setHeader('Content-Type', 'application/json');
-  res.end(JSON.stringify({ sub: token.sub, ...claimsOf(user satisfies UserWithRoles, token.scope.split(' '), token.claims) }));
+  res.setHeader('Content-Type', signed ? 'application/jwt' : 'application/json');
+  res.end(
+    signed
+      ? await signJwt(await keyRing(ctx), 'JWT', { ...claims, iss: ctx.environment.issuer, aud: token.client.id })
+      : JSON.stringify(claims),
+  );
 }

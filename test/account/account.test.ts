@@ -5,7 +5,7 @@ import { uuidv7 } from '../../src/lib/random.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { eventsOf, subscribe } from '../support/events.js';
-import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
+import { allowCode, authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -32,6 +32,7 @@ type Account = {
   sessions: (Record<string, unknown> & { id: string; current: boolean })[];
   identities: Record<string, unknown>[];
   applications: Record<string, unknown>[];
+  own_applications: Record<string, unknown>[];
 };
 const account = async (browser: Browser) => (await (await browser.get('/account', json)).json()) as Account;
 
@@ -320,6 +321,33 @@ describe('connected accounts and applications', () => {
     expect((await post(browser, `/account/identities/${second}/unlink`)).status).toBe(404);
     expect((await account(browser)).identities).toMatchObject([{ id }]);
     expect((await post(await signedIn(await newUser()), `/account/identities/${id}/unlink`)).status).toBe(404);
+  });
+
+  test('applications that say where a sign-in begins can be opened: those that were allowed, and one’s own that were used (specification 5.1.8)', async () => {
+    const ctx = await service.context();
+    const user = await newUser();
+    const browser = await signedIn(user);
+    const own = await addClient(ctx, { name: 'Wiki', initiate_login_uri: 'https://wiki.example/start' });
+    await addClient(ctx, { name: 'Unused', initiate_login_uri: 'https://unused.example/start' });
+    const third = await addClient(ctx, { name: 'Third', first_party: false, initiate_login_uri: 'https://third.example/start?a=b' });
+    await redeem(service.url, own, await authorizeCode(browser, own));
+    await allowCode(browser, third, { scope: 'openid' });
+    const iss = encodeURIComponent(service.url);
+    const shown = await account(browser);
+    expect(shown.applications).toMatchObject([{ name: 'Third', open_url: `https://third.example/start?a=b&iss=${iss}` }]);
+    expect(shown.own_applications).toEqual([
+      { client_id: own.id, name: 'Wiki', logo_uri: null, open_url: `https://wiki.example/start?iss=${iss}` },
+    ]);
+    const page = await (await browser.get('/account')).text();
+    expect([page.includes('https://wiki.example/start?iss='), page.includes('unused.example'), page.includes('Open: Third')]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    await ctx.knex('clients').whereIn('id', [own.id, third.id]).update({ status: 'disabled' });
+    const after = await account(browser);
+    expect([after.own_applications, after.applications[0]?.['open_url']]).toEqual([[], null]);
+    expect((await account(await signedIn(await newUser()))).own_applications).toEqual([]);
   });
 
   test('an application whose access is removed loses its refresh tokens, offline ones too', async () => {

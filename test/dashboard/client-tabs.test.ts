@@ -4,11 +4,26 @@ import { listConnectionIdsOfClient } from '../../src/db/tables/client_connection
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
-import { addClient } from '../support/data.js';
+import { addClient, addResource, addUser } from '../support/data.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
 let ctx: Context;
+/** What a form would send as it stands, for fields as the dashboard writes them. */
+function formValues(html: string): Record<string, string> {
+  const plain = (text: string) => text.replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(Number(code))).replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'); // prettier-ignore
+  const attribute = (tag: string, name: string) => plain(new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? '');
+  const values = new Map<string, string>();
+  for (const [tag] of html.matchAll(/<input\b[^>]*>/g)) {
+    const chosen = /type="(?:checkbox|radio)"/.test(tag) ? /\schecked\b/.test(tag) : true;
+    if (chosen) values.set(attribute(tag, 'name'), attribute(tag, 'value') || (/type="checkbox"/.test(tag) ? 'on' : ''));
+  }
+  for (const [, open = '', text = ''] of html.matchAll(/<textarea\b([^>]*)>([^<]*)<\/textarea>/g))
+    values.set(attribute(` ${open}`, 'name'), plain(text).trim());
+  for (const [, open = '', inside = ''] of html.matchAll(/<select\b([^>]*)>([\s\S]*?)<\/select>/g))
+    values.set(attribute(` ${open}`, 'name'), attribute(/<option\b[^>]*\sselected\b[^>]*>/.exec(inside)?.[0] ?? '', 'value'));
+  return Object.fromEntries(values);
+}
 const versionOf = (html: string) => /name="_version" value="(\d+)"/.exec(html)?.[1] ?? '';
 
 beforeAll(async () => {
@@ -61,4 +76,83 @@ test('no connections for those who may not read them, nor for clients that nobod
   const without = await signedInWith(service, 'clients:read');
   expect((await without.get(`/dashboard/clients/${web.id}/connections`)).status).toBe(404);
   expect(await (await without.get(`/dashboard/clients/${web.id}`)).text()).not.toContain(`/clients/${web.id}/connections`);
+});
+
+const readers = ['clients:read', 'clients:write', 'users:read', 'roles:read', 'permissions:read', 'api_resources:read'];
+
+test('the claims of a real user, as the issuing code would say them, and nothing stored (specification 9.1.4)', async () => {
+  const client = await addClient(ctx, {
+    name: 'Told',
+    first_party: false,
+    id_token_claims: 'profile',
+    claim_mappings: [{ claim: 'department', source: 'metadata.department', in: ['id_token', 'access_token'] }],
+  });
+  const user = await addUser(ctx, { metadata: { department: 'Looms & <b>Engines</b>' } });
+  const resource = await addResource(ctx, { user_scopes: 'held' });
+  const browser = await signedInWith(service, ...readers);
+  const path = `/dashboard/clients/${client.id}/claims`;
+  const empty = await (await browser.get(path)).text();
+  expect([empty.includes('Email address of a user'), empty.includes('claims-id-token')]).toEqual([true, false]);
+  const shown = async (query: Record<string, string>) => (await browser.get(`${path}?${new URLSearchParams(query).toString()}`)).text();
+  const before = await service.deps.knex('access_tokens').count();
+  const page = await shown({ user: user.email.toUpperCase(), scope: 'openid email read', resource: resource.id });
+  for (const text of [
+    '&#34;department&#34;: &#34;Looms &amp; &lt;b&gt;Engines&lt;/b&gt;&#34;',
+    `&#34;email&#34;: &#34;${user.email}&#34;`,
+    resource.identifier,
+  ])
+    expect(page).toContain(text);
+  // Nothing of the API is held.
+  expect(page).toContain('&#34;scope&#34;: &#34;openid email&#34;');
+  expect(await shown({ user: 'nobody@example.com' })).toContain('There is no user with this address.');
+  expect(await shown({ user: user.email, scope: 'email' })).toContain('There is none: the scope has no openid.');
+  const closed = await addResource(ctx, { identifier: 'https://api.example/closed', user_access: 'granted' });
+  expect(await shown({ user: user.email, resource: closed.id })).toContain('may not ask people for this API');
+  expect(await service.deps.knex('access_tokens').count()).toEqual(before);
+});
+
+test('no preview without the permissions to read all that it tells', async () => {
+  const client = await addClient(ctx, { first_party: false });
+  const user = await addUser(ctx);
+  const path = `/dashboard/clients/${client.id}/claims?user=${encodeURIComponent(user.email)}`;
+  const some = await (await (await signedInWith(service, 'clients:read', 'users:read', 'api_resources:read')).get(path)).text();
+  expect(some).toContain('roles:read, permissions:read');
+  expect(some).not.toContain(user.id);
+  expect((await (await signedInWith(service, 'clients:read')).get(path)).status).toBe(404);
+});
+
+test('claim mappings are edited as lines; one that can not be read or is refused is named', async () => {
+  const client = await addClient(ctx, {
+    name: 'Mapped',
+    first_party: false,
+    claim_mappings: [{ claim: 'tier', value: 'gold', in: ['id_token'] }],
+  });
+  const browser = await signedInWith(service, ...readers);
+  const path = `/dashboard/clients/${client.id}`;
+  const form = await (await browser.get(`${path}/edit`)).text();
+  expect(form).toContain('tier = &#34;gold&#34; in id_token');
+  const fields = { _csrf: csrfOf(form), _version: versionOf(form), ...formValues(form) };
+  const save = (claim_mappings: string) => browser.post(path, { ...fields, claim_mappings });
+  for (const [text, complaint] of [
+    ['groups roles', 'A line has the form'],
+    ['tier = "open', 'A line has the form'],
+    ['groups = roles\nsub = email in id_token', 'The claim sub is the protocol'],
+    ['groups = nonsense', 'The source must be'],
+  ] as const) {
+    const refused = await save(text);
+    expect([text, refused.status, (await refused.text()).includes(complaint)]).toEqual([text, 422, true]);
+  }
+  expect((await save('groups = roles\ntier = ["a","b"] in access_token, id_token\n\n')).status).toBe(303);
+  const [row] = (await service.deps.knex('clients').where({ id: client.id })) as { claim_mappings: unknown }[];
+  expect(row?.claim_mappings).toEqual([
+    { claim: 'groups', source: 'roles', in: ['id_token', 'userinfo'] },
+    { claim: 'tier', value: ['a', 'b'], in: ['access_token', 'id_token'] },
+  ]);
+  expect(await (await browser.get(path)).text()).toContain('groups = roles in id_token, userinfo');
+});
+
+test('a sign-in can be begun from the page of a client that says where (OIDC Core 4)', async () => {
+  const client = await addClient(ctx, { first_party: false, initiate_login_uri: 'https://app.example/start?a=1' });
+  const page = await (await (await signedInWith(service, 'clients:read')).get(`/dashboard/clients/${client.id}`)).text();
+  expect(page).toContain(`href="https://app.example/start?a=1&amp;iss=${encodeURIComponent(service.url)}"`);
 });

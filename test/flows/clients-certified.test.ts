@@ -5,7 +5,7 @@ import * as openid from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { UserAgent } from '../support/conformance/user-agent.js';
-import { addClient, addUser, type TestClient } from '../support/data.js';
+import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 const redirect_uri = 'https://app.example/cb';
@@ -100,6 +100,51 @@ describe('openid-client', () => {
     await wholeStory(await openid.dynamicClientRegistration(new URL(service.url), metadata, undefined, insecure));
   });
 
+  test('registers itself for signed userinfo and sign-ins that start elsewhere, and is told both', async () => {
+    const metadata = {
+      redirect_uris: [redirect_uri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      post_logout_redirect_uris: [post_logout_redirect_uri],
+      userinfo_signed_response_alg: 'RS256',
+      initiate_login_uri: 'https://app.example/start',
+    };
+    const config = await openid.dynamicClientRegistration(new URL(service.url), metadata, undefined, insecure);
+    expect(config.clientMetadata()).toMatchObject({
+      userinfo_signed_response_alg: 'RS256',
+      initiate_login_uri: 'https://app.example/start',
+    });
+    await wholeStory(config);
+  });
+
+  test('one token for an API and the profile, and an ID token with the profile and mapped claims', async () => {
+    const resource = await addResource(await service.context(), { identifier: 'https://api.example/one' });
+    const claim_mappings = [{ claim: 'mail', source: 'email', in: ['id_token'] }] satisfies TestClient['claim_mappings'];
+    const client = await register({ id_token_claims: 'profile', claim_mappings });
+    const config = await openid.discovery(
+      new URL(service.url),
+      client.id,
+      client.client_secret,
+      openid.ClientSecretBasic(client.client_secret),
+      insecure,
+    );
+    await wholeStory(config, { resource: resource.identifier, scope: 'openid profile email offline_access read' });
+    const verifier = openid.randomPKCECodeVerifier();
+    const address = openid.buildAuthorizationUrl(config, {
+      redirect_uri,
+      scope: 'openid email',
+      resource: resource.identifier,
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    const tokens = await openid.authorizationCodeGrant(config, await follow(address), { pkceCodeVerifier: verifier });
+    expect(tokens.claims()).toMatchObject({ email: user.email, mail: user.email });
+    expect(await openid.tokenIntrospection(config, tokens.access_token)).toMatchObject({
+      active: true,
+      aud: resource.identifier,
+      permissions: [],
+    });
+  });
+
   test('introspects', async () => {
     const client = await register();
     const config = await openid.discovery(
@@ -117,8 +162,8 @@ test('oauth4webapi: code with PKCE, userinfo, refresh, revocation, logout', asyn
   const insecure = { [oauth.allowInsecureRequests]: true };
   const issuer = new URL(service.url);
   const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
-  const registered = await register();
-  const client: oauth.Client = { client_id: registered.id };
+  const registered = await register({ userinfo_signed_response_alg: 'RS256' });
+  const client: oauth.Client = { client_id: registered.id, userinfo_signed_response_alg: 'RS256' };
   const authentication = oauth.ClientSecretBasic(registered.client_secret);
   const verifier = oauth.generateRandomCodeVerifier();
   const [state, nonce] = [oauth.generateRandomState(), oauth.generateRandomNonce()];

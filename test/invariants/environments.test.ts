@@ -4,8 +4,8 @@ import { listPublishedSigningKeys } from '../../src/db/tables/signing_keys.js';
 import { findAccessToken, findAccessTokenWithUser, deleteAccessToken, findJwtStandingWithUser } from '../../src/db/tables/access_tokens.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
 import { findGrantOfCode } from '../../src/db/tables/authorization_codes.js';
-import { findClientGrant } from '../../src/db/tables/client_grants.js';
-import { findClient, insertClient, listAllowedOrigins, updateClient } from '../../src/db/tables/clients.js';
+import { findClientGrant, listGrantedIdentifiers } from '../../src/db/tables/client_grants.js';
+import { findClient, insertClient, listAllowedOrigins, listOpenableClients, updateClient } from '../../src/db/tables/clients.js';
 import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { findRefreshToken } from '../../src/db/tables/refresh_tokens.js';
 import { addUserRoles, findRoleByName, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
@@ -19,6 +19,7 @@ import {
   recordLogin,
   updateUser,
 } from '../../src/db/tables/users.js';
+import { findUserClaims } from '../../src/db/tables/user_claims.js';
 import { digest } from '../../src/lib/digest.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
@@ -74,9 +75,20 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await revokeSessions(scope, { user_id: user.id }, now, 'revoked')).toEqual([]);
   expect(await findGrantOfCode(scope, digest(grant.code))).toBeNull();
   expect(await findAccessToken(scope, digest(body.access_token))).toBeNull();
-  expect(await findAccessTokenWithUser(scope, digest(body.access_token))).toBeNull();
+  expect(await findAccessTokenWithUser(scope, digest(body.access_token), { wanted: 'always', issuers: [] })).toBeNull();
   expect(await deleteAccessToken(scope, digest(body.access_token))).toBe(false);
-  expect((await findJwtStandingWithUser(scope, { ids: [], user_id: user.id, session_id: session?.id ?? null })).user).toBeNull();
+  expect(
+    (
+      await findJwtStandingWithUser(
+        scope,
+        { ids: [], user_id: user.id, session_id: session?.id ?? null, client_id: 'c', resource: null },
+        'always',
+      )
+    ).user,
+  ).toBeNull();
+  expect(await findUserClaims(scope, user.id)).toBeNull();
+  expect(await listOpenableClients(scope, user.id)).toEqual([]);
+  expect(await listGrantedIdentifiers(scope, client.id, 10)).toEqual([]);
   expect(await findRefreshToken(scope, digest(body.refresh_token as string), sessionBounds(own))).toBeNull();
   expect((await listPublishedSigningKeys(scope)).map(({ kid }) => kid)).not.toContain(key?.kid);
   expect((await findUser(own.scope, user.id))?.first_name).toBe('Ada');

@@ -107,7 +107,15 @@ test('an address of another client, or of a disabled one, is not gone to', async
   const other = await addClient(await service.context(), { post_logout_redirect_uris: ['https://other.example/bye'] });
   const answer = await logout({ id_token_hint: id_token, post_logout_redirect_uri: 'https://other.example/bye' });
   expect([answer.status, answer.headers.get('location')]).toEqual([200, null]);
-  expect((await logout({ client_id: other.id, post_logout_redirect_uri: 'https://other.example/bye' })).status).toBe(200);
+  expect(await answer.text()).toContain("isn't registered");
+  const known = await logout({ client_id: other.id, post_logout_redirect_uri: 'https://other.example/bye' });
+  expect([known.status, (await known.text()).includes("isn't registered")]).toEqual([200, false]);
+});
+
+test('the page after a confirmed logout says that the address is not registered (specification 5.9.3)', async () => {
+  const page = await logout({ client_id: client.id, post_logout_redirect_uri: `${postLogout}?more` });
+  const answer = await confirm(page, 'logout');
+  expect([answer.status, (await answer.text()).includes("isn't registered")]).toEqual([200, true]);
 });
 
 test('the confirmation is refused without its token or altered, and harmless after the session has ended', async () => {

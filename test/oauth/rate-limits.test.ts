@@ -29,6 +29,7 @@ test('the eleventh token request of a minute is 429 in OAuth JSON with Retry-Aft
   for (let i = 0; i < 10; i++) expect((await ask(client)).status).toBe(200);
   const refused = await ask(client);
   expect([refused.status, refused.body.error]).toEqual([429, 'rate_limited']);
+  expect(refused.body['error_description']).toContain('token_rate_limit');
   const wait = Number(refused.headers.get('retry-after'));
   expect(wait).toBeGreaterThan(0);
   expect(wait).toBeLessThanOrEqual(60);

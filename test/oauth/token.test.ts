@@ -50,6 +50,33 @@ describe('client authentication', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
+  test('a challenge for who used the header or nothing at all, none after credentials in the body (specification 5.1.4)', async () => {
+    const fields = { grant_type: 'client_credentials', resource: resource.identifier };
+    const wrong = { ...machine, client_secret: 'wrong' };
+    const byHeader = await oauthPost(service.url, '/oauth/token', wrong, fields);
+    expect([...refused(byHeader), byHeader.headers.get('www-authenticate')]).toEqual([
+      401,
+      'invalid_client',
+      expect.stringMatching(/^Basic /),
+    ]);
+    for (const body of [{ client_id: machine.id, client_secret: 'wrong' }, { client_id: machine.id }]) {
+      const answer = await oauthPost(service.url, '/oauth/token', null, { ...fields, ...body });
+      expect([...refused(answer), answer.headers.get('www-authenticate')]).toEqual([401, 'invalid_client', null]);
+    }
+  });
+
+  test('client_credentials without resource: the identifiers that the client has grants for are named (specification 5.5.4)', async () => {
+    const without = await tokenRequest(service.url, machine, { grant_type: 'client_credentials' });
+    expect([...refused(without), without.body['error_description']]).toEqual([
+      400,
+      'invalid_request',
+      `resource is required: this client has grants for ${resource.identifier}`,
+    ]);
+    const bare = await addClient(await service.context(), { application_type: 'machine', grant_types: ['client_credentials'] });
+    const none = await tokenRequest(service.url, bare, { grant_type: 'client_credentials' });
+    expect(none.body['error_description']).toBe('resource is required: this client has no grant for an API resource yet');
+  });
+
   test('credentials in the query are not honoured, and not logged (attack 4.48)', async () => {
     const query = new URLSearchParams({ client_id: machine.id, client_secret: machine.client_secret });
     const answer = await oauthPost(service.url, `/oauth/token?${query.toString()}`, null, {

@@ -74,7 +74,7 @@ test('header and body together, or the query, are refused and not logged (attack
   expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="oauth"']);
 });
 
-test('a token without openid is 403; one of a client, and one for another resource, is 401 (attack 7.91)', async () => {
+test('a token without openid is 403, of a person, of a client, and for an API resource (attack 7.91)', async () => {
   const resource = await addResource(ctx);
   const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
   await addGrant(ctx, machine, resource);
@@ -83,8 +83,8 @@ test('a token without openid is 403; one of a client, and one for another resour
   const withoutOpenid = await userinfo({ authorization: `Bearer ${await accessToken({ scope: 'profile' })}` });
   expect(withoutOpenid.status).toBe(403);
   expect(withoutOpenid.headers.get('www-authenticate')).toContain('insufficient_scope');
-  for (const token of [machineToken, await accessToken({ scope: 'openid', resource: resource.identifier })]) {
-    expect((await userinfo({ authorization: `Bearer ${token}` })).status).toBe(401);
+  for (const token of [machineToken, await accessToken({ scope: 'profile read', resource: resource.identifier })]) {
+    expect((await userinfo({ authorization: `Bearer ${token}` })).status).toBe(403);
   }
 });
 

@@ -13,6 +13,7 @@ const knownMembers = new Set([
   'token_endpoint_auth_methods_supported', 'token_endpoint_auth_signing_alg_values_supported', 'introspection_endpoint_auth_methods_supported',
   'introspection_endpoint_auth_signing_alg_values_supported', 'revocation_endpoint_auth_methods_supported',
   'revocation_endpoint_auth_signing_alg_values_supported', 'code_challenge_methods_supported', 'id_token_signing_alg_values_supported',
+  'userinfo_signing_alg_values_supported',
   'request_object_signing_alg_values_supported', 'claims_parameter_supported', 'request_parameter_supported', 'request_uri_parameter_supported',
   'backchannel_logout_supported', 'backchannel_logout_session_supported', 'authorization_response_iss_parameter_supported',
   'resource_indicators_supported',

@@ -108,8 +108,19 @@ const account = {
       logo_uri: null,
       scopes: ['openid', 'profile', 'email'].map((scope) => scopeText(scope)),
       granted_at: '2026-02-01T10:00:00.000Z',
+      open_url: 'https://notes.example/sign-in?iss=https%3A%2F%2Fid.example',
     },
-    { client_id: 'calendar', name: 'Calendar', logo_uri: null, scopes: [scopeText('openid')], granted_at: '2026-08-01T10:00:00.000Z' },
+    {
+      client_id: 'calendar',
+      name: 'Calendar',
+      logo_uri: null,
+      scopes: [scopeText('openid')],
+      granted_at: '2026-08-01T10:00:00.000Z',
+      open_url: null,
+    },
+  ],
+  own_applications: [
+    { client_id: 'wiki', name: 'Wiki', logo_uri: null, open_url: 'https://wiki.example/sign-in?iss=https%3A%2F%2Fid.example' },
   ],
 };
 
@@ -377,6 +388,7 @@ const samples: Record<string, SamplePage> = {
       identities: account.identities.slice(0, 1),
       sessions: account.sessions.slice(0, 1),
       applications: [],
+      own_applications: [],
       notice: { tone: 'good', text: 'Your profile is saved.' },
       user: { ...account.user, email_verified: false },
     },
@@ -406,7 +418,7 @@ const samples: Record<string, SamplePage> = {
   },
   'logged-out': {
     view: 'oauth/logged-out',
-    model: { ...base('You are signed out'), client: notes, next: { href: '/login', label: 'Sign in again' } },
+    model: { ...base('You are signed out'), client: notes, unregistered: false, next: { href: '/login', label: 'Sign in again' } },
   },
   'form-post': {
     view: 'oauth/form-post',

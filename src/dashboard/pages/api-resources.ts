@@ -1,9 +1,10 @@
 import { apiResourceChoices, clientChoices } from '../choices.js';
+import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { Part } from '../page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
-import type { ResourceObject } from '../../management/documents.js';
 import { relatedId, includedRecord, may, relatedOf } from '../resource-objects.js';
-import { code, duration, link, quiet, state, tags, text, time, words } from '../values.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { code, duration, lines, link, quiet, state, tags, text, time, words } from '../values.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
 const formats = [
@@ -15,6 +16,16 @@ const accesses = [
   { value: 'open', label: 'Every client', hint: 'People can let any of your clients call it for them.' },
   { value: 'granted', label: 'Clients with a grant', hint: 'Only clients that have a grant to ask people for its scopes.' },
 ];
+const heldScopes = [
+  { value: 'requested', label: 'What was asked for', hint: 'Your API looks at the claim permissions as well.' },
+  { value: 'held', label: 'What the person holds', hint: 'Only what the person’s roles give; all of that when no scope is asked for.' },
+];
+const typs = [
+  { value: 'at+jwt', label: 'at+jwt (RFC 9068)' },
+  { value: 'JWT', label: 'JWT' },
+];
+const mappingLine = claimMappingLine(['access_token']);
+
 const subjects = [
   { value: 'client', label: 'For itself', hint: 'Client credentials: no person is involved. Not for public clients.' },
   {
@@ -80,6 +91,9 @@ export const api_resources: Presentation = {
     { label: 'Token lifetime', value: duration(a['access_token_lifetime']) },
     { label: 'Signed with', value: text(a['signing_algorithm']) },
     { label: 'Who may ask people for it', value: text(a['user_access'] === 'open' ? 'Every client' : 'Clients with a grant') },
+    { label: 'Type in the header of JWTs', value: code(a['token_typ']) },
+    { label: 'Scopes in people’s tokens', value: text(a['user_scopes'] === 'held' ? 'What the person holds' : 'What was asked for') },
+    { label: 'Claim mappings', value: lines((a['claim_mappings'] as unknown[]).map(mappingLine.show)) },
     { label: 'Created', value: time(a['created_at'], now) },
     { label: 'Id', value: code(id, true) },
   ],
@@ -102,6 +116,21 @@ export const api_resources: Presentation = {
       attributes: { maxlength: 6 },
     },
     { name: 'user_access', label: 'Which clients may ask people for it', kind: 'radios', initial: 'open', choices: async () => accesses },
+    { name: 'user_scopes', label: 'Scopes in people’s tokens', kind: 'radios', initial: 'requested', choices: async () => heldScopes },
+    {
+      name: 'token_typ',
+      label: 'Type in the header of JWTs',
+      initial: 'at+jwt',
+      choices: async () => typs,
+      hint: 'Spring Security’s default decoder takes JWT only; everything that follows RFC 9068 wants at+jwt.',
+    },
+    {
+      name: 'claim_mappings',
+      label: 'Claim mappings',
+      hint: 'One a line: groups = roles. Sources: user attributes, metadata.<path>, roles, permissions; constants as JSON.',
+      line: mappingLine,
+      attributes: { spellcheck: false, autocapitalize: 'none' },
+    },
   ],
   create: { label: 'Create API resource', title: 'Create an API resource' },
   edit: { when: isOwn },

@@ -1,11 +1,13 @@
-import type { Request } from 'express';
-import { recordPath, type FieldSpec, type Presentation } from '../presentation.js';
+import { recordPath, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { includedRecord, may, relatedOf } from '../resource-objects.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
-import { grantChoices, grantLabels, kinds, methodChoices, methodLabels } from './client-kinds.js';
+import { kinds, methodLabels } from './client-kinds.js';
+import { claimsTab } from './claims-preview.js';
+import { clientCreateFields, clientFields, clientSections, mappingLine } from './client-fields.js';
+import { openUrl } from '../../domain/clients/initiation.js';
 import { quickStartTab } from './client-snippets.js';
 
 const clientState = (record: ResourceObject): Value =>
@@ -13,126 +15,12 @@ const clientState = (record: ResourceObject): Value =>
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
 const hasSecret = (record: ResourceObject) => record.attributes['secret_hint'] !== null;
 
+/** A link that begins a sign-in there. */
+const openLink = (environment: Parameters<typeof openUrl>[0], uri: unknown): Value =>
+  web(openUrl(environment, typeof uri === 'string' ? uri : null));
+
 /** Whether people sign in to it. */
 const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
-
-const [where, tokens, looks] = ['Where it runs', 'Tokens', 'How people see it'];
-const uris = { spellcheck: false, autocapitalize: 'none' };
-
-const redirects: FieldSpec = {
-  name: 'redirect_uris',
-  label: 'Redirect URIs',
-  hint: 'One a line, compared exactly: https://app.example.com/callback. For development http://localhost:3001/callback is fine.',
-  section: where,
-  attributes: uris,
-};
-const settings: readonly FieldSpec[] = [
-  { name: 'name', label: 'Name', hint: 'People see it when they sign in.', attributes: { maxlength: 100 } },
-  { name: 'description', label: 'Description', hint: 'For administrators only.', attributes: { maxlength: 500 } },
-  { name: 'status', label: 'Status', kind: 'radios', on: 'update', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'Gets no tokens; those that it has stop working.' }] }, // prettier-ignore
-  redirects,
-  { name: 'post_logout_redirect_uris', label: 'Redirect URIs after sign-out', section: where, attributes: uris },
-  {
-    name: 'allowed_origins',
-    label: 'Allowed origins',
-    hint: 'Pages at these origins may call the token endpoint from the browser (CORS): https://app.example.com',
-    section: where,
-    attributes: uris,
-  },
-  {
-    name: 'backchannel_logout_uri',
-    label: 'Back-channel logout URI',
-    hint: 'Is told when a session ends (OpenID Connect Back-Channel Logout).',
-    section: where,
-  },
-  {
-    name: 'grant_types',
-    label: 'Grant types',
-    kind: 'checks',
-    section: tokens,
-    choices: async () => grantChoices(Object.keys(grantLabels)),
-    optional: false,
-  },
-  {
-    name: 'token_endpoint_auth_method',
-    label: 'How it proves itself',
-    section: tokens,
-    choices: async () => methodChoices(['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none']),
-  },
-  {
-    name: 'jwks_uri',
-    label: 'Address of its public keys (jwks_uri)',
-    hint: 'For private_key_jwt and signed authorization requests.',
-    section: tokens,
-    attributes: uris,
-  },
-  { name: 'scopes', label: 'Scopes that it may ask for', hint: 'One a line; leave it empty for all.', section: tokens },
-  { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore
-  { name: 'require_pkce', label: 'Require PKCE', hint: 'Always on for public clients.', section: tokens },
-  {
-    name: 'introspection_allowed',
-    label: 'May ask about tokens of other clients',
-    hint: 'For APIs that look tokens up at /oauth/introspect. Clients that registered themselves never may.',
-    section: tokens,
-  },
-  { name: 'id_token_lifetime', label: 'ID token lifetime', hint: 'Seconds; empty for the environment’s.', section: tokens },
-  { name: 'refresh_token_lifetime', label: 'Refresh token lifetime', hint: 'Seconds; empty for the environment’s.', section: tokens },
-  { name: 'token_rate_limit', label: 'Token requests a minute', hint: 'Empty for the default of 10.', section: tokens },
-  { name: 'first_party', label: 'Your own application: skip the consent page', section: looks },
-  { name: 'client_uri', label: 'Home page', kind: 'url', section: looks },
-  { name: 'logo_uri', label: 'Logo', kind: 'url', section: looks },
-  { name: 'policy_uri', label: 'Privacy policy', kind: 'url', section: looks },
-  { name: 'tos_uri', label: 'Terms of service', kind: 'url', section: looks },
-];
-
-/** The fields for a new client of the kind that the address or the form names. */
-function createFields(req: Request): readonly FieldSpec[] {
-  const named =
-    req.method === 'POST'
-      ? req.form.get('application_type')
-      : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('application_type');
-  const type = named && Object.hasOwn(kinds, named) ? named : 'web';
-  const kind = kinds[type] as (typeof kinds)[string];
-  const people = type !== 'machine';
-  const method = kind.methods[0] ?? 'none';
-  return [
-    { name: 'application_type', label: 'Kind', kind: 'hidden', initial: type },
-    {
-      name: 'name',
-      label: 'Name',
-      hint: people ? 'People see it when they sign in.' : 'For you: which service this is.',
-      attributes: { maxlength: 100 },
-    },
-    ...(people ? [{ ...redirects, section: undefined as unknown as string, optional: false }] : []),
-    ...(type === 'spa'
-      ? [
-          {
-            name: 'allowed_origins',
-            label: 'Allowed origins',
-            hint: 'Where the pages are served from: https://app.example.com',
-            attributes: uris,
-          },
-        ]
-      : []),
-    ...(people ? [{ name: 'first_party', label: 'This is your own application: skip the consent page', initial: 'on' }] : []),
-    {
-      name: 'grant_types',
-      label: 'Grant types',
-      kind: 'checks',
-      initial: kind.grants,
-      choices: async () => grantChoices(kind.grants),
-      optional: false,
-    },
-    kind.methods.length > 1
-      ? {
-          name: 'token_endpoint_auth_method',
-          label: 'How it proves itself',
-          initial: method,
-          choices: async () => methodChoices(kind.methods),
-        }
-      : { name: 'token_endpoint_auth_method', label: 'How it proves itself', kind: 'hidden', initial: method },
-  ];
-}
 
 async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: ResourceObject): Promise<readonly Part[]> {
   const listing = await relatedOf(look.req.call, 'clients', record.id, 'client_grants', {
@@ -187,7 +75,7 @@ export const clients: Presentation = {
   ],
   name: (record) => words(record.attributes['name']),
   state: clientState,
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a, id }, { now, req }) => [
     { label: 'Client id', value: code(id, true) },
     {
       label: 'Secret',
@@ -206,10 +94,14 @@ export const clients: Presentation = {
     { label: 'Redirect URIs', value: lines(a['redirect_uris']) },
     { label: 'After sign-out', value: lines(a['post_logout_redirect_uris']) },
     { label: 'Allowed origins', value: lines(a['allowed_origins']) },
+    { label: 'Sign-in begins at', value: openLink(req.ctx.environment, a['initiate_login_uri']) },
     { label: 'Scopes', value: a['scopes'] === null ? quiet('All') : tags(a['scopes']) },
     { label: 'PKCE', value: text(a['require_pkce'] === true ? 'Required' : 'Optional') },
     { label: 'Skips consent', value: yesNo(a['first_party']) },
     { label: 'Asks about others’ tokens', value: yesNo(a['introspection_allowed']) },
+    { label: 'Claims in the ID token', value: text(a['id_token_claims'] === 'profile' ? 'The profile too' : 'Protocol claims') },
+    { label: 'Claim mappings', value: lines((a['claim_mappings'] as unknown[]).map(mappingLine.show)) },
+    { label: 'Userinfo', value: text(a['userinfo_signed_response_alg'] === null ? 'JSON' : 'A signed JWT') },
     { label: 'ID token lifetime', value: duration(a['id_token_lifetime'], 'The environment’s') },
     { label: 'Refresh token lifetime', value: duration(a['refresh_token_lifetime'], 'The environment’s') },
     { label: 'Token requests a minute', value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']) },
@@ -217,9 +109,9 @@ export const clients: Presentation = {
     { label: 'Last used', value: time(a['last_used_at'], now) },
     { label: 'Created', value: time(a['created_at'], now) },
   ],
-  sections: [{ title: where }, { title: tokens }, { title: looks }],
-  fields: settings,
-  createFields,
+  sections: clientSections,
+  fields: clientFields,
+  createFields: clientCreateFields,
   create: { label: 'Create client', title: 'Create a client', guarded: true },
   edit: { when: isOwn },
   remove: {
@@ -252,6 +144,7 @@ export const clients: Presentation = {
   tabs: [
     { name: 'quick_start', label: 'Quick start', parts: quickStartTab },
     { name: 'credentials', label: 'Credentials', parts: credentialsTab },
+    { name: 'claims', label: 'Claims', needs: 'users', when: signsIn, parts: claimsTab },
     { name: 'connections', label: 'Connections', needs: 'connections', when: signsIn, parts: connectionsTab },
     { name: 'grants', label: 'Grants', needs: 'client_grants', parts: grantsTab },
   ],

@@ -1,5 +1,6 @@
 import { run, type Scope } from '../scope.js';
-import type { UserRow } from './users.js';
+import { permissionsHeldSql } from './permissions.js';
+import { mapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 
 /** A stored (opaque) access token, with the state of its user, session and grant. */
 export type AccessTokenState = {
@@ -140,72 +141,83 @@ export async function findJwtStanding(
   return rows[0] ?? { user_status: null, session_revoked_at: null, revoked: false };
 }
 
-/** Columns of `users` from which claims are made. */
-const claimColumns = [
-  'email', 'email_verified', 'first_name', 'last_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website',
-  'gender', 'birthdate', 'zoneinfo', 'locale', 'phone_number', 'phone_number_verified', 'address', 'updated_at',
-] as const satisfies readonly (keyof UserRow)[]; // prettier-ignore
+/** What a look-up with claims hands back beside the token's standing. */
+export type TokenUser = {
+  /** Null for a client's own token, and where nothing asked for it. */
+  user: UserWithRoles | null;
+  /** Names of the permissions of the token's API resource that the user holds; empty without one. */
+  permissions: string[];
+};
 
-/** A user as userinfo shows it: what claims are made of, with the names of the roles. */
-export type UserWithRoles = Pick<UserRow, (typeof claimColumns)[number]> & { role_names: string[] };
+type UserPart = { user_claims: UserClaimsJson | null; held: string[] };
 
-const userColumns = ['id as found_user_id', ...claimColumns].map((column) => `u.${column}`).join(', ');
+const userPart = ({ user_claims, held }: UserPart): TokenUser => ({ user: userOfJson(user_claims), permissions: held });
 
-const roleNames = `array(
-  select ro.name from user_roles ur join roles ro on ro.environment_id = ur.environment_id and ro.id = ur.role_id
-  where ur.environment_id = u.environment_id and ur.user_id = u.id order by ro.name)`;
+/** When the person's claims are fetched: for userinfo, or only where a claim mapping may want them. */
+export type ClaimsWanted = 'always' | 'mapped' | 'never';
 
-type FoundUser = UserWithRoles & { found_user_id: string | null };
-
-/** The user's part of a row, or null when the token has none. */
-const userOf = (row: FoundUser): UserWithRoles | null => (row.found_user_id === null ? null : row);
-
-/** The opaque token of the digest together with what userinfo shows of its user, in one statement. */
+/** The opaque token of the digest together with its user's claims and permissions, in one statement. */
 export async function findAccessTokenWithUser(
   scope: Scope,
   digest: Buffer,
-): Promise<{ token: AccessTokenState; user: UserWithRoles | null } | null> {
-  const rows = await run<AccessTokenState & FoundUser>(
+  { wanted, issuers }: { readonly wanted: ClaimsWanted; readonly issuers: readonly string[] },
+): Promise<({ token: AccessTokenState } & TokenUser) | null> {
+  const rows = await run<AccessTokenState & UserPart>(
     scope,
     {
       name: 'access_tokens.find_with_user',
       short: 'look_up',
-      // Roles cost three more tables: they are looked up only where they can be asked for.
       text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
-               ${standing}, r.id is not null as revoked, ${userColumns},
-               case when t.scope like '%roles%' or t.claims is not null then ${roleNames} else '{}' end as role_names
+               ${standing}, r.id is not null as revoked,
+               case when u.id is not null and ($3::text = 'always' or ($3::text = 'mapped' and m.maps)) then ${userClaimsSql({
+                 metadata: 'm.maps',
+                 roles: `m.maps or t.claims is not null or t.scope like '%roles%'`,
+               })} end as user_claims,
+               ${permissionsHeldSql({ user_id: 't.user_id', resource: 'm.resource' })} as held
              from access_tokens t
              left join users u on u.environment_id = t.environment_id and u.id = t.user_id
              left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id
              left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
+             cross join lateral (
+               select case when t.audience <> all ($4::text[]) then t.audience end as resource,
+                 t.user_id is not null and $3::text <> 'never' and ${mapsClaimsSql('t.client_id', 't.audience')} as maps
+               offset 0
+             ) m
              where t.environment_id = $1 and t.digest = $2`,
     },
-    [digest],
+    [digest, wanted, issuers],
   );
   const row = rows[0];
-  return row ? { token: row, user: userOf(row) } : null;
+  return row ? { token: row, ...userPart(row) } : null;
 }
 
-/** The same for a JWT: its standing and its user in one statement. */
+/** The same for a JWT: its standing, and its user's claims and permissions in one statement. */
 export async function findJwtStandingWithUser(
   scope: Scope,
-  token: { ids: readonly string[]; user_id: string | null; session_id: string | null },
-): Promise<{ standing: TokenStanding; user: UserWithRoles | null }> {
-  const rows = await run<TokenStanding & FoundUser>(
+  token: { ids: readonly string[]; user_id: string | null; session_id: string | null; client_id: string; resource: string | null },
+  wanted: ClaimsWanted,
+): Promise<{ standing: TokenStanding } & TokenUser> {
+  const rows = await run<TokenStanding & UserPart>(
     scope,
     {
       name: 'access_tokens.jwt_standing_with_user',
       short: 'look_up',
-      text: `select ${standing}, ${userColumns}, ${roleNames} as role_names,
-               exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
+      text: `select ${standing},
+               exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked,
+               case when u.id is not null and ($7::text = 'always' or ($7::text = 'mapped' and m.maps))
+                 then ${userClaimsSql({ metadata: 'm.maps', roles: 'true' })} end as user_claims,
+               ${permissionsHeldSql({ user_id: '$3::uuid', resource: '$6::text' })} as held
              from (select 1) as token
              left join users u on u.environment_id = $1 and u.id = $3::uuid
-             left join sessions s on s.environment_id = $1 and s.id = $4::uuid`,
+             left join sessions s on s.environment_id = $1 and s.id = $4::uuid
+             cross join lateral (
+               select $3::uuid is not null and $7::text <> 'never' and ${mapsClaimsSql('$5::text', '$6::text')} as maps offset 0
+             ) m`,
     },
-    [token.ids, token.user_id, token.session_id],
+    [token.ids, token.user_id, token.session_id, token.client_id, token.resource, wanted],
   );
-  const row = rows[0] as TokenStanding & FoundUser;
-  return { standing: row, user: userOf(row) };
+  const row = rows[0] as TokenStanding & UserPart;
+  return { standing: row, ...userPart(row) };
 }
 
 /** Deletes one opaque token; true when there was one. */

@@ -1,7 +1,11 @@
+import { withJsonMappings, type ClaimMapping } from './clients.js';
 import { insert, remove, table, update, type Scope } from '../scope.js';
 
 /** Which clients may ask people for tokens of a resource: every one, or those with a grant of type `user`. */
 export const userAccesses = ['open', 'granted'] as const;
+
+export const tokenTyps = ['at+jwt', 'JWT'] as const;
+export const userScopes = ['requested', 'held'] as const;
 
 /** A row of `api_resources`; `identifier` is the `resource` parameter and the `aud` of its tokens (RFC 8707). */
 export type ApiResourceRow = {
@@ -13,6 +17,12 @@ export type ApiResourceRow = {
   access_token_lifetime: number;
   /** Always `granted` for the Management API. */
   user_access: (typeof userAccesses)[number];
+  /** `typ` in the header of its JWTs: RFC 9068's, or what older libraries take. */
+  token_typ: (typeof tokenTyps)[number];
+  /** Whether a person's token holds the scopes that were asked for, or those of them that the person's roles hold. */
+  user_scopes: (typeof userScopes)[number];
+  /** Claims of its access tokens. */
+  claim_mappings: ClaimMapping[];
   is_system: boolean;
   version: number;
   created_at: Date;
@@ -31,7 +41,7 @@ export async function findSystemApiResource(scope: Scope): Promise<ApiResourceRo
 
 /** Stores a resource. */
 export async function insertApiResource(scope: Scope, row: Partial<ApiResourceRow>): Promise<ApiResourceRow> {
-  return insert<ApiResourceRow>(scope, 'api_resources', row);
+  return insert<ApiResourceRow>(scope, 'api_resources', withJsonMappings(row));
 }
 
 /** The resource of the id, or null. */
@@ -41,7 +51,7 @@ export async function findApiResource(scope: Scope, id: string): Promise<ApiReso
 
 /** Changes a resource and returns it, or null when there is no such resource. */
 export async function updateApiResource(scope: Scope, id: string, changes: Partial<ApiResourceRow>): Promise<ApiResourceRow | null> {
-  return update<ApiResourceRow>(scope, 'api_resources', { id }, changes);
+  return update<ApiResourceRow>(scope, 'api_resources', { id }, withJsonMappings(changes));
 }
 
 /** Deletes a resource with its permissions and grants. Its tokens are dead with it and go when they expire. */

@@ -1,6 +1,7 @@
 import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
+import { mapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 
 /** A row of `authorization_codes`; `expires_at` is 60 s after issue, used ones stay a while so that a replay is recognised. */
@@ -18,7 +19,10 @@ export type AuthorizationCodeRow = {
   access_token_lifetime: number;
   nonce: string | null;
   code_challenge: string | null;
+  /** What the `claims` parameter asked for at userinfo, by name. */
   claims: Record<string, unknown> | null;
+  /** The names that it asked for in the ID token. */
+  id_token_claims: string[] | null;
   /** Null: the provider didn't say when the person signed in there. */
   auth_time: Date | null;
   auth_time_requested: boolean;
@@ -40,13 +44,13 @@ export async function insertAuthorizationCode(
       short: { kind: 'write', key: 2 },
       text: `insert into authorization_codes
         (environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
-         access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+         access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
     },
     [
       row.digest, row.grant_id, row.client_id, row.user_id, row.session_id, row.redirect_uri, row.scope, row.resource, row.access_token_format,
       row.access_token_lifetime, row.nonce, row.code_challenge, row.claims === null ? null : JSON.stringify(row.claims), row.auth_time,
-      row.auth_time_requested, row.acr, row.amr, row.expires_at,
+      row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims,
     ],
   ); // prettier-ignore
 }
@@ -70,10 +74,14 @@ export type RedeemedCode = Pick<
   | 'auth_time_requested'
   | 'acr'
   | 'amr'
+  | 'claims'
+  | 'id_token_claims'
 > & {
   problem: CodeProblem | null;
   /** Names of the resource's permissions that the user holds; empty without a resource. */
   permissions: string[];
+  /** The user as claims show it, where the redemption, the `claims` parameter or the resource's claim mappings want it. */
+  user: UserWithRoles | null;
 };
 
 /** What the redemption stores beside spending the code; digests and ids are made by the caller before. */
@@ -94,6 +102,8 @@ export type Redemption = {
   refresh_token_digest: Buffer | null;
   refresh_expires_at: Date;
   grant_expires_at: Date;
+  /** Whether the client's tokens say something about the user whatever was asked. */
+  with_user: boolean;
   /** Webhooks that want `token.issued`; the event is then stored by the same statement. */
   event_id: string;
   subscribers: readonly string[];
@@ -104,11 +114,13 @@ export type Redemption = {
  * condition decides whether anything is issued. Null: no such code, or it was spent before (RFC 6749 4.1.2, 10.5).
  */
 export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Promise<RedeemedCode | null> {
-  const rows = await run<RedeemedCode>(scope, redeemStatement, [
+  const rows = await run<Omit<RedeemedCode, 'user'> & { user_claims: UserClaimsJson | null }>(scope, redeemStatement, [
     r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.session_bounds.now, r.access_token_digest, r.jti, r.refresh_token_digest,
     r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer, r.session_bounds.signed_in_after,
+    r.with_user,
   ]); // prettier-ignore
-  return rows[0] ?? null;
+  const row = rows[0];
+  return row ? { ...row, user: userOfJson(row.user_claims) } : null;
 }
 
 const redeemStatement = {
@@ -131,7 +143,9 @@ const redeemStatement = {
           when ${isLiveSql('s', { now: '$6', signed_in_after: '$16', active_after: ignoreActivity })} is not true then 'session'
           when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
-        ${permissionsHeldSql('c')} as permissions
+        ${permissionsHeldSql({ user_id: 'c.user_id', resource: 'c.resource' })} as permissions,
+        case when u.id is not null and ($17::boolean or c.id_token_claims is not null or ${mapsClaimsSql('null', 'c.resource')})
+          then ${userClaimsSql({ metadata: 'true', roles: 'true' })} end as user_claims
       from redeemed c
       left join users u on u.environment_id = $1 and u.id = c.user_id
       left join sessions s on s.environment_id = $1 and s.id = c.session_id
@@ -143,9 +157,9 @@ const redeemStatement = {
       from judged where problem is null and access_token_format = 'opaque'
     ), refresh as (
       insert into refresh_tokens
-        (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr,
+        (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
          issued_at, expires_at, grant_expires_at)
-      select environment_id, $9, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr, $6, $10, $11
+      select environment_id, $9, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr, $6, $10, $11
       from judged where problem is null and $9::bytea is not null
     ), linked as (
       insert into session_clients (environment_id, session_id, client_id, created_at)
@@ -157,7 +171,7 @@ const redeemStatement = {
       from judged where problem is null and cardinality($13::uuid[]) > 0
     )
     select grant_id, client_id, user_id, session_id, scope, resource, access_token_format, access_token_lifetime, nonce, auth_time,
-      auth_time_requested, acr, amr, problem, permissions, (select count(*) from event) as events
+      auth_time_requested, acr, amr, claims, id_token_claims, problem, permissions, user_claims, (select count(*) from event) as events
     from judged`,
 } as const;
 

@@ -27,6 +27,18 @@ export async function findClientGrant(
   return (await table<ClientGrantRow>(scope, 'client_grants').where({ client_id, api_resource_id, subject_type }).first()) ?? null;
 }
 
+/** Identifiers of the API resources for which the client has a grant for itself, at most `limit` by name. */
+export async function listGrantedIdentifiers(scope: Scope, client_id: string, limit: number): Promise<string[]> {
+  return (await table<ClientGrantRow>(scope, 'client_grants')
+    .join('api_resources as a', (on) =>
+      on.on('a.environment_id', 'client_grants.environment_id').andOn('a.id', 'client_grants.api_resource_id'),
+    )
+    .where({ client_id, subject_type: 'client' })
+    .orderBy('a.identifier')
+    .limit(limit)
+    .pluck('a.identifier')) as string[];
+}
+
 /** Stores a grant. */
 export async function insertClientGrant(scope: Scope, row: Partial<ClientGrantRow>): Promise<ClientGrantRow> {
   return insert<ClientGrantRow>(scope, 'client_grants', row);

@@ -1,9 +1,21 @@
 import type { JWK } from 'jose';
 import type { Knex } from 'knex';
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
+
+/** What an ID token says of the person beside what the `claims` parameter asks for. */
+export const idTokenClaims = ['protocol', 'profile'] as const;
+
+/** Where a mapped claim is shown. */
+export const claimPlaces = ['id_token', 'userinfo', 'access_token'] as const;
+export type ClaimPlace = (typeof claimPlaces)[number];
+
+/** A claim under a name that an administrator chose: of what the service knows (`source`), or a constant (`value`). */
+export type ClaimMapping = { claim: string; in: ClaimPlace[] } & (
+  { source: string; value?: undefined } | { value: string | number | boolean | string[]; source?: undefined }
+);
 
 /** A row of `clients`; its id is the `client_id`. Lifetimes in seconds, null = the environment's. */
 export type ClientRow = {
@@ -30,6 +42,13 @@ export type ClientRow = {
   token_rate_limit: number | null;
   backchannel_logout_uri: string | null;
   backchannel_logout_session_required: boolean;
+  /** Where a sign-in begins that isn't started at the client (OIDC Core 4). */
+  initiate_login_uri: string | null;
+  /** `profile`: what the scopes release stands in the ID token too, not only at userinfo (OIDC Core 5.4). */
+  id_token_claims: (typeof idTokenClaims)[number];
+  claim_mappings: ClaimMapping[];
+  /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON. */
+  userinfo_signed_response_alg: 'RS256' | null;
   client_uri: string | null;
   logo_uri: string | null;
   policy_uri: string | null;
@@ -56,14 +75,18 @@ export async function findClient(scope: Scope, id: string): Promise<ClientRow | 
   return (await table<ClientRow>(scope, 'clients').where({ id }).first()) ?? null;
 }
 
+/** A list for a `jsonb` column goes as text: the driver takes an array for one of PostgreSQL's. */
+export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>
+  row.claim_mappings === undefined ? row : { ...row, claim_mappings: JSON.stringify(row.claim_mappings) as unknown as ClaimMapping[] };
+
 /** Stores a client. */
 export async function insertClient(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow> {
-  return insert<ClientRow>(scope, 'clients', row);
+  return insert<ClientRow>(scope, 'clients', withJsonMappings(row));
 }
 
 /** Changes a client and returns it, or null when there is no such client. */
 export async function updateClient(scope: Scope, id: string, changes: Partial<ClientRow>): Promise<ClientRow | null> {
-  return update<ClientRow>(scope, 'clients', { id }, changes);
+  return update<ClientRow>(scope, 'clients', { id }, withJsonMappings(changes));
 }
 
 /** The distinct origins from which browsers may call the token endpoint (CORS). */
@@ -84,6 +107,28 @@ export async function listOwnOrigins(scope: Scope): Promise<string[]> {
     .whereRaw('cardinality(allowed_origins) > 0')
     .select(scope.knex.raw('distinct unnest(allowed_origins) as origin'))) as { origin: string }[];
   return rows.map((row) => row.origin);
+}
+
+/** What is shown of an application that a person can open. */
+export type OpenableClient = Pick<ClientRow, 'id' | 'name' | 'logo_uri'> & { initiate_login_uri: string };
+
+/** At most so many of them are listed. */
+const mostOpenable = 50;
+
+/** The first-party clients at which the user's sessions signed in and a sign-in can begin, by name. */
+export async function listOpenableClients(scope: Scope, user_id: string): Promise<OpenableClient[]> {
+  return run<OpenableClient>(
+    scope,
+    {
+      name: 'clients.list_openable',
+      text: `select c.id, c.name, c.logo_uri, c.initiate_login_uri from clients c
+             where c.environment_id = $1 and c.status = 'enabled' and c.first_party and c.initiate_login_uri is not null and exists (
+               select 1 from sessions s join session_clients sc on sc.environment_id = s.environment_id and sc.session_id = s.id
+               where s.environment_id = $1 and s.user_id = $2 and sc.client_id = c.id)
+             order by c.name, c.id limit $3`,
+    },
+    [user_id, mostOpenable],
+  );
 }
 
 /** Deletes a client, its grants and consents. */

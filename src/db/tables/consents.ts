@@ -17,7 +17,11 @@ export type ConsentRow = {
 };
 
 /** A consent with what pages show of its client. */
-export type ConsentWithClient = ConsentRow & { client_name: string; client_logo_uri: string | null };
+export type ConsentWithClient = ConsentRow & {
+  client_name: string;
+  client_logo_uri: string | null;
+  client_initiate_login_uri: string | null;
+};
 
 /** What the user allowed the client, or null. */
 export async function findConsent(scope: Scope, user_id: string, client_id: string): Promise<ConsentRow | null> {
@@ -64,5 +68,10 @@ export async function listConsentsOfUser(scope: Scope, user_id: string): Promise
     })
     .where('consents.user_id', user_id)
     .orderBy('consents.granted_at', 'desc')
-    .select('consents.*', 'clients.name as client_name', 'clients.logo_uri as client_logo_uri') as unknown as Promise<ConsentWithClient[]>;
+    .select(
+      'consents.*',
+      'clients.name as client_name',
+      'clients.logo_uri as client_logo_uri',
+      scope.knex.raw(`case when clients.status = 'enabled' then clients.initiate_login_uri end as client_initiate_login_uri`),
+    ) as unknown as Promise<ConsentWithClient[]>;
 }

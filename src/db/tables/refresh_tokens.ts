@@ -1,6 +1,7 @@
 import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
+import { mapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 
 /** A row of `refresh_tokens`. A rotated one stays until it expires, so that its reuse is recognised (RFC 9700 4.14.2). */
@@ -14,6 +15,7 @@ export type RefreshTokenRow = {
   scope: string;
   resource: string | null;
   claims: Record<string, unknown> | null;
+  id_token_claims: string[] | null;
   auth_time: Date | null;
   acr: string | null;
   amr: string[];
@@ -44,26 +46,39 @@ export type RefreshTokenState = RefreshTokenRow & {
   problem: RefreshTokenProblem | null;
   /** Names of the resource's permissions that the user holds. */
   permissions: string[];
+  /** The user as claims show it, where the caller, the `claims` parameter or the resource's claim mappings want it. */
+  user: UserWithRoles | null;
 };
 
-/** The refresh token of the digest, and whether it may be used at `bounds.now`; null when there is none. */
-export async function findRefreshToken(scope: Scope, digest: Buffer, bounds: SessionBounds): Promise<RefreshTokenState | null> {
-  const rows = await run<RefreshTokenState>(
+/**
+ * The refresh token of the digest, and whether it may be used at `bounds.now`; null when there is none.
+ * @param claims whether tokens are to follow: with `with_user` they say something about the user whatever was asked
+ */
+export async function findRefreshToken(
+  scope: Scope,
+  digest: Buffer,
+  bounds: SessionBounds,
+  claims: { readonly with_user: boolean } | null = null,
+): Promise<RefreshTokenState | null> {
+  const rows = await run<Omit<RefreshTokenState, 'user'> & { user_claims: UserClaimsJson | null }>(
     scope,
     {
       name: 'refresh_tokens.find',
       short: 'look_up',
       text: `
         select t.*, ${problemSql('$3', '$4')} as problem,
-          ${permissionsHeldSql('t')} as permissions
+          ${permissionsHeldSql({ user_id: 't.user_id', resource: 't.resource' })} as permissions,
+          case when $5::boolean or ($5::boolean is not null and (t.id_token_claims is not null or ${mapsClaimsSql('null', 't.resource')}))
+            then ${userClaimsSql({ metadata: 'true', roles: 'true' })} end as user_claims
         from refresh_tokens t
         join users u on u.environment_id = $1 and u.id = t.user_id
         left join sessions s on s.environment_id = $1 and s.id = t.session_id
         where t.environment_id = $1 and t.digest = $2`,
     },
-    [digest, bounds.now, bounds.signed_in_after],
+    [digest, bounds.now, bounds.signed_in_after, claims?.with_user ?? null],
   );
-  return rows[0] ?? null;
+  const row = rows[0];
+  return row ? { ...row, user: userOfJson(row.user_claims) } : null;
 }
 
 /** What using a refresh token stores; digests and ids are made by the caller before. */
@@ -110,9 +125,9 @@ const refreshStatement = {
       where t.environment_id = $1 and t.digest = $2 and t.rotated_at is null and $4::bytea is not null
     ), successor as (
       insert into refresh_tokens
-        (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr,
+        (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
          issued_at, expires_at, grant_expires_at)
-      select environment_id, $4, grant_id, client_id, user_id, session_id, scope, resource, claims, auth_time, acr, amr,
+      select environment_id, $4, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
         $3, least($5::timestamptz, grant_expires_at), grant_expires_at
       from source where $4::bytea is not null and rotated_at is null
       on conflict do nothing

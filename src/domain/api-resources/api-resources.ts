@@ -1,11 +1,19 @@
 import { deleteApiResource, insertApiResource, updateApiResource, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
-import { Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
+import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
+import { claimMappingProblems } from '../tokens/claim-mappings.js';
 
 export type ApiResourceInput = Partial<
-  Pick<ApiResourceRow, 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access'>
+  Pick<
+    ApiResourceRow,
+    'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
+  >
 >;
+
+/** What speaks against the claim mappings of an API resource: they are of its access tokens alone. */
+export const apiResourceInputProblems = ({ claim_mappings = [] }: ApiResourceInput): Problem[] =>
+  claimMappingProblems(claim_mappings, ['access_token']);
 
 const duplicates = {
   api_resources_environment_id_identifier_key: {
@@ -16,6 +24,7 @@ const duplicates = {
 
 /** Makes an API resource (RFC 8707); its lifetime is the environment's default unless given. @throws {Refusal} 409 */
 export async function createApiResource(tx: Context, input: ApiResourceInput): Promise<ApiResourceRow> {
+  refuseIfAny(apiResourceInputProblems(input));
   const now = tx.clock.now();
   const access_token_lifetime = input.access_token_lifetime ?? tx.environment.default_access_token_lifetime;
   return refuseDuplicates(duplicates, () =>
@@ -28,6 +37,7 @@ export async function createApiResource(tx: Context, input: ApiResourceInput): P
  * The Management API keeps its name and is never open to all clients. @throws {Refusal} 403
  */
 export async function changeApiResource(tx: Context, resource: ApiResourceRow, input: ApiResourceInput): Promise<ApiResourceRow> {
+  refuseIfAny(apiResourceInputProblems(input));
   if (resource.is_system && input.name !== undefined && input.name !== resource.name)
     throw systemRecord('The Management API keeps its name.');
   if (resource.is_system && input.user_access === 'open')

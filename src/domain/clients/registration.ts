@@ -1,7 +1,8 @@
-import { deleteClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { claimPlaces, deleteClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
+import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
 import { clientProblems, withDefaults, type ClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
@@ -31,6 +32,7 @@ const blank = {
   backchannel_logout_uri: null,
   jwks: null,
   jwks_uri: null,
+  initiate_login_uri: null,
 };
 
 const selfRegistered: Problem = {
@@ -43,7 +45,10 @@ const selfRegistered: Problem = {
 /** Problems of a new client, or of a change of `client`, as far as the given input tells. */
 export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
   const next = client ? { ...client, ...input } : ({ ...blank, ...withDefaults(input) } as RuledClient);
-  const problems = clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork });
+  const problems = [
+    ...clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }),
+    ...claimMappingProblems(input.claim_mappings ?? [], claimPlaces),
+  ];
   // The holder of its registration token could replace all of its metadata.
   return input.introspection_allowed && client?.registration_token_digest != null ? [...problems, selfRegistered] : problems;
 }

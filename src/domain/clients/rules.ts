@@ -11,7 +11,7 @@ export type ClientInput = Partial<
     | 'name' | 'description' | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types'
     | 'token_endpoint_auth_method' | 'scopes' | 'access_token_format' | 'first_party' | 'require_pkce' | 'id_token_lifetime' | 'refresh_token_lifetime'
     | 'token_rate_limit' | 'backchannel_logout_uri' | 'backchannel_logout_session_required' | 'client_uri' | 'logo_uri' | 'policy_uri' | 'tos_uri' | 'contacts'
-    | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed'
+    | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
   >
 >; // prettier-ignore
 
@@ -23,7 +23,7 @@ export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_dig
 export type RuledClient = Pick<
   ClientRow,
   | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types' | 'token_endpoint_auth_method'
-  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri'
+  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri' | 'initiate_login_uri'
 >; // prettier-ignore
 
 /** What a client is where the input says nothing. */
@@ -126,6 +126,13 @@ function keyProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean
   return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
 }
 
+/** OIDC Core 4: https; as for redirect URIs http on loopback, for development. A person's browser opens it. */
+function initiationProblems({ initiate_login_uri: uri }: RuledClient): Problem[] {
+  if (uri === null) return [];
+  const problem = redirectUriProblem(uri) ?? (/^https?:/i.test(uri) ? null : 'must use https');
+  return problem === null ? [] : [refused('initiate_login_uri', 'invalid_url', `The URI ${problem}.`)];
+}
+
 const urlTexts: Partial<Record<UrlProblem, string>> = {
   url_scheme: 'must use https',
   url_address: 'leads into a private network',
@@ -145,6 +152,7 @@ export function clientProblems(client: RuledClient, policy: { allowPrivateNetwor
     ...originProblems(client.allowed_origins),
     ...grantProblems(client),
     ...keyProblems(client, policy),
+    ...initiationProblems(client),
     ...(logout === null ? [] : [refused('backchannel_logout_uri', 'invalid_url', `The URL ${urlTexts[logout] ?? 'can not be used'}.`)]),
   ];
 }

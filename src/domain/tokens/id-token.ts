@@ -1,9 +1,12 @@
 import type { Client } from '../clients/clients.js';
 import { requireTime, type Context } from '../context.js';
+import { digest } from '../../lib/digest.js';
+import { drawsOnUser, mappedClaims, type ClaimFacts } from './claim-mappings.js';
+import { claimsOf } from './claims.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
 
-/** What an ID token says beside `iss`, `aud`, `iat` and `exp` (OIDC Core 2). Protocol claims only; the person's are at userinfo. */
+/** What an ID token says beside `iss`, `aud`, `iat` and `exp` (OIDC Core 2). */
 export type IdTokenContent = {
   readonly client: Client;
   readonly sub: string;
@@ -14,13 +17,40 @@ export type IdTokenContent = {
   readonly acr: string | null;
   readonly amr: readonly string[];
   readonly issued_at: Date;
+  /** The one that it is issued with. */
+  readonly access_token: string;
+  /** What it says of the person; none of the protocol's claims is among it. */
+  readonly claims: Readonly<Record<string, unknown>>;
 };
 
-/** Signs an ID token; its lifetime is the client's, else the environment's. */
-export async function idTokenValue(ctx: Context, content: IdTokenContent): Promise<string> {
-  requireTime(ctx);
+/** Half of the SHA-256 of the access token (OIDC Core 3.1.3.6): the two came together, and neither was exchanged on the way. */
+const atHash = (access_token: string) => digest(access_token).subarray(0, 16).toString('base64url');
+
+/** Who the claims of a token are about, and what was asked for. */
+export type Saying = ClaimFacts & {
+  readonly scope: string;
+  /** The names that the `claims` parameter asked for in the ID token (OIDC Core 5.5). */
+  readonly requested: readonly string[];
+};
+
+/** Whether the client's tokens say something about the person, whatever a request asks for. */
+export const saysOfUser = ({ id_token_claims, claim_mappings }: Client): boolean =>
+  id_token_claims === 'profile' || drawsOnUser(claim_mappings, ['id_token', 'access_token']);
+
+/**
+ * The claims about the person in the client's ID token: what was asked for there, with `id_token_claims` `profile` also what the scopes release
+ * (OIDC Core 5.4), and what is mapped, which goes before the others.
+ */
+export function idTokenClaimsOf(client: Client, { scope, requested, ...facts }: Saying): Record<string, unknown> {
+  const scopes = client.id_token_claims === 'profile' ? scope.split(' ') : [];
+  return { ...(facts.user && claimsOf(facts.user, scopes, requested)), ...mappedClaims(client.claim_mappings, 'id_token', facts) };
+}
+
+/** The claims of an ID token; its lifetime is the client's, else the environment's. Undefined ones are left out of the token. */
+export function idTokenPayload(ctx: Context, content: IdTokenContent): Record<string, unknown> {
   const iat = Math.floor(content.issued_at.getTime() / 1000);
-  return signJwt(await keyRing(ctx), 'JWT', {
+  return {
+    ...content.claims,
     iss: ctx.environment.issuer,
     sub: content.sub,
     aud: content.client.id,
@@ -31,16 +61,27 @@ export async function idTokenValue(ctx: Context, content: IdTokenContent): Promi
     acr: content.acr ?? undefined,
     amr: content.amr.length > 0 ? content.amr : undefined,
     sid: content.session_id,
-  });
+    at_hash: atHash(content.access_token),
+  };
+}
+
+/** Signs an ID token. */
+export async function idTokenValue(ctx: Context, content: IdTokenContent): Promise<string> {
+  requireTime(ctx);
+  return signJwt(await keyRing(ctx), 'JWT', idTokenPayload(ctx, content));
 }
 
 /** What an `id_token_hint` says (OIDC Core 3.1.2.1, RP-Initiated Logout 1.0 2). */
 export type IdTokenHint = { readonly sub: string; readonly client_id: string; readonly session_id: string | null };
 
-/** An ID token of ours that comes back as a hint, expired or not; null when it isn't one. */
+/**
+ * An ID token of ours that comes back as a hint, expired or not; null when it isn't one. Access tokens may bear the same `typ`: they have a
+ * `client_id`; and so may userinfo, which has no `exp`.
+ */
 export async function readIdTokenHint(ctx: Context, hint: string): Promise<IdTokenHint | null> {
   const claims = verifyJwt(await keyRing(ctx), 'JWT', hint);
-  const { iss, sub, aud, sid } = claims ?? {};
+  const { iss, sub, aud, sid, exp, client_id } = claims ?? {};
+  if (typeof exp !== 'number' || client_id !== undefined) return null;
   if (typeof iss !== 'string' || !ctx.environment.issuers.includes(iss) || typeof sub !== 'string' || typeof aud !== 'string') return null;
   return { sub, client_id: aud, session_id: typeof sid === 'string' ? sid : null };
 }

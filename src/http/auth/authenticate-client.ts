@@ -3,6 +3,7 @@ import { assertionType, claimedSubject, clientByAssertion } from '../../domain/c
 import { clientBySecret, enabledClient, type Client } from '../../domain/clients/clients.js';
 import type { ClientAuthMethod } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
+import { named } from '../../lib/named.js';
 import { parseBasicCredentials, type BasicCredentials } from '../../lib/basic-credentials.js';
 
 /** How clients prove who they are at the token endpoint; discovery and client validation follow from this list. */
@@ -98,14 +99,26 @@ async function authenticated(req: Request): Promise<Client | null> {
   }
 }
 
+/** Who used the header, or nothing at all, is told the scheme to use (RFC 6749 5.2). */
+const isChallenged = (req: Request): boolean =>
+  req.headers.authorization !== undefined || (req.form.get('client_id') === undefined && req.form.get('client_assertion') === undefined);
+
+/** Libraries hide the error behind a challenge: after credentials in the body there is none. */
+function unchallenged(req: Request, error: unknown): unknown {
+  if (!(error instanceof OAuthError) || error.error !== 'invalid_client' || isChallenged(req)) return error;
+  return new OAuthError(error.status, error.error, error.description, named(), error.cause);
+}
+
 /**
  * The client that the request proves to be from (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. Needs `form` before.
  * @throws {OAuthError} 401 `invalid_client`; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
  */
 export async function provenClient(req: Request): Promise<Client> {
   if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
-  const client = await authenticated(req);
-  if (!client) throw OAuthError.invalid_client();
+  const client = await authenticated(req).catch((error: unknown) => {
+    throw unchallenged(req, error);
+  });
+  if (!client) throw unchallenged(req, OAuthError.invalid_client());
   req.ctx.clientUse.note(req.ctx.environment.id, client.id, req.ctx.clock.now());
   return client;
 }
@@ -118,6 +131,7 @@ export async function authenticateClient(req: Request, _res: Response, next: Nex
 
 /** Refuses a public client where a secret is needed, such as introspection (RFC 7662 2.1). Needs `authenticateClient` before. */
 export function confidentialOnly(req: Request, _res: Response, next: NextFunction): void {
-  if (req.client.token_endpoint_auth_method === 'none') throw OAuthError.invalid_client('this endpoint needs an authenticated client');
+  if (req.client.token_endpoint_auth_method === 'none')
+    throw unchallenged(req, OAuthError.invalid_client('this endpoint needs an authenticated client'));
   next();
 }

@@ -71,10 +71,10 @@ function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdict, 'ret
   res.setHeader('RateLimit-Reset', verdict.reset_seconds);
 }
 
-/** Shows a verdict in the `RateLimit-*` headers. @throws {RateLimitedError} when it is a refusal */
-export function enforce(res: Response, verdict: RateLimitVerdict): void {
+/** Shows a verdict in the `RateLimit-*` headers. @throws {RateLimitedError} when it is a refusal; `remedy`: what raises the limit */
+export function enforce(res: Response, verdict: RateLimitVerdict, remedy: string | null = null): void {
   setRateLimitHeaders(res, verdict);
-  if (!verdict.allowed) throw new RateLimitedError(verdict.retry_after);
+  if (!verdict.allowed) throw new RateLimitedError(verdict.retry_after, remedy);
 }
 
 /**

@@ -18,6 +18,9 @@ export type TokenCaller = {
   readonly token_rate_limit: number | null;
 };
 
+/** What an administrator does about a client that needs more tokens. */
+const remedy = 'the token_rate_limit of the client raises this limit';
+
 /**
  * The limits of client authentication, per (claimed client_id, address). Wrong secrets count in one window wherever they are tried (token
  * endpoint, introspection, revocation); once it is used up, nobody of that address gets as far as the authentication of that client.
@@ -41,13 +44,13 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
     refuseGuesser,
     /** Before authentication at the token endpoint. */
     async admit(res: Response, caller: TokenCaller): Promise<void> {
-      if (!raisedOf(caller)) enforce(res, await limiter.take(keyOf('token', caller), base));
+      if (!raisedOf(caller)) enforce(res, await limiter.take(keyOf('token', caller), base), remedy);
       await refuseGuesser(res, caller);
     },
     /** After authentication has succeeded at the token endpoint. */
     async succeeded(res: Response, caller: TokenCaller): Promise<void> {
       const raised = raisedOf(caller);
-      if (raised) enforce(res, await limiter.take(keyOf('token_raised', caller), raised));
+      if (raised) enforce(res, await limiter.take(keyOf('token_raised', caller), raised), remedy);
     },
     /** After authentication has failed, before that is answered. */
     async failed(res: Response, caller: TokenCaller): Promise<void> {

@@ -122,8 +122,8 @@ export type PageIdentity = {
   proven: boolean;
 };
 
-/** An application that the user has consented to; `scopes` in words (scope-texts.ts). */
-export type PageApplication = { client_id: string; name: string; logo_uri: string | null; scopes: string[]; granted_at: string };
+/** An application that the user has consented to; `scopes` in words (scope-texts.ts). `open_url`: where a sign-in to it begins (OIDC Core 4). */
+export type PageApplication = PageClient & { client_id: string; scopes: string[]; granted_at: string; open_url: string | null };
 
 /** The profile as form values: OIDC Core 5.1 claims under their names here, the address flattened to `address_<member>`. */
 export const profileFields = [
@@ -147,6 +147,8 @@ export interface AccountPage extends FormPage {
   /** Further ones that could be connected. */
   connections?: PageConnection[] | undefined;
   applications: PageApplication[];
+  /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
+  own_applications: (PageClient & { client_id: string; open_url: string })[];
 }
 
 /** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */
@@ -188,6 +190,8 @@ export interface LogoutConfirmPage extends BasePage {
 
 export interface LoggedOutPage extends BasePage {
   client: PageClient | null;
+  /** The client asked for a `post_logout_redirect_uri` that isn't registered for it. */
+  unregistered: boolean;
   next: PageLink | null;
 }
 

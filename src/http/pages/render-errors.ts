@@ -59,7 +59,7 @@ function ownError(error: unknown): RenderedError | null {
     return {
       status: 429,
       code: 'rate_limited',
-      text: `too many requests; try again in ${error.retry_after} s`,
+      text: [`too many requests; try again in ${error.retry_after} s`, error.remedy].filter(Boolean).join('; '),
       headers: retryHeaders(error.retry_after),
       extra: {},
     };

@@ -1,7 +1,7 @@
 import type { Context } from '../../domain/context.js';
 import type { Client } from '../../domain/clients/clients.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
-import type { ActiveToken } from '../../domain/tokens/access-token.js';
+import type { ActiveToken } from '../../domain/tokens/active-token.js';
 import type { BasicCredentials } from '../../lib/basic-credentials.js';
 import type { Deadline } from '../../lib/deadline.js';
 import type { Parameters } from '../../lib/parameters.js';

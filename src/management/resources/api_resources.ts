@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import {
+  apiResourceInputProblems,
   changeApiResource,
   createApiResource,
   removeApiResource,
   type ApiResourceInput,
 } from '../../domain/api-resources/api-resources.js';
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
-import { userAccesses, type ApiResourceRow } from '../../db/tables/api_resources.js';
+import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../resource.js';
+import { claimMappings } from './claim-mappings.js';
 import { environmentLink } from './environment-link.js';
 
 /** RFC 8707 2: an absolute URI without fragment. */
@@ -25,6 +27,9 @@ const settable = {
   token_format: z.enum(['jwt', 'opaque']).optional(),
   access_token_lifetime: lifetime(60, 86_400).optional(),
   user_access: z.enum(userAccesses).optional(),
+  token_typ: z.enum(tokenTyps).optional(),
+  user_scopes: z.enum(userScopes).optional(),
+  claim_mappings: claimMappings.optional(),
 };
 
 /** APIs that access tokens are issued for. */
@@ -43,6 +48,16 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       description:
         'Which clients may ask people for its tokens: every one (`open`), or those with a client grant of `subject_type` `user` (`granted`; always so for the Management API).',
     }),
+    token_typ: z.enum(tokenTyps).meta({
+      description: '`typ` in the header of its JWTs: `at+jwt` (RFC 9068), or `JWT` for libraries that take nothing else.',
+    }),
+    user_scopes: z.enum(userScopes).meta({
+      description:
+        "What of its scopes a person's token holds: those that were asked for (`requested`), or those of them that the person's roles hold, all of these when none was asked for (`held`).",
+    }),
+    claim_mappings: claimMappings.meta({
+      description: 'Claims under names of your own in its access tokens (`in` is `access_token`); they go before those of the client.',
+    }),
     signing_algorithm: z.literal('RS256'),
     is_system: z.boolean(),
     ...stamps,
@@ -51,7 +66,17 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   reach: {
     of: (_tx, row) => reachOfApiResource(row),
     // The identifier is set at creation only, when it is nobody's.
-    attributes: { identifier: 'plain', name: 'plain', token_format: 'control', access_token_lifetime: 'control', user_access: 'control' },
+    attributes: {
+      identifier: 'plain',
+      name: 'plain',
+      token_format: 'control',
+      access_token_lifetime: 'control',
+      user_access: 'control',
+      token_typ: 'control',
+      user_scopes: 'control',
+      // What its API is told of people.
+      claim_mappings: 'reach and control',
+    },
   },
   relationships: {
     permissions: { kind: 'many', to: 'permission', by: { foreign: 'api_resource_id' }, description: 'Its scopes.', include: true },
@@ -70,10 +95,12 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   sorts: { ...stampSorts('api_resources'), name: textSort('api_resources.name'), identifier: textSort('api_resources.identifier') },
   create: {
     schema: z.strictObject({ identifier, name: shownName(100), ...settable }),
+    problems: (_ctx, input) => apiResourceInputProblems(input),
     run: async (tx, _actor, input) => ({ row: await createApiResource(tx, input) }),
   },
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), ...settable }),
+    problems: (_ctx, input) => apiResourceInputProblems(input),
     run: async (tx, _actor, row, input) => ({ row: await changeApiResource(tx, row, input) }),
   },
   remove: { run: (tx, _actor, row) => removeApiResource(tx, row) },

@@ -6,7 +6,7 @@ import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { publicKeySet } from '../../domain/clients/key-set.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
-import type { ClientRow } from '../../db/tables/clients.js';
+import { idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { grants } from '../../oauth/grants/index.js';
 import {
@@ -26,6 +26,7 @@ import {
   webUrl,
 } from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
+import { claimMappings } from './claim-mappings.js';
 import { environmentLink } from './environment-link.js';
 import { scopeToken } from './permissions.js';
 
@@ -37,6 +38,13 @@ const day = 86_400;
 
 const firstParty =
   'Whether it skips the consent page. Changed, like all that decides who acts with such a client, by holders of every Management permission; true for what people sign in to when one of them makes it without a word.';
+
+const idTokenContent =
+  '`protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.';
+const mappings =
+  'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
+const signedUserinfo = 'Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON.';
+const initiation = 'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`.';
 
 const settable = z
   .strictObject({
@@ -61,6 +69,10 @@ const settable = z
     token_rate_limit: z.int().min(1).max(1_000_000).nullable(),
     backchannel_logout_uri: uri.nullable(),
     backchannel_logout_session_required: z.boolean(),
+    initiate_login_uri: uri.nullable().meta({ description: initiation }),
+    id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
+    claim_mappings: claimMappings.meta({ description: mappings }),
+    userinfo_signed_response_alg: z.enum(['RS256']).nullable().meta({ description: signedUserinfo }),
     client_uri: webUrl.nullable(),
     logo_uri: webUrl.nullable(),
     policy_uri: webUrl.nullable(),
@@ -106,6 +118,10 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     token_rate_limit: z.int().nullable().meta({ description: 'Token requests a minute once authenticated; null = the default.' }),
     backchannel_logout_uri: z.string().nullable(),
     backchannel_logout_session_required: z.boolean(),
+    initiate_login_uri: z.string().nullable().meta({ description: initiation }),
+    id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
+    claim_mappings: claimMappings.meta({ description: mappings }),
+    userinfo_signed_response_alg: z.enum(['RS256']).nullable().meta({ description: signedUserinfo }),
     client_uri: z.string().nullable(),
     logo_uri: z.string().nullable(),
     policy_uri: z.string().nullable(),
@@ -142,6 +158,11 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       token_rate_limit: 'plain',
       backchannel_logout_uri: 'control',
       backchannel_logout_session_required: 'control',
+      // Where its people are sent, and what it, or whoever holds its secret, is told of them without their being asked.
+      initiate_login_uri: 'control',
+      id_token_claims: 'control',
+      claim_mappings: 'reach and control',
+      userinfo_signed_response_alg: 'control',
       client_uri: 'plain',
       logo_uri: 'plain',
       policy_uri: 'plain',

@@ -3,7 +3,7 @@ import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/g
 import type { Context } from '../../domain/context.js';
 import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
 import { readIdTokenHint } from '../../domain/tokens/id-token.js';
-import { scopesOfClaims } from '../claims.js';
+import { scopesOfClaims } from '../../domain/tokens/claims.js';
 import type { AuthorizationRequest } from './request.js';
 
 /** What must happen before a code can be issued: nothing, a sign-in, a permission, or a refusal. */
@@ -47,7 +47,8 @@ function missesAcr(request: AuthorizationRequest, session: BrowserSession): bool
 
 /** What the client asks the person for: its scopes, and those whose claims it asks for one by one. */
 export function consentQuestion(request: AuthorizationRequest, user_id: string): ConsentQuestion {
-  const scopes = [...new Set([...request.scopes, ...scopesOfClaims(Object.keys(request.claims.userinfo ?? {}))])];
+  const named = Object.keys({ ...request.claims.userinfo, ...request.claims.id_token });
+  const scopes = [...new Set([...request.scopes, ...scopesOfClaims(named)])];
   return { user_id, client_id: request.client.id, scopes, resource: request.resource?.identifier ?? null };
 }
 

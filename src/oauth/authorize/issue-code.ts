@@ -5,7 +5,7 @@ import { insertAuthorizationCode } from '../../db/tables/authorization_codes.js'
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
-import { knownClaims } from '../claims.js';
+import { knownClaims } from '../../domain/tokens/claims.js';
 import type { AuthorizationRequest } from './request.js';
 
 const codeLifetimeMs = 60_000;
@@ -14,6 +14,7 @@ const codeLifetimeMs = 60_000;
 export async function issueCode(ctx: Context, request: AuthorizationRequest, session: BrowserSession): Promise<string> {
   const code = randomToken('ac_');
   const now = ctx.clock.now();
+  const [atUserinfo, inIdToken] = [knownClaims(request.claims.userinfo), knownClaims(request.claims.id_token)];
   await insertAuthorizationCode(ctx.scope, {
     digest: digest(code),
     grant_id: uuidv7(now.getTime()),
@@ -27,7 +28,8 @@ export async function issueCode(ctx: Context, request: AuthorizationRequest, ses
     access_token_lifetime: request.resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime,
     nonce: request.nonce,
     code_challenge: request.code_challenge,
-    claims: knownClaims(request.claims.userinfo),
+    claims: atUserinfo.length === 0 ? null : Object.fromEntries(atUserinfo.map((name) => [name, null])),
+    id_token_claims: inIdToken.length === 0 ? null : inIdToken,
     // The sign-in here doesn't tell when the person authenticated at the provider.
     auth_time: session.auth_time_known ? session.authenticated_at : null,
     auth_time_requested: request.max_age !== null,

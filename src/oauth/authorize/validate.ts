@@ -1,7 +1,8 @@
 import { isSelfRegistered } from '../../domain/clients/rules.js';
-import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { apiResourceOf, askableScopes, withoutUnaskable, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
+import type { Target } from '../../domain/tokens/target.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
@@ -141,9 +142,6 @@ function pkce({ client, get }: Reading): Problem | null {
   return malformed(!isCodeChallenge(challenge), 'code_challenge must be 43 base64url characters');
 }
 
-/** An API resource, and which of its scopes the client may ask people for. */
-type Target = { readonly resource: ApiResource; readonly askable: readonly string[] };
-
 /**
  * Looks up what `resource` names. A resource whose tokens for people reach only clients that were let in, the Management API above all, is
  * refused to others as an unknown one is.
@@ -166,7 +164,7 @@ function withinClient({ client, scopes, target }: Reading): Problem | null {
 }
 
 /** What of the asked scopes is granted; one that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows. */
-function grantedScopes(client: Client, asked: readonly string[], target: Target | null): string[] {
+export function grantedScopes(client: Client, asked: readonly string[], target: Target | null): string[] {
   const known = asked.filter((scope) => {
     if (scope === 'offline_access') return client.grant_types.includes('refresh_token');
     return isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true || client.scopes?.includes(scope) === true;

@@ -2,8 +2,8 @@ import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { Origin } from '../../domain/origin.js';
-import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
-import { idTokenValue } from '../../domain/tokens/id-token.js';
+import { seedAccessToken } from '../../domain/tokens/access-token.js';
+import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
@@ -13,7 +13,8 @@ import { challengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grant, tokenResponse } from './grant.js';
 import { optional, required } from './params.js';
-import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
+import { signForPerson } from '../../domain/tokens/person-tokens.js';
+import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
 /** Error code and description for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
 const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string]> = {
@@ -66,6 +67,7 @@ export const authorization_code = grant({
       access_token_digest: seed.digest,
       refresh_token_digest: refresh_token === null ? null : digest(refresh_token),
       ...refreshTokenEnds(ctx, client, now),
+      with_user: saysOfUser(client),
       event_id: uuidv7(now.getTime()),
       subscribers: await tokenIssuedSubscribers(ctx),
     });
@@ -79,29 +81,17 @@ export const authorization_code = grant({
       await endGrant(ctx, redeemed.grant_id);
       throw notLetIn();
     }
-    const scope = target ? scopeInForce(target, redeemed.scope) : redeemed.scope;
-
-    const [access_token, id_token] = await Promise.all([
-      accessTokenValue(ctx, {
-        seed,
-        format: redeemed.access_token_format,
-        sub: redeemed.user_id,
-        client_id: client.id,
-        scope,
-        audience: redeemed.resource ?? ctx.environment.issuer,
-        lifetime: redeemed.access_token_lifetime,
-        issued_at: now,
-        grant_id: redeemed.grant_id,
-        session_id: redeemed.session_id,
-        auth_time: redeemed.auth_time,
-        acr: redeemed.acr,
-        amr: redeemed.amr,
-        ...(target && { permissions: shownPermissions(client, target, scope, redeemed.permissions) }),
-      }),
-      redeemed.scope.split(' ').includes('openid')
-        ? idTokenValue(ctx, { ...redeemed, client, sub: redeemed.user_id, issued_at: now })
-        : undefined,
-    ]);
+    const scope = target ? scopeInForce(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
+    const { access_token, id_token } = await signForPerson(ctx, redeemed, {
+      client,
+      target,
+      seed,
+      format: redeemed.access_token_format,
+      lifetime: redeemed.access_token_lifetime,
+      scope,
+      issued_at: now,
+      nonce: redeemed.nonce,
+    });
     return tokenResponse({ access_token, expires_in: redeemed.access_token_lifetime, scope }, { refresh_token, id_token });
   },
 });

@@ -1,6 +1,9 @@
-import { apiResourceOf, clientGrantOf } from '../../domain/clients/clients.js';
+import { apiResourceOf, clientGrantOf, type Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
+import { accessTokenMappedClaims } from '../../domain/tokens/claim-mappings.js';
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/access_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -8,10 +11,21 @@ import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { grant, tokenResponse } from './grant.js';
 import { optional, required } from './params.js';
 
+/** So many identifiers are named. */
+const most = 10;
+
+/** The API resources that the client could name, without what an error_description may not hold (RFC 6749 5.2). */
+async function grantedIdentifiers(ctx: Context, client: Client): Promise<string> {
+  const identifiers = await listGrantedIdentifiers(ctx.scope, client.id, most);
+  if (identifiers.length === 0) return 'this client has no grant for an API resource yet';
+  return `this client has grants for ${identifiers.join(', ').replaceAll(/["\\]/g, '?')}`;
+}
+
 /** RFC 6749 4.4: a client acts for itself, on one API resource (RFC 8707) for which it holds a grant. Never a refresh token. */
 export const client_credentials = grant({
   public_clients: false,
   params: { resource: required(4096), scope: optional(16_384) },
+  missing: { resource: grantedIdentifiers },
   async handle(ctx, client, params) {
     const resource = await apiResourceOf(ctx, params.resource);
     const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
@@ -44,6 +58,9 @@ export const client_credentials = grant({
       lifetime,
       issued_at: now,
       permissions: granted,
+      typ: resource.token_typ,
+      // Nobody is behind the token: constants, and the client's own permissions.
+      mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
     });
     return tokenResponse({ access_token, expires_in: lifetime, scope });
   },

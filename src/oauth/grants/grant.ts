@@ -1,6 +1,7 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { Origin } from '../../domain/origin.js';
+import { OAuthError } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { readParams, type Params, type ParamValues } from './params.js';
 
@@ -21,6 +22,8 @@ type Declaration<P extends Params> = {
   readonly public_clients: boolean;
   /** Its parameters: they are read before `handle`, and discovery and docs/specification/05-oauth.md follow from them. */
   readonly params: P;
+  /** What to say of a required parameter that is missing, beside that: how to find its value. */
+  readonly missing?: { readonly [Name in keyof P]?: (ctx: Context, client: Client) => Promise<string> };
   /**
    * Answers with tokens. `origin`: where the request comes from, for the security event of a replay.
    * @throws {OAuthError}
@@ -35,8 +38,17 @@ export type Grant = Pick<Declaration<Params>, 'public_clients' | 'params'> & {
 };
 
 /** Makes a grant type of its declaration. */
-export function grant<P extends Params>({ public_clients, params, handle }: Declaration<P>): Grant {
-  return { public_clients, params, answer: (ctx, client, sent, origin) => handle(ctx, client, readParams(params, sent), origin) };
+export function grant<P extends Params>({ public_clients, params, missing, handle }: Declaration<P>): Grant {
+  return {
+    public_clients,
+    params,
+    async answer(ctx, client, sent, origin) {
+      for (const [name, hint] of Object.entries<((ctx: Context, client: Client) => Promise<string>) | undefined>(missing ?? {}))
+        if (hint && sent.get(name) === undefined && sent.repeated.size === 0)
+          throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`);
+      return handle(ctx, client, readParams(params, sent), origin);
+    },
+  };
 }
 
 /** The token response, without the members that there is no value for. */

@@ -3,8 +3,8 @@ import type { Context } from '../../domain/context.js';
 import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
-import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
-import { idTokenValue } from '../../domain/tokens/id-token.js';
+import { seedAccessToken } from '../../domain/tokens/access-token.js';
+import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findRefreshToken, useRefreshToken, type RefreshTokenProblem, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
 import { OAuthError } from '../../errors.js';
@@ -14,7 +14,8 @@ import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { refreshTokenEnds } from './authorization_code.js';
 import { grant, tokenResponse } from './grant.js';
 import { optional, required } from './params.js';
-import { notLetIn, scopeInForce, shownPermissions, targetInForce } from './target.js';
+import { signForPerson } from '../../domain/tokens/person-tokens.js';
+import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
@@ -42,7 +43,7 @@ const problems: Record<RefreshTokenProblem, string> = {
  */
 async function requireUsable(ctx: Context, client: Client, presented: string, origin: () => Origin): Promise<RefreshTokenState> {
   const bounds = sessionBounds(ctx);
-  const token = await findRefreshToken(ctx.scope, digest(presented), bounds);
+  const token = await findRefreshToken(ctx.scope, digest(presented), bounds, { with_user: saysOfUser(client) });
   if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
   if (token.client_id !== client.id) throw OAuthError.invalid_grant('the refresh token was issued to another client');
   if (token.problem !== null) throw OAuthError.invalid_grant(problems[token.problem]);
@@ -86,7 +87,7 @@ export const refresh_token = grant({
     const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
     if (token.resource !== null && !target) throw notLetIn();
     const granted = scopeOf(token, params.scope);
-    const scope = target ? scopeInForce(target, granted) : granted;
+    const scope = target ? scopeInForce(target, granted, token.permissions) : granted;
     const resource = target?.resource;
 
     const seed = seedAccessToken(ctx);
@@ -111,27 +112,16 @@ export const refresh_token = grant({
     });
     if (!used) throw OAuthError.invalid_grant('the refresh token was revoked');
 
-    const [access_token, id_token] = await Promise.all([
-      accessTokenValue(ctx, {
-        seed,
-        format,
-        sub: token.user_id,
-        client_id: client.id,
-        scope,
-        audience,
-        lifetime,
-        issued_at: now,
-        grant_id: token.grant_id,
-        session_id: token.session_id,
-        auth_time: token.auth_time,
-        acr: token.acr,
-        amr: token.amr,
-        ...(target && { permissions: shownPermissions(client, target, scope, token.permissions) }),
-      }),
-      scope.split(' ').includes('openid')
-        ? idTokenValue(ctx, { ...token, client, sub: token.user_id, nonce: null, issued_at: now })
-        : undefined,
-    ]);
+    const { access_token, id_token } = await signForPerson(ctx, token, {
+      client,
+      target,
+      seed,
+      format,
+      lifetime,
+      scope,
+      issued_at: now,
+      nonce: null,
+    });
     const answered = candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? successor;
     return tokenResponse({ access_token, expires_in: lifetime, scope }, { refresh_token: answered, id_token });
   },

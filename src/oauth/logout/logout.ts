@@ -17,16 +17,22 @@ export const logoutConfirmPath = '/oauth/logout/confirm';
 const place = 'logout-request';
 
 /** Where a logout leads; sealed into the confirmation page. */
-type Destination = { readonly client_id: string | null; readonly redirect_uri: string | null; readonly state: string | null };
+type Destination = {
+  readonly client_id: string | null;
+  readonly redirect_uri: string | null;
+  readonly unregistered: boolean;
+  readonly state: string | null;
+};
 
-const destinationOf = ({ client, redirect_uri, state }: LogoutRequest): Destination => ({
+const destinationOf = ({ client, redirect_uri, unregistered, state }: LogoutRequest): Destination => ({
   client_id: client?.id ?? null,
   redirect_uri,
+  unregistered,
   state: state ?? null,
 });
 
 /** The end of every logout: back to the application with `state`, or a page that says so (RP-Initiated Logout 1.0 3). */
-async function leave(web: Web, req: Request, res: Response, { client_id, redirect_uri, state }: Destination): Promise<void> {
+async function leave(web: Web, req: Request, res: Response, { client_id, redirect_uri, unregistered, state }: Destination): Promise<void> {
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Referrer-Policy', 'no-referrer');
   if (redirect_uri !== null) {
@@ -38,6 +44,7 @@ async function leave(web: Web, req: Request, res: Response, { client_id, redirec
   web.renderPage(res, 'oauth/logged-out', {
     ...base,
     client: client && pageClient(client),
+    unregistered,
     next: { href: '/login', label: 'Sign in again' },
   });
 }

@@ -12,6 +12,8 @@ export type LogoutRequest = {
   readonly hint: IdTokenHint | null;
   /** Where to go afterwards: only an exactly registered address of that client. */
   readonly redirect_uri: string | null;
+  /** Whether an address was asked for that isn't registered for the client. */
+  readonly unregistered: boolean;
   readonly state: string | undefined;
 };
 
@@ -36,5 +38,5 @@ export async function readLogoutRequest(ctx: Context, parameters: Parameters): P
   const client = named === undefined ? null : await enabledClient(ctx, named);
   const uri = parameters.get('post_logout_redirect_uri');
   const registered = uri !== undefined && client?.post_logout_redirect_uris.includes(uri) === true;
-  return { client, hint, redirect_uri: registered ? uri : null, state };
+  return { client, hint, redirect_uri: registered ? uri : null, unregistered: uri !== undefined && client !== null && !registered, state };
 }

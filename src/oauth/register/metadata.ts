@@ -30,6 +30,8 @@ const schema = (policy: { allowPrivateNetwork: boolean }) => {
     token_endpoint_auth_signing_alg: z.enum(clientSigningAlgorithms).nullish(),
     request_object_signing_alg: z.enum(clientSigningAlgorithms).nullish(),
     id_token_signed_response_alg: z.literal('RS256').nullish(),
+    userinfo_signed_response_alg: z.literal('RS256').nullish(),
+    initiate_login_uri: z.string().nullish(),
     subject_type: z.literal('public').nullish(),
     scope: z.string().max(4096).refine((scope) => parseScope(scope) !== null, 'must be words separated by spaces').nullish(),
     contacts: z.array(text(255)).max(20).default([]),
@@ -91,6 +93,8 @@ function clientColumns(metadata: ClientMetadata) {
     tos_uri: metadata.tos_uri ?? null,
     jwks: (metadata.jwks ?? null) as ClientRow['jwks'],
     jwks_uri: metadata.jwks_uri ?? null,
+    initiate_login_uri: metadata.initiate_login_uri ?? null,
+    userinfo_signed_response_alg: metadata.userinfo_signed_response_alg ?? null,
     backchannel_logout_uri: metadata.backchannel_logout_uri ?? null,
     backchannel_logout_session_required: metadata.backchannel_logout_session_required,
   };
@@ -120,6 +124,7 @@ export function metadataOf(client: ClientRow): Record<string, unknown> {
     response_types: client.grant_types.includes('authorization_code') ? ['code'] : [],
     token_endpoint_auth_method: client.token_endpoint_auth_method,
     id_token_signed_response_alg: 'RS256',
+    userinfo_signed_response_alg: client.userinfo_signed_response_alg,
     subject_type: 'public',
     scope: client.scopes?.join(' '),
     contacts: client.contacts,
@@ -129,6 +134,7 @@ export function metadataOf(client: ClientRow): Record<string, unknown> {
     tos_uri: client.tos_uri,
     jwks: client.jwks,
     jwks_uri: client.jwks_uri,
+    initiate_login_uri: client.initiate_login_uri,
     backchannel_logout_uri: client.backchannel_logout_uri,
     backchannel_logout_session_required: client.backchannel_logout_session_required,
   });

@@ -98,6 +98,8 @@ export class UserAgent {
       if (!form) continue;
       this.seen.push(id);
       const target = new URL(form.action, url);
+      // The suite's browser runs no modules: without a classic script the page stays where it is.
+      if (id === 'form-post' && !/<script (?![^>]*type="module")[^>]*src="[^"]*\/form-post/.test(html)) continue;
       if (id === 'form-post') return { kind: 'callback', method: 'POST', url: target, parameters: new URLSearchParams(form.fields) };
       return { url: target, fields: { ...form.fields, ...answer } };
     }

@@ -9,6 +9,15 @@ const keys = [1, 2].map(() => ({
 /** A public key set, the first or the second of two. */
 export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Document;
 
+/** Claim mappings that tell of people, and one that doesn't. */
+const mappings: readonly Document[] = [
+  { claim_mappings: [{ claim: 'department', source: 'metadata.department', in: ['access_token'] }] },
+  { claim_mappings: [{ claim: 'groups', source: 'roles', in: ['access_token'] }] },
+  { claim_mappings: [{ claim: 'rights', source: 'permissions', in: ['access_token'] }] },
+  { claim_mappings: [{ claim: 'tier', value: 'gold', in: ['access_token'] }] },
+  { claim_mappings: [] },
+];
+
 /**
  * Attributes that go only with others, or whose telling values don't follow from their schema: each entry is the attributes of one request. What
  * isn't named here takes its values from the schema.
@@ -39,6 +48,9 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'client.jwks': [{ jwks: sampleKeys(2) }, { jwks: null }],
   'client.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }],
   'client.scopes': [{ scopes: ['openid'] }, { scopes: null }],
+  'client.initiate_login_uri': [{ initiate_login_uri: 'https://walked.example/start' }, { initiate_login_uri: null }],
+  'client.claim_mappings': mappings,
+  'api_resource.claim_mappings': mappings,
   'client_grant.scopes': [
     { scopes: ['users:read'] },
     { scopes: ['signing_keys:write', 'users:read', 'users:write'] },

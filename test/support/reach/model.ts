@@ -27,6 +27,11 @@ const harmlessColumns: Readonly<Record<string, string>> = {
 };
 const harmless = (table: string) => `'{version,created_at,updated_at,${harmlessColumns[table]}}'::text[]`;
 
+/** What claim mappings tell of people who are not asked: by which permissions one could read it otherwise. */
+const told = (row: string) => `(case when ${row}.claim_mappings @? '$[*].source' then array['users:read'] else '{}' end
+  || case when ${row}.claim_mappings @> '[{"source": "roles"}]' then array['roles:read'] else '{}' end
+  || case when ${row}.claim_mappings @> '[{"source": "permissions"}]' then array['permissions:read'] else '{}' end)`;
+
 const sql = `
 with everything as (
   select array_agg(distinct p.name) as names from permissions p
@@ -66,7 +71,7 @@ with everything as (
 select 'client ' || c.environment_id || ' ' || c.id as principal,
   case when c.first_party then (select names from everything)
     else coalesce((select array_agg(s) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
-      unnest(g.scopes) s where a.is_system and g.environment_id = c.environment_id and g.client_id = c.id), '{}') end as reach,
+      unnest(g.scopes) s where a.is_system and g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')} end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
       where l.environment_id = c.environment_id and l.client_id = c.id)) as control
 from clients c
@@ -76,6 +81,10 @@ select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to
   (select array_agg(s.id || s.last_activity_at::text order by s.id) from sessions s
     where s.environment_id = u.environment_id and s.user_id = u.id and s.revoked_at is null))
 from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
+union all
+-- What an API is told of people by its access tokens.
+select 'api ' || a.environment_id || ' ' || a.id, ${told('a')}, jsonb_build_array(to_jsonb(a) - ${harmless('api_resources')})
+from api_resources a where not a.is_system
 union all
 -- What a role gives stays when the others that a user holds go.
 select 'holding ' || ur.environment_id || ' ' || ur.user_id || ' ' || ur.role_id, rr.names, '[]'

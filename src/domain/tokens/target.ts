@@ -1,5 +1,5 @@
-import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../domain/clients/clients.js';
-import type { Context } from '../../domain/context.js';
+import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../clients/clients.js';
+import type { Context } from '../context.js';
 import { OAuthError } from '../../errors.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 
@@ -16,9 +16,19 @@ export async function targetInForce(ctx: Context, client: Client, identifier: st
   return resource && askable && { resource, askable };
 }
 
-/** What is left of a granted scope: the client may be let in to less of the resource than when it was granted. */
-export function scopeInForce({ resource, askable }: Target, scope: string): string {
-  return formatScope(withoutUnaskable(resource, askable, parseScope(scope) ?? []));
+/** Whether a person's token for the resource holds what the person holds, and no more. */
+export const isHeldOnly = (resource: ApiResource): boolean => resource.user_scopes === 'held';
+
+/** Without the resource's scopes that the person doesn't hold, where the resource says so. */
+export const withoutUnheld = (resource: ApiResource, held: readonly string[], scopes: readonly string[]): string[] =>
+  scopes.filter((scope) => !isHeldOnly(resource) || !resource.permissions.includes(scope) || held.includes(scope));
+
+/**
+ * What is left of a granted scope: the client may be let in to less of the resource than when it was granted, and the person hold less.
+ * @param held names of the resource's permissions that the person holds
+ */
+export function scopeInForce({ resource, askable }: Target, scope: string, held: readonly string[]): string {
+  return formatScope(withoutUnheld(resource, held, withoutUnaskable(resource, askable, parseScope(scope) ?? [])));
 }
 
 /**

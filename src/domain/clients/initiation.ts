@@ -1,0 +1,9 @@
+import { withParameters } from '../../lib/redirect-uri.js';
+import type { Environment } from '../environments/environment.js';
+
+/**
+ * Where a sign-in to a client begins that is started here (OIDC Core 4): its `initiate_login_uri` with our issuer. Without `login_hint`, for an
+ * address in a link ends up in logs, and the session here tells who it is. Null when the client has none.
+ */
+export const openUrl = ({ issuer }: Pick<Environment, 'issuer'>, initiate_login_uri: string | null): string | null =>
+  initiate_login_uri === null ? null : withParameters(initiate_login_uri, { iss: issuer });

@@ -1,0 +1,138 @@
+import type { UserWithRoles } from '../../db/tables/user_claims.js';
+import type { Scope } from '../../db/scope.js';
+import { formatScope } from '../../lib/scope-set.js';
+import {
+  apiResourceOf,
+  askableScopes,
+  clientGrantOf,
+  enabledClient,
+  withoutUnaskable,
+  type ApiResource,
+  type Client,
+} from '../clients/clients.js';
+import type { Context } from '../context.js';
+import { accessTokenMappedClaims } from './claim-mappings.js';
+import { isOpenidScope } from './scopes.js';
+import { shownPermissions, withoutUnheld } from './target.js';
+import { isOwnAudience, lookUpToken, texts, type Found, type TokenContent } from './token-look-up.js';
+
+/** An access token that is good right now. */
+export type ActiveToken = TokenContent & { readonly client: Client };
+
+const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
+
+function stands(ctx: Context, { claims, standing }: Found): boolean {
+  if (claims.expires_at <= ctx.clock.now() || standing.revoked) return false;
+  if (claims.user_id !== null && standing.user_status !== 'active') return false;
+  const outlivesSession = claims.scope.split(' ').includes('offline_access');
+  return standing.session_revoked_at === null || outlivesSession;
+}
+
+/** What a token still gives at its API resource. */
+type Force = { readonly scope: string; readonly resource: ApiResource | null; readonly permissions: readonly string[] | null };
+
+async function ownForce(ctx: Context, client: Client, resource: ApiResource, asked: readonly string[]): Promise<Force | null> {
+  const grant = await clientGrantOf(ctx, client.id, resource, 'client');
+  const kept = grant && asked.filter((word) => grant.scopes.includes(word) && resource.permissions.includes(word));
+  return kept && { scope: formatScope(kept), resource, permissions: kept };
+}
+
+/** `held` null: nobody asked what the person holds, and what is withdrawn there is the caller's to find. */
+async function forceForPerson(
+  ctx: Context,
+  client: Client,
+  resource: ApiResource,
+  asked: readonly string[],
+  held: readonly string[] | null,
+): Promise<Force | null> {
+  const askable = await askableScopes(ctx, client.id, resource);
+  if (!askable) return null;
+  const known = (word: string) => resource.permissions.includes(word) || isOpenidScope(word) || client.scopes?.includes(word) === true;
+  const allowed = withoutUnaskable(resource, askable, asked.filter(known)); // prettier-ignore
+  const scope = formatScope(held === null ? allowed : withoutUnheld(resource, held, allowed));
+  return { scope, resource, permissions: held && shownPermissions(client, { resource, askable }, scope, held) };
+}
+
+/**
+ * What is left of a token's scope at its API resource, from memory: a permission, the client's grant (for itself, or for people's tokens
+ * where the resource demands one) and the resource itself may have been withdrawn since (specification 5.12.1); another resource of the same
+ * identifier, made later, is not the token's. Null when that leaves nothing.
+ */
+async function forceOf(ctx: Context, client: Client, { claims, beside }: Found): Promise<Force | null> {
+  const { audience, scope, user_id, issued_at } = claims;
+  if (isOwnAudience(ctx, audience)) return { scope, resource: null, permissions: null };
+  const resource = await apiResourceOf(ctx, audience);
+  if (!resource || seconds(resource.created_at) > seconds(issued_at)) return null;
+  const asked = scope.split(' ').filter((word) => word !== '');
+  const force =
+    user_id === null
+      ? await ownForce(ctx, client, resource, asked)
+      : await forceForPerson(ctx, client, resource, asked, beside && beside.permissions);
+  return force && (force.scope === '' && asked.length > 0 ? null : force);
+}
+
+type Activated = { readonly token: ActiveToken; readonly force: Force };
+
+async function activate(ctx: Context, found: Found | null): Promise<Activated | null> {
+  if (!found || !stands(ctx, found)) return null;
+  const { client_id, ...claims } = found.claims;
+  const client = await enabledClient(ctx, client_id);
+  const force = client && (await forceOf(ctx, client, found));
+  return client === null || force === null ? null : { token: { ...claims, scope: force.scope, client }, force };
+}
+
+/**
+ * The access token if it is good right now: signature or digest, time, revocation, and that its user, session, client and API
+ * resource still stand. One statement; client, resource and grant come from memory. Null for everything else, whatever the reason.
+ */
+export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | null> {
+  const active = await activate(ctx, await lookUpToken(ctx, ctx.scope, token, null));
+  return active && active.token;
+}
+
+/** A good access token with the person's claims, for userinfo. */
+export type TokenWithUser = {
+  readonly token: ActiveToken;
+  /** Null for a client's own token. */
+  readonly user: UserWithRoles | null;
+  /** What the token gives of its API resource's permissions that is still held; null without one. */
+  readonly permissions: readonly string[] | null;
+};
+
+/** Of a JWT's permissions those that are still held; of an opaque token's, which stand nowhere, all that are held. */
+function permissionsLeft({ force }: Activated, { beside }: Found): readonly string[] | null {
+  const said = beside?.payload ? texts(beside.payload['permissions']) : null;
+  return force.permissions && (said === null ? force.permissions : force.permissions.filter((name) => said.includes(name)));
+}
+
+/** The same with the user and what the user holds, still in one statement. */
+export async function findActiveTokenWithUser(ctx: Context, token: string): Promise<TokenWithUser | null> {
+  const found = await lookUpToken(ctx, ctx.scope, token, { jwt: 'always', opaque: 'always' });
+  const active = await activate(ctx, found);
+  return found && active && { token: active.token, user: found.beside?.user ?? null, permissions: permissionsLeft(active, found) };
+}
+
+/** A good access token with all that it says. */
+export type DescribedToken = Omit<TokenWithUser, 'user'> & { readonly mapped: Readonly<Record<string, unknown>> };
+
+/** Mapped claims of a JWT: those that it bears under names that are mapped. */
+function mappedInJwt({ token, force }: Activated, payload: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const names = [...token.client.claim_mappings, ...(force.resource?.claim_mappings ?? [])].map(({ claim }) => claim);
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(payload, name)).map((name) => [name, payload[name]]));
+}
+
+/**
+ * The access token if it is good, with permissions and mapped claims, for introspection: an opaque token says what the JWT in its place would.
+ * @param scope where it is looked up: `lookUpScope(ctx)`, for an answer up to a second old will do
+ */
+export async function describeActiveToken(ctx: Context, token: string, scope: Scope): Promise<DescribedToken | null> {
+  const found = await lookUpToken(ctx, scope, token, { jwt: 'never', opaque: 'mapped' });
+  const active = await activate(ctx, found);
+  if (!found || !active) return null;
+  const permissions = permissionsLeft(active, found);
+  const { payload = null, user = null } = found.beside ?? {};
+  const mapped = payload
+    ? mappedInJwt(active, payload)
+    : accessTokenMappedClaims(active.token.client, active.force.resource, { user, permissions });
+  return { token: active.token, permissions, mapped };
+}

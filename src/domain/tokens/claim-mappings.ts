@@ -1,0 +1,142 @@
+import type { ClaimMapping, ClaimPlace } from '../../db/tables/clients.js';
+import type { UserWithRoles } from '../../db/tables/user_claims.js';
+import { named, own } from '../../lib/named.js';
+import type { Problem } from '../refusal.js';
+import { addressOf, textOf } from './claims.js';
+
+/** At most so many mappings of one client or API resource. */
+export const maxClaimMappings = 20;
+
+/** What mapped claims may be long in one token, as JSON: a token travels in a header. */
+const maxMappedBytes = 8192;
+
+/** What a mapping draws on. */
+export type ClaimFacts = {
+  /** Null for a client that acts for itself. */
+  readonly user: UserWithRoles | null;
+  /** What the token says in `permissions`; null without an API resource. */
+  readonly permissions: readonly string[] | null;
+};
+
+/** The attributes of a user that can be mapped, under their names at the Management API. */
+const attributes: Readonly<Record<string, (user: UserWithRoles) => unknown>> = named({
+  id: (user) => user.id,
+  email: (user) => textOf(user.email),
+  email_verified: (user) => user.email_verified,
+  first_name: (user) => textOf(user.first_name),
+  last_name: (user) => textOf(user.last_name),
+  middle_name: (user) => textOf(user.middle_name),
+  nickname: (user) => textOf(user.nickname),
+  preferred_username: (user) => textOf(user.preferred_username),
+  profile: (user) => textOf(user.profile),
+  picture: (user) => textOf(user.picture),
+  website: (user) => textOf(user.website),
+  gender: (user) => textOf(user.gender),
+  birthdate: (user) => textOf(user.birthdate),
+  zoneinfo: (user) => textOf(user.zoneinfo),
+  locale: (user) => textOf(user.locale),
+  phone_number: (user) => textOf(user.phone_number),
+  phone_number_verified: (user) => (user.phone_number === null ? undefined : user.phone_number_verified),
+  address: addressOf,
+  external_id: (user) => textOf(user.external_id),
+});
+
+/** The sources that have a name of their own; beside them `metadata.<path>`. */
+export const claimSources: readonly string[] = [...Object.keys(attributes), 'roles', 'permissions'];
+
+const metadataPath = /^metadata(\.[^.]{1,100}){1,8}$/;
+
+/** Whether a mapping can draw on it. */
+export const isClaimSource = (source: string): boolean => claimSources.includes(source) || metadataPath.test(source);
+
+/** Claims that this service means something by itself (RFC 7519 4.1, RFC 9068 2.2, OIDC Core 2, RFC 7662 2.2): whoever reads them relies on that. */
+export const reservedClaims: readonly string[] = [
+  'iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'typ', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid', 'at_hash', 'c_hash', 's_hash', 'scope', 'scp',
+  'client_id', 'permissions', 'authorization_details', 'act', 'may_act', 'cnf', 'gid', 'userinfo_claims', 'events', 'active', 'token_type', '_claim_names',
+  '_claim_sources', '__proto__', 'constructor', 'prototype',
+]; // prettier-ignore
+
+/**
+ * What is wrong with the mappings of a client or an API resource.
+ * @param places where the owner's claims can be shown at all
+ */
+export function claimMappingProblems(mappings: readonly ClaimMapping[], places: readonly ClaimPlace[]): Problem[] {
+  const taken = new Set<string>();
+  return mappings.flatMap((mapping, index): Problem[] => {
+    const at = (member: string, code: Problem['code'], detail: string): Problem[] => [
+      { status: 422, code, detail, attribute: ['claim_mappings', index, member] },
+    ];
+    const { claim, source, value } = mapping;
+    if (reservedClaims.includes(claim))
+      return at('claim', 'reserved_claim', `The claim ${claim} is the protocol's own, and clients rely on it: choose another name.`);
+    if ((source === undefined) === (value === undefined))
+      return at('source', 'invalid_value', 'Exactly one of source and value says where the claim comes from.');
+    if (source !== undefined && !isClaimSource(source))
+      return at('source', 'invalid_value', `The source must be metadata.<path> or one of ${claimSources.join(', ')}.`);
+    const misplaced = mapping.in.find((place) => !places.includes(place));
+    if (misplaced !== undefined) return at('in', 'invalid_value', `${misplaced} is not a place for these claims: ${places.join(', ')}.`);
+    const again = mapping.in.find((place) => taken.has(`${place} ${claim}`));
+    for (const place of mapping.in) taken.add(`${place} ${claim}`);
+    return again === undefined ? [] : at('claim', 'duplicate_value', `${claim} is mapped twice for ${again}.`);
+  });
+}
+
+/** Whether any of the mappings for these places draws on a person. */
+export const drawsOnUser = (mappings: readonly ClaimMapping[], places: readonly ClaimPlace[]): boolean =>
+  mappings.some(({ source, in: shown }) => source !== undefined && shown.some((place) => places.includes(place)));
+
+/** The Management permissions by which one could read what the mappings tell of people; empty for constants alone. */
+export function permissionsToReadMapped(mappings: readonly ClaimMapping[]): readonly string[] {
+  const sources = mappings.flatMap(({ source }) => source ?? []);
+  return [
+    ...(sources.length > 0 ? ['users:read'] : []),
+    ...(sources.includes('roles') ? ['roles:read'] : []),
+    ...(sources.includes('permissions') ? ['permissions:read'] : []),
+  ];
+}
+
+function inMetadata(metadata: Record<string, unknown> | null, path: string): unknown {
+  let value: unknown = metadata;
+  for (const name of path.split('.').slice(1))
+    value = typeof value === 'object' && value !== null && !Array.isArray(value) ? own(value as Record<string, unknown>, name) : undefined;
+  return value;
+}
+
+function valueOf(mapping: ClaimMapping, { user, permissions }: ClaimFacts): unknown {
+  const { source } = mapping;
+  if (source === undefined) return mapping.value;
+  if (source === 'permissions') return permissions ?? undefined;
+  if (user === null) return undefined;
+  if (source === 'roles') return user.role_names;
+  return source.startsWith('metadata.') ? inMetadata(user.metadata, source) : attributes[source]?.(user);
+}
+
+const isAbsent = (value: unknown) => value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+
+/**
+ * The mapped claims for a place. What the person doesn't have is left out, and so is what goes beyond 8 KiB together, in the order of the
+ * mappings: half a list of groups would be worse than none.
+ */
+export function mappedClaims(mappings: readonly ClaimMapping[], place: ClaimPlace, facts: ClaimFacts): Record<string, unknown> {
+  const claims: Record<string, unknown> = named();
+  let bytes = 0;
+  for (const mapping of mappings) {
+    if (!mapping.in.includes(place)) continue;
+    const value = valueOf(mapping, facts);
+    if (isAbsent(value)) continue;
+    const size = Buffer.byteLength(JSON.stringify(value));
+    if (bytes + size > maxMappedBytes) continue;
+    bytes += size;
+    claims[mapping.claim] = value;
+  }
+  return claims;
+}
+
+type Maps = { readonly claim_mappings: readonly ClaimMapping[] };
+
+/** The mapped claims of an access token: the API resource's, and those of the client that the resource doesn't name. */
+export function accessTokenMappedClaims(client: Maps, resource: Maps | null, facts: ClaimFacts): Record<string, unknown> {
+  const first = resource?.claim_mappings ?? [];
+  const taken = new Set(first.map(({ claim }) => claim));
+  return mappedClaims([...first, ...client.claim_mappings.filter(({ claim }) => !taken.has(claim))], 'access_token', facts);
+}

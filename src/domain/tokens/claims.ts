@@ -1,0 +1,71 @@
+import type { UserWithRoles } from '../../db/tables/user_claims.js';
+import { named } from '../../lib/named.js';
+
+type Claim = (user: UserWithRoles) => unknown;
+
+/** The text, or undefined where there is nothing in it: such a claim is left out. */
+export const textOf = (value: string | null): string | undefined => (value === null || value.trim() === '' ? undefined : value);
+const fullName = (user: UserWithRoles) =>
+  textOf([user.first_name, user.last_name].filter((part) => part !== null && part !== '').join(' '));
+/** The `address` claim (OIDC Core 5.1.1), without members that are empty. */
+export const addressOf = (user: UserWithRoles): Record<string, string> | undefined => {
+  const parts = Object.entries(user.address ?? {}).filter(([, value]) => typeof value === 'string' && value.trim() !== '');
+  return parts.length > 0 ? Object.fromEntries(parts) : undefined;
+};
+
+/** Every claim that userinfo knows, by scope (OIDC Core 5.4). Discovery's `claims_supported` and `scopes_supported` follow. */
+export const claimsByScope: Readonly<Record<string, Readonly<Record<string, Claim>>>> = named({
+  profile: {
+    name: fullName,
+    given_name: (user) => textOf(user.first_name),
+    family_name: (user) => textOf(user.last_name),
+    middle_name: (user) => textOf(user.middle_name),
+    nickname: (user) => textOf(user.nickname),
+    preferred_username: (user) => textOf(user.preferred_username),
+    profile: (user) => textOf(user.profile),
+    picture: (user) => textOf(user.picture),
+    website: (user) => textOf(user.website),
+    gender: (user) => textOf(user.gender),
+    birthdate: (user) => textOf(user.birthdate),
+    zoneinfo: (user) => textOf(user.zoneinfo),
+    locale: (user) => textOf(user.locale),
+    updated_at: (user) => Math.floor(user.updated_at.getTime() / 1000),
+  },
+  email: { email: (user) => textOf(user.email), email_verified: (user) => user.email_verified },
+  address: { address: addressOf },
+  phone: {
+    phone_number: (user) => textOf(user.phone_number),
+    phone_number_verified: (user) => (user.phone_number === null ? undefined : user.phone_number_verified),
+  },
+  roles: { roles: (user) => user.role_names },
+});
+
+const everyClaim: Readonly<Record<string, Claim>> = Object.assign({}, ...Object.values(claimsByScope)) as Record<string, Claim>;
+
+/** The names of all claims that userinfo can answer. */
+export const claimNames = Object.keys(everyClaim);
+
+/** The scopes that hold the claims; names that nobody knows are left out. */
+export function scopesOfClaims(names: readonly string[]): string[] {
+  return Object.keys(claimsByScope).filter((scope) => names.some((name) => Object.hasOwn(claimsByScope[scope] ?? {}, name)));
+}
+
+/** What of a part of the `claims` request (OIDC Core 5.5) is worth keeping: the names that are known here. How they were asked for changes nothing. */
+export const knownClaims = (requested: Record<string, unknown> | null): string[] =>
+  Object.keys(requested ?? {}).filter((name) => Object.hasOwn(everyClaim, name));
+
+/**
+ * The claims of a user that the scopes, and by their names the `claims` request (OIDC Core 5.5), ask for. What a user doesn't have is left
+ * out rather than sent as null.
+ */
+export function claimsOf(user: UserWithRoles, scopes: readonly string[], requested: readonly string[]): Record<string, unknown> {
+  const names = new Set<string>();
+  for (const scope of scopes) for (const name of Object.keys(claimsByScope[scope] ?? {})) names.add(name);
+  for (const name of requested) if (Object.hasOwn(everyClaim, name)) names.add(name);
+  const claims: Record<string, unknown> = named();
+  for (const name of names) {
+    const value = everyClaim[name]?.(user);
+    if (value !== undefined) claims[name] = value;
+  }
+  return claims;
+}

@@ -1,0 +1,114 @@
+import type { Client } from '../clients/clients.js';
+import type { Context } from '../context.js';
+import type { UserWithRoles } from '../../db/tables/user_claims.js';
+import { accessTokenPayload, accessTokenValue, type AccessTokenContent, type TokenSeed } from './access-token.js';
+import { accessTokenMappedClaims, mappedClaims, type ClaimFacts } from './claim-mappings.js';
+import { claimsOf } from './claims.js';
+import { idTokenClaimsOf, idTokenPayload, idTokenValue, type IdTokenContent } from './id-token.js';
+import { shownPermissions, type Target } from './target.js';
+
+/** What a person allowed a client, as a code or a refresh token keeps it, and the person as far as claims want. */
+export type PersonsGrant = {
+  readonly grant_id: string;
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly auth_time: Date | null;
+  readonly acr: string | null;
+  readonly amr: readonly string[];
+  /** What the `claims` parameter asked for (OIDC Core 5.5): at userinfo, and in the ID token. */
+  readonly claims: Readonly<Record<string, unknown>> | null;
+  readonly id_token_claims: readonly string[] | null;
+  /** Names of the resource's permissions that the person holds. */
+  readonly permissions: readonly string[];
+  readonly user: UserWithRoles | null;
+};
+
+/** What is to be signed for it. */
+export type Issue = {
+  readonly client: Client;
+  readonly target: Target | null;
+  readonly seed: TokenSeed;
+  readonly format: 'jwt' | 'opaque';
+  readonly lifetime: number;
+  readonly scope: string;
+  readonly issued_at: Date;
+  /** Only of the request that the code answers. */
+  readonly nonce: string | null;
+};
+
+type Contents = {
+  readonly facts: ClaimFacts;
+  readonly access: AccessTokenContent;
+  /** Null without `openid`. */
+  readonly id: Omit<IdTokenContent, 'access_token'> | null;
+};
+
+/** What both tokens are to say. */
+function contentsOf(ctx: Context, granted: PersonsGrant, issue: Issue): Contents {
+  const { user, user_id, session_id, auth_time, acr, amr, grant_id } = granted;
+  const { client, target, seed, format, lifetime, scope, issued_at, nonce } = issue;
+  const permissions = target && shownPermissions(client, target, scope, granted.permissions);
+  const facts = { user, permissions };
+  const access: AccessTokenContent = {
+    seed,
+    format,
+    sub: user_id,
+    client_id: client.id,
+    scope,
+    audience: target?.resource.identifier ?? ctx.environment.issuer,
+    lifetime,
+    issued_at,
+    grant_id,
+    session_id,
+    auth_time,
+    acr,
+    amr,
+    userinfo_claims: Object.keys(granted.claims ?? {}),
+    mapped: accessTokenMappedClaims(client, target && target.resource, facts),
+    ...(target && { permissions: permissions ?? [], typ: target.resource.token_typ }),
+  };
+  if (!scope.split(' ').includes('openid')) return { facts, access, id: null };
+  const claims = idTokenClaimsOf(client, { ...facts, scope, requested: granted.id_token_claims ?? [] });
+  return { facts, access, id: { client, sub: user_id, session_id, auth_time, nonce, acr, amr, issued_at, claims } };
+}
+
+/**
+ * The access token for a person, and with `openid` in its scope the ID token, which says which access token it came with (OIDC Core 3.1.3.6)
+ * and is therefore signed after it.
+ */
+export async function signForPerson(
+  ctx: Context,
+  granted: PersonsGrant,
+  issue: Issue,
+): Promise<{ access_token: string; id_token: string | undefined }> {
+  const { access, id } = contentsOf(ctx, granted, issue);
+  const access_token = await accessTokenValue(ctx, access);
+  return { access_token, id_token: id === null ? undefined : await idTokenValue(ctx, { ...id, access_token }) };
+}
+
+/** The claims at userinfo (OIDC Core 5.3.2): of the scopes, of the `claims` parameter by their names, and those that the client maps. */
+export const userinfoClaims = (
+  client: Client,
+  { user, permissions, sub }: { readonly user: UserWithRoles; readonly permissions: readonly string[] | null; readonly sub: string },
+  scopes: readonly string[],
+  requested: readonly string[],
+): Record<string, unknown> => ({
+  ...claimsOf(user, scopes, requested),
+  ...mappedClaims(client.claim_mappings, 'userinfo', { user, permissions }),
+  sub,
+});
+
+/** What the tokens of a grant would say, without signing or storing anything; null where there would be none. */
+export function previewForPerson(
+  ctx: Context,
+  granted: PersonsGrant & { readonly user: UserWithRoles },
+  issue: Issue,
+): { access_token: Record<string, unknown>; id_token: Record<string, unknown> | null; userinfo: Record<string, unknown> | null } {
+  const { facts, access, id } = contentsOf(ctx, granted, issue);
+  const whose = { user: granted.user, permissions: facts.permissions, sub: granted.user_id };
+  return {
+    access_token: accessTokenPayload(ctx, access),
+    id_token: id && idTokenPayload(ctx, { ...id, access_token: issue.seed.value }),
+    userinfo: id && userinfoClaims(issue.client, whose, issue.scope.split(' '), Object.keys(granted.claims ?? {})),
+  };
+}

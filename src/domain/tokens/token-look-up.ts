@@ -1,0 +1,141 @@
+import {
+  findAccessToken,
+  findAccessTokenWithUser,
+  findJwtStanding,
+  findJwtStandingWithUser,
+  type ClaimsWanted,
+  type TokenStanding,
+  type TokenUser,
+} from '../../db/tables/access_tokens.js';
+import type { Scope } from '../../db/scope.js';
+import { digest } from '../../lib/digest.js';
+import { isUuid } from '../../lib/random.js';
+import type { Context } from '../context.js';
+import { keyRing } from '../signing-keys/signing-keys.js';
+import { verifyJwt } from './formats/jwt.js';
+
+/** What an access token says. */
+export type TokenContent = {
+  readonly format: 'jwt' | 'opaque';
+  readonly jti: string;
+  readonly grant_id: string | null;
+  readonly sub: string;
+  /** Null for a client acting for itself. */
+  readonly user_id: string | null;
+  readonly session_id: string | null;
+  readonly scope: string;
+  readonly audience: string;
+  readonly issuer: string;
+  /** The names that the `claims` request parameter asked for at userinfo (OIDC Core 5.5). */
+  readonly claims: readonly string[];
+  readonly issued_at: Date;
+  readonly expires_at: Date;
+};
+
+const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
+
+/** A token that was found, good or not. */
+export type Found = {
+  claims: TokenContent & { readonly client_id: string };
+  standing: TokenStanding;
+  /** What only a look-up with claims knows. */
+  beside: (TokenUser & { readonly payload: Readonly<Record<string, unknown>> | null }) | null;
+};
+
+const isSeconds = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value < 1e11;
+const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+/** The texts of a list; empty for anything else. */
+export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
+const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
+
+/** Whether a token of this audience is for this service's own endpoints, not for an API resource. */
+export const isOwnAudience = (ctx: Context, audience: string) => ctx.environment.issuers.includes(audience);
+
+/** A few seconds of difference between the replicas' clocks. */
+const skewSeconds = 5;
+
+type ReadJwt = { claims: Found['claims']; payload: Record<string, unknown> };
+
+async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
+  const ring = await keyRing(ctx);
+  const typed = verifyJwt(ring, 'at+jwt', token);
+  const claims = typed ?? verifyJwt(ring, 'JWT', token);
+  if (!claims) return null;
+  const { iss, aud, exp, iat, nbf } = claims;
+  // Only API resources may have the type that ID tokens bear too (`token_typ`); those have none of the claims that are demanded below.
+  if (typed === null && isOwnAudience(ctx, String(aud))) return null;
+  const sub = text(claims['sub']);
+  const client_id = text(claims['client_id']);
+  const jti = uuid(claims['jti']);
+  if (typeof iss !== 'string' || !ctx.environment.issuers.includes(iss) || typeof aud !== 'string') return null;
+  if (!isSeconds(exp) || !isSeconds(iat) || !isSeconds(nbf) || sub === null || client_id === null || jti === null) return null;
+  const now = seconds(ctx.clock.now());
+  if (exp <= now || nbf > now + skewSeconds || iat > now + skewSeconds) return null;
+  const session_id = uuid(claims['sid']);
+  const grant_id = uuid(claims['gid']);
+  const read: Found['claims'] = {
+    format: 'jwt',
+    jti,
+    grant_id,
+    client_id,
+    sub,
+    user_id: sub === client_id ? null : uuid(sub),
+    session_id,
+    scope: text(claims['scope']) ?? '',
+    audience: aud,
+    issuer: iss,
+    claims: texts(claims['userinfo_claims']),
+    issued_at: new Date(iat * 1000),
+    expires_at: new Date(exp * 1000),
+  };
+  return { claims: read, payload: claims };
+}
+
+const isJwt = (token: string) => token.includes('.');
+
+async function findJwt(ctx: Context, scope: Scope, token: string, wanted: ClaimsWanted | null): Promise<Found | null> {
+  const read = await readJwt(ctx, token);
+  if (!read) return null;
+  const { claims, payload } = read;
+  const { user_id, session_id, client_id, audience } = claims;
+  const key = { ids: claims.grant_id === null ? [claims.jti] : [claims.jti, claims.grant_id], user_id, session_id };
+  if (wanted === null) return { claims, standing: await findJwtStanding(scope, key), beside: null };
+  const resource = isOwnAudience(ctx, audience) ? null : audience;
+  const { standing, ...beside } = await findJwtStandingWithUser(scope, { ...key, client_id, resource }, wanted);
+  return { claims, standing, beside: { ...beside, payload } };
+}
+
+/**
+ * The token and the state of what it hangs on, in one statement; null when it isn't one of ours.
+ * @param wanted null: only whether the token is good
+ */
+export async function lookUpToken(
+  ctx: Context,
+  scope: Scope,
+  token: string,
+  wanted: { jwt: ClaimsWanted; opaque: ClaimsWanted } | null,
+): Promise<Found | null> {
+  if (isJwt(token)) return findJwt(ctx, scope, token, wanted?.jwt ?? null);
+  if (!/^at_[\w-]{43}$/.test(token)) return null;
+  const looked =
+    wanted && (await findAccessTokenWithUser(scope, digest(token), { wanted: wanted.opaque, issuers: ctx.environment.issuers }));
+  const row = wanted ? looked?.token : await findAccessToken(scope, digest(token));
+  if (!row) return null;
+  const claims: Found['claims'] = {
+    format: 'opaque',
+    jti: row.jti,
+    grant_id: row.grant_id,
+    client_id: row.client_id,
+    sub: row.user_id ?? row.client_id,
+    user_id: row.user_id,
+    session_id: row.session_id,
+    scope: row.scope,
+    audience: row.audience,
+    issuer: ctx.environment.issuer,
+    claims: Object.keys(row.claims ?? {}),
+    issued_at: row.issued_at,
+    expires_at: row.expires_at,
+  };
+  return { claims, standing: row, beside: looked && { user: looked.user, permissions: looked.permissions, payload: null } };
+}
