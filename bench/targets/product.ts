@@ -33,7 +33,7 @@ const stamp = (ctx: Context) => {
 const token_rate_limit = 100_000_000;
 
 async function seed(ctx: Context): Promise<string> {
-  const base = { ...stamp(ctx), redirect_uris: [fixtures.redirect_uri], token_rate_limit };
+  const base = { ...stamp(ctx), redirect_uris: [fixtures.redirect_uri], token_rate_limit, first_party: true };
   await insertClient(ctx.scope, {
     ...base,
     id: fixtures.client.id,

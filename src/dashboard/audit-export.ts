@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
+import { createContext } from '../domain/context.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import { csvRecord } from '../lib/csv.js';
+import { deadlineIn } from '../lib/deadline.js';
 import { recordDenial, recordWrite } from '../management/audit.js';
 import { requirePermissions } from '../management/admission.js';
 import { audit_logs } from './pages/audit-logs.js';
@@ -50,11 +52,15 @@ const formats: Readonly<Record<string, Format>> = named({
 });
 
 const pageSize = 100;
+/** The whole takes as long as its reader does, so each page has a deadline of its own. */
+const pageMs = 5_000;
 
 /** Pages of entries, one at a time: what is not yet sent is not yet read. */
 async function* pages(req: Request, filters: Readonly<Record<string, string>>): AsyncGenerator<readonly Shown[]> {
   for (let after: string | undefined; ;) {
-    const { records, next } = await listOf(req.call, 'audit_logs', { filters, size: pageSize, after });
+    const { call } = req;
+    const ctx = createContext(call.ctx, call.ctx.environment, deadlineIn(pageMs));
+    const { records, next } = await listOf({ ...call, ctx }, 'audit_logs', { filters, size: pageSize, after });
     yield records;
     if (next === null) return;
     after = next;

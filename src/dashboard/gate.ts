@@ -1,6 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { originOf } from '../http/pages/mail-origin.js';
-import { createContext } from '../domain/context.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { PageError } from '../errors.js';
 import { browserSession } from '../http/auth/browser-session.js';
@@ -44,7 +43,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
     );
   }
   req.call = {
-    ctx: createContext(ctx, ctx.environment),
+    ctx,
     actor: {
       actor_kind: 'user',
       actor_id: session.user_id,

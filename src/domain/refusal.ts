@@ -1,3 +1,4 @@
+import { Duplicate } from '../db/failures.js';
 import type { ApiErrorCode } from '../lib/error-codes.js';
 import { own } from '../lib/named.js';
 
@@ -50,8 +51,8 @@ export async function refuseDuplicates<T>(
   try {
     return await work();
   } catch (error) {
-    const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-    const place = code === '23505' && typeof constraint === 'string' ? own(constraints, constraint) : undefined;
+    const constraint = error instanceof Duplicate ? error.constraint : null;
+    const place = constraint === null ? undefined : own(constraints, constraint);
     if (!place) throw error;
     throw new Refusal({ status: 409, code: 'already_exists', ...place });
   }

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
+import { Dangling, Duplicate } from '../db/failures.js';
 import { Refusal, type Problem } from '../domain/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
@@ -166,9 +167,8 @@ export async function translated<T>(document: Readonly<Record<string, unknown>> 
     return await work();
   } catch (error) {
     if (error instanceof Refusal) throw fromProblems(error.problems, document);
-    const { code } = error as { code?: unknown };
-    if (code === '23505') throw refuse(409, 'already_exists', 'There is such a record already.');
-    if (code === '23503') throw refuse(409, 'conflict', 'A related resource went away meanwhile.');
+    if (error instanceof Duplicate) throw refuse(409, 'already_exists', 'There is such a record already.');
+    if (error instanceof Dangling) throw refuse(409, 'conflict', 'A related resource went away meanwhile.');
     throw error;
   }
 }

@@ -14,7 +14,7 @@ import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
 import { consentPath } from './authorize/consent-page.js';
 import { discovery } from './discovery.js';
-import { endpoints, jwksPath, registrationPath } from './endpoints.js';
+import { endpoints, jwksPath, metadataPaths, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
 import { confirmLogout, csrfWhileSignedIn, logout, logoutConfirmPath } from './logout/logout.js';
@@ -59,7 +59,7 @@ export function registrationRouter(web: Web): Router {
 /** The documents that everybody reads and caches. */
 export function addMetadataRoutes(routes: RouteList): void {
   const any = { head: true, options: [corsForAll, preflight] };
-  routes.add('/.well-known/openid-configuration', { ...any, get: [discovery] });
-  routes.add('/.well-known/oauth-authorization-server', { ...any, get: [discovery] });
+  routes.add(metadataPaths.openid, { ...any, get: [discovery] });
+  routes.add(metadataPaths.oauth, { ...any, get: [discovery] });
   routes.add(jwksPath, { ...any, get: [jwks] });
 }

@@ -13,13 +13,14 @@ import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { signing } from '../domain/tokens/formats/jwt.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { createSecurityTrail } from '../domain/audit/security-notes.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
 import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startSigningKeyRotation } from '../jobs/key-rotation.js';
-import { createKnex, poolState } from '../db/knex.js';
+import { createKnex, databaseQueues, poolState } from '../db/knex.js';
 import { migrate } from '../db/migrate.js';
 import { listen } from '../db/postgres/notifications.js';
 import { createReplica, startReplicaChecks } from '../db/postgres/replica.js';
@@ -144,7 +145,14 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     },
   });
   const service = createApp(deps, lifecycle);
-  const server = createServer(service.app);
+  const server = createServer(service.app, service.admission);
+  deps.metrics.watchQueues(() => [
+    service.admission.state(),
+    { queue: 'signing', length: signing.length, wait: signing.waitMs() / 1000, refused: 0 },
+    deps.passwords.queue(),
+    deps.fetch.queue(),
+    ...databaseQueues(deps.knex),
+  ]);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);

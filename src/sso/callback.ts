@@ -85,7 +85,7 @@ async function exchange(
       if (!code) throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure('the answer has no code') });
       return strategy.redeem(provider, { code, state, nonce: flow.nonce, verifier: flow.verifier, parameters: answer });
     };
-    const claims = await inTime(work());
+    const claims = await inTime(req.ctx, work);
     return { flow, connection, claims, profile: readProfile(connection, claims, isOidc), authentication: authenticationOf(claims, isOidc) };
   } catch (error) {
     // What was remembered of the provider may be out of date: the next login looks again.

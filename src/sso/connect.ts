@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { Duplicate } from '../db/failures.js';
 import { transaction } from '../domain/context.js';
 import { linkToAccount, proveIdentity } from '../domain/connections/identities.js';
 import { findIdentity } from '../db/tables/identities.js';
@@ -7,7 +8,7 @@ import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { belongsElsewhere } from './linking.js';
 import { ssoRefusal } from './refusal.js';
-import { accountOf, isTaken } from './settle.js';
+import { accountOf } from './settle.js';
 
 /** Ties the account to the signed-in user, who has proven both; one that signs somebody else in stays theirs. */
 export async function finishConnect(
@@ -31,7 +32,7 @@ export async function finishConnect(
     try {
       await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, how));
     } catch (error) {
-      if (!isTaken(error)) throw error;
+      if (!(error instanceof Duplicate)) throw error;
       if ((await findIdentity(req.ctx.scope, connection.id, profile.subject))?.user_id !== user.id) throw foreign();
     }
   }

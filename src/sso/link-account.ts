@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { Duplicate } from '../db/failures.js';
 import { transaction } from '../domain/context.js';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import { linkToAccount, proveIdentity, type ProviderAccount } from '../domain/connections/identities.js';
@@ -20,7 +21,7 @@ import { browserMark, isBrowserMark } from './flow.js';
 import { belongsElsewhere } from './linking.js';
 import { strategyOfPage } from './page-models.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
-import { accountOf, isTaken } from './settle.js';
+import { accountOf } from './settle.js';
 
 /** A login that waits for the proof of the local account: bound to the user, the connection, the provider's subject and this browser. */
 type Waiting = {
@@ -150,7 +151,7 @@ async function link(req: Request, user: UserRow, account: ProviderAccount, provi
   try {
     await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, how));
   } catch (error) {
-    if (!isTaken(error)) throw error;
+    if (!(error instanceof Duplicate)) throw error;
     if ((await existing())?.user_id !== user.id) throw ssoRefusal('sso_account_exists');
   }
 }

@@ -1,3 +1,4 @@
+import { Duplicate } from '../db/failures.js';
 import type { Request, Response } from 'express';
 import { originOf } from '../http/pages/mail-origin.js';
 import { pendingOf } from '../http/request/return-to.js';
@@ -7,7 +8,7 @@ import type { ProviderAssertion } from './provider-assertion.js';
 import { refuseStale } from './demand.js';
 import { askForProof } from './link-account.js';
 import { decide } from './linking.js';
-import { isTaken, settle } from './settle.js';
+import { settle } from './settle.js';
 
 const home = '/account';
 
@@ -33,7 +34,7 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
       return res.redirect(303, flow.return_to ?? home);
     } catch (error) {
       // Two first logins of one person at the same moment: the second finds what the first has made.
-      if (!isTaken(error) || attempt > 2) throw error;
+      if (!(error instanceof Duplicate) || attempt > 2) throw error;
     }
   }
 }

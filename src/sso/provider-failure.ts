@@ -1,5 +1,6 @@
 import { errors as jose } from 'jose';
 import { AuthorizationResponseError, ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
+import { requireTime, type Context } from '../domain/context.js';
 import { PageError } from '../errors.js';
 import { OutboundError } from '../platform/fetch/outbound-error.js';
 import { ssoRefusal } from './refusal.js';
@@ -59,12 +60,18 @@ export function providerRefusal(error: unknown): PageError {
 
 const limitMs = 8000;
 
-/** Ends in time, whatever the provider does (specification 8.2.3: within 10 s); what is still on its way ends by its own limits. */
-export async function inTime<T>(work: Promise<T>): Promise<T> {
+/**
+ * Ends in time, whatever the provider does (specification 8.2.3: within 10 s), and isn't begun for a request that has none left; what is still on its way
+ * ends by its own limits.
+ */
+export async function inTime<T>(ctx: Context, begin: () => Promise<T>): Promise<T> {
+  requireTime(ctx);
+  const ms = Math.min(limitMs, ctx.scope.deadline.left());
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ProviderFailure(`the provider took longer than ${limitMs} ms`)), limitMs);
+    timer = setTimeout(() => reject(new ProviderFailure(`the provider took longer than ${Math.round(ms)} ms`)), ms);
   });
+  const work = begin();
   work.catch(() => {});
   try {
     return await Promise.race([work, late]);

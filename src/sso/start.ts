@@ -43,7 +43,7 @@ async function destination(
   const opened = await asked(async () => {
     const provider = openProvider(req.ctx, connection, memory);
     if (!provider) throw ssoRefusal('not_found');
-    refuseMixUp(connection, await inTime(provider.strategy.server(provider.provider)), others);
+    refuseMixUp(connection, await inTime(req.ctx, () => provider.strategy.server(provider.provider)), others);
     return provider;
   });
   const flow = await beginFlow(req, res, { connection_id: connection.id, ...begin });

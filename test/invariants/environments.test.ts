@@ -86,7 +86,7 @@ test('every table function, called from a second environment, finds nothing and 
 test('Postgres itself refuses a link across environments', async () => {
   const client = await addClient(own);
   const resource = await addResource(foreign, { identifier: 'https://api.example/foreign' });
-  await expect(addGrant(own, client, resource)).rejects.toMatchObject({ code: '23503' });
+  await expect(addGrant(own, client, resource)).rejects.toMatchObject({ sqlstate: '23503' });
 });
 
 test('the same client id may exist in both, with its own secret', async () => {

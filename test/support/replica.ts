@@ -30,7 +30,7 @@ export async function startReplica(
   under: readonly string[] = [],
 ): Promise<Replica> {
   const port = await freePort();
-  const [file, ...words] = [...under, process.execPath, ...(await programArguments('main'))];
+  const [file = process.execPath, ...words] = [...under, process.execPath, ...(await programArguments('main'))];
   const child = spawn(file, words, {
     env: {
       PATH: process.env['PATH'],

@@ -47,11 +47,11 @@ export async function insertClientAccessToken(
 const insertForClientText = `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
                              values ($1, $2, $3::uuid, $4, $5, $6, $7, $8)`;
 
-const insertForClient = { name: 'access_tokens.insert_for_client', short: 'write', text: insertForClientText } as const;
+const insertForClient = { name: 'access_tokens.insert_for_client', short: { kind: 'write', key: 2 }, text: insertForClientText } as const;
 
 const insertForClientWithEvent = {
   name: 'access_tokens.insert_for_client_with_event',
-  short: 'write',
+  short: { kind: 'write', key: 2 },
   text: `with access as (${insertForClientText} returning *)
          select store_token_issued($1, $10::uuid, issued_at, $9::uuid[], $3::uuid, 'opaque', 'client_credentials', client_id, null, null,
            scope, audience, $11::integer, false)
@@ -78,7 +78,7 @@ export async function storeTokenIssued(
     scope,
     {
       name: 'events.store_token_issued',
-      short: 'write',
+      short: { kind: 'write', key: 2 },
       text: `select store_token_issued($1, $2::uuid, $3::timestamptz, $4::uuid[], $5::uuid, $6, $7, $8, null, null, $9, $10, $11::integer, false)`,
     },
     [

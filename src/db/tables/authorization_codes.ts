@@ -37,7 +37,7 @@ export async function insertAuthorizationCode(
     scope,
     {
       name: 'authorization_codes.insert',
-      short: 'write',
+      short: { kind: 'write', key: 2 },
       text: `insert into authorization_codes
         (environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
          access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at)
@@ -113,7 +113,7 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
 
 const redeemStatement = {
   name: 'authorization_codes.redeem',
-  short: 'write',
+  short: { kind: 'write', key: 2 },
   text: `
     with redeemed as (
       update authorization_codes set redeemed_at = $6

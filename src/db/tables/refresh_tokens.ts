@@ -100,7 +100,7 @@ export async function useRefreshToken(scope: Scope, r: Refresh): Promise<{ store
 
 const refreshStatement = {
   name: 'refresh_tokens.use',
-  short: 'write',
+  short: { kind: 'write', key: 2 },
   text: `
     with source as (
       select * from refresh_tokens t where environment_id = $1 and digest = $2

@@ -58,6 +58,19 @@ export async function findEnvironmentForHost(deps: Deps, host: string): Promise<
   return environment;
 }
 
+/** How long everybody may keep a public document: discovery, JWKS (`max-age`, RFC 9111 5.2.2.1). In milliseconds. */
+export const publicMaxAgeMs = 300_000;
+
+/** For public documents: from memory, as it was at most {@link publicMaxAgeMs} ago; read again beside that once it may not be trusted any more. */
+export function recallPublicEnvironment(deps: Deps, host: string): Environment | undefined {
+  const hosts = deps.cache.recallPublic<Hosts>('*', 'hosts', 'all', publicMaxAgeMs);
+  const id = hosts && idOf(hosts.value, deps.config.baseHost, host);
+  const found = id === undefined ? undefined : deps.cache.recallPublic<Environment>(id, 'environments', id, publicMaxAgeMs);
+  // Its failure is told to those who can't be answered without.
+  if (found && !(found.fresh && hosts?.fresh)) findEnvironmentForHost(deps, host).catch(() => undefined);
+  return found?.value;
+}
+
 /** The same from memory alone, at once; undefined when something of it must be read first. */
 export function recallEnvironmentForHost(deps: Deps, host: string): Environment | undefined {
   const hosts = deps.cache.recall<Hosts>('*', 'hosts', 'all');

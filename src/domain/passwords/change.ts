@@ -33,7 +33,7 @@ export async function changePassword(
   if (!(await checkPassword(ctx, user, input.current_password, input))) return { outcome: 'wrong' };
   const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
   if (problems.length > 0) return { outcome: 'refused', problems };
-  const password_hash = await ctx.passwords.hash(input.password);
+  const password_hash = await ctx.passwords.hash(input.password, ctx.scope.deadline);
   const now = ctx.clock.now();
   const changed = await transaction(ctx, async (tx) => {
     const changes = { password_hash, password_changed_at: now, failed_login_count: 0, updated_at: now };

@@ -184,6 +184,6 @@ async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]
     if (!byLink) await refundAttempt(ctx.scope, passcode.id);
     return { outcome: 'refused', problems };
   }
-  const changed = await apply(ctx, passcode, user, { password_hash: await ctx.passwords.hash(password), origin });
+  const changed = await apply(ctx, passcode, user, { password_hash: await ctx.passwords.hash(password, ctx.scope.deadline), origin });
   return changed ? { outcome: 'reset', user: changed } : { outcome: 'expired' };
 }

@@ -139,7 +139,7 @@ export async function completeRegistration(
   ctx: Context,
   input: { token: string; first_name: string; last_name: string; password: string; client_id: string | null },
 ): Promise<Completion> {
-  const password_hash = await ctx.passwords.hash(input.password);
+  const password_hash = await ctx.passwords.hash(input.password, ctx.scope.deadline);
   const now = ctx.clock.now();
   return transaction(ctx, async (tx): Promise<Completion> => {
     const registration = await lockByToken(tx.scope, digest(input.token), now);

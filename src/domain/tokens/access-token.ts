@@ -18,7 +18,7 @@ import {
   type ApiResource,
   type Client,
 } from '../clients/clients.js';
-import type { Context } from '../context.js';
+import { requireTime, type Context } from '../context.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
 import { isOpenidScope } from './scopes.js';
@@ -75,6 +75,7 @@ const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 /** The value to hand out: the opaque seed, or the signed JWT (RFC 9068). */
 export async function accessTokenValue(ctx: Context, content: AccessTokenContent): Promise<string> {
   if (content.format === 'opaque') return content.seed.value;
+  requireTime(ctx);
   const iat = seconds(content.issued_at);
   return signJwt(await keyRing(ctx), 'at+jwt', {
     iss: ctx.environment.issuer,

@@ -1,5 +1,5 @@
 import type { Client } from '../clients/clients.js';
-import type { Context } from '../context.js';
+import { requireTime, type Context } from '../context.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
 
@@ -18,6 +18,7 @@ export type IdTokenContent = {
 
 /** Signs an ID token; its lifetime is the client's, else the environment's. */
 export async function idTokenValue(ctx: Context, content: IdTokenContent): Promise<string> {
+  requireTime(ctx);
   const iat = Math.floor(content.issued_at.getTime() / 1000);
   return signJwt(await keyRing(ctx), 'JWT', {
     iss: ctx.environment.issuer,

@@ -91,7 +91,7 @@ export async function hashOf(ctx: Context, input: UserInput, current: UserRow | 
   }
   if (password === undefined) return undefined;
   refuseIfAny(userProblems(ctx, input, current));
-  return ctx.passwords.hash(password);
+  return ctx.passwords.hash(password, ctx.scope.deadline);
 }
 
 /** The columns of the input; the address with its key. @throws {Refusal} 422 */

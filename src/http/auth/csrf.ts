@@ -1,4 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
+import { remembered } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { randomToken } from '../../lib/random.js';
 import { listOwnOrigins } from '../../db/tables/clients.js';
@@ -40,7 +41,7 @@ function sameOrigin(req: Request): boolean | null {
 /** Whether a first-party client calls from its registered origin; others may not act as the person (see `ownUiCors`). */
 async function isAllowedOrigin(req: Request): Promise<boolean> {
   const { ctx } = req;
-  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' own origins', () => listOwnOrigins(ctx.scope));
+  const origins = await remembered(ctx, 'clients', ' own origins', ({ scope }) => listOwnOrigins(scope));
   return req.headers.origin !== undefined && (origins ?? []).includes(req.headers.origin);
 }
 

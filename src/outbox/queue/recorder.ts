@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { failsAgain } from '../../db/sqlstate.js';
 import type { Outcome, Job, Queue } from './queue.js';
 
 /** Writes results down in batches: what comes in while one batch is being written makes up the next. */
@@ -95,10 +96,4 @@ export function createRecorder<J extends Job, Result extends Outcome>(
       while (running) await running;
     },
   };
-}
-
-/** SQLSTATE classes that the same statement meets again: data exception, integrity violation. */
-function failsAgain(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' && /^2[23]/.test(code);
 }

@@ -48,6 +48,7 @@ const reasons: Record<OutboundReason, FailureReason> = {
   // An answer that isn't HTTP, or whose headers have no end, is no answer.
   protocol: 'connect',
   too_large: 'connect',
+  busy: 'connect',
 };
 
 /** Any 2xx is success; redirects aren't followed (specification 7.4.2). */

@@ -4,6 +4,7 @@ import { Exchange } from './exchange.js';
 import { guardedConnector } from './connector.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
+import type { QueueState } from '../metrics/queue-state.js';
 
 export { checkUrl } from './guard.js';
 export { OutboundError, type OutboundReason } from './outbound-error.js';
@@ -45,10 +46,14 @@ export type GuardedFetch = {
   request(url: string | URL, options?: OutboundRequest): Promise<OutboundResponse>;
   /** `fetch` for libraries that take one (openid-client, jose): the same guard, 5 s and 1 MiB at most, redirects returned. */
   readonly fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  /** How many requests have no answer yet. */
+  queue(): QueueState;
   /** Drops all connections. */
   close(): Promise<void>;
 };
 
+/** Requests to one host, of one pool, that may be without an answer: four for each connection. */
+const maxUnanswered = 64;
 const maxPools = 1000;
 const maxPlaces = 1000;
 const fetchTimeoutMs = 5000;
@@ -73,6 +78,38 @@ function createAgents(create: () => Agent) {
     async destroy() {
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
       agents.clear();
+    },
+  };
+}
+
+/** Counts the requests without an answer, by host and pool: what a host that hangs may hold is bounded. */
+function createUnanswered() {
+  const counts = new Map<string, number>();
+  const since = new Set<{ readonly at: number }>();
+  let refused = 0;
+  return {
+    /** Runs the exchange. @throws {OutboundError} at once, when too many others wait for the same host */
+    async during<T>(place: string, exchange: () => Promise<T>): Promise<T> {
+      const count = counts.get(place) ?? 0;
+      if (count >= maxUnanswered) {
+        refused += 1;
+        throw new OutboundError('busy', `${maxUnanswered} requests to the host have no answer yet`);
+      }
+      counts.set(place, count + 1);
+      const begun = { at: performance.now() };
+      since.add(begun);
+      try {
+        return await exchange();
+      } finally {
+        since.delete(begun);
+        const left = (counts.get(place) ?? 1) - 1;
+        if (left > 0) counts.set(place, left);
+        else counts.delete(place);
+      }
+    },
+    state(): QueueState {
+      const [oldest] = since;
+      return { queue: 'outbound', length: since.size, wait: oldest ? (performance.now() - oldest.at) / 1000 : 0, refused };
     },
   };
 }
@@ -112,7 +149,7 @@ function createPlaces(policy: NetworkPolicy) {
 /**
  * The only way in which the service sends requests to other hosts. It opens no socket to an address that the policy doesn't allow,
  * whatever a name resolves to and however often that changes; follows no redirect; obeys no proxy variable; checks certificates, always
- * (TLS 1.2 and later); and bounds time, header (16 KiB) and body. Connections are kept per origin: at most 16, closed when idle.
+ * (TLS 1.2 and later); and bounds time, header (16 KiB) and body. Connections are kept per origin: at most 16, closed when idle; of one host at most 64 requests wait.
  * @param resolve in place of the system's name resolution
  * @param trustedCertificates PEM certificates of further authorities
  */
@@ -123,6 +160,7 @@ export function createGuardedFetch({
 }: NetworkPolicy & { readonly resolve?: NameLookup; readonly trustedCertificates?: readonly string[] }): GuardedFetch {
   const policy = { allowPrivateNetwork };
   const places = createPlaces(policy);
+  const unanswered = createUnanswered();
   const connect = guardedConnector(resolve, policy, trustedCertificates);
   const agents = createAgents(
     () =>
@@ -143,9 +181,12 @@ export function createGuardedFetch({
     options.signal?.throwIfAborted();
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
     const { origin, path } = places.of(String(url), options.allowHttp === true);
-    const exchange = new Exchange({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
-    agents.of(options.pool ?? '').dispatch({ origin, path, method, headers, body }, exchange);
-    const answer = await exchange.answer;
+    const pool = options.pool ?? '';
+    const answer = await unanswered.during(`${pool} ${origin}`, () => {
+      const exchange = new Exchange({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
+      agents.of(pool).dispatch({ origin, path, method, headers, body }, exchange);
+      return exchange.answer;
+    });
     return { ...answer, duration_ms: Math.round(performance.now() - started) };
   }
 
@@ -171,5 +212,5 @@ export function createGuardedFetch({
     }
   }
 
-  return { request, fetch, close: () => agents.destroy() };
+  return { request, fetch, queue: unanswered.state, close: () => agents.destroy() };
 }

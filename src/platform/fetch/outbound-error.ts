@@ -1,5 +1,5 @@
-/** Why a request to another host came to nothing. */
-export type OutboundReason = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address' | 'protocol' | 'too_large';
+/** Why a request to another host came to nothing; `busy`: too many others to the same host have no answer yet, and this one was not sent. */
+export type OutboundReason = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address' | 'protocol' | 'too_large' | 'busy';
 
 /** A request to another host that has no (usable) answer. The message names no path and no header. */
 export class OutboundError extends Error {

@@ -1,5 +1,6 @@
 import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { QueueState } from './queue-state.js';
 import { createDurations, createTally } from './tallies.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -14,6 +15,8 @@ export type PoolState = {
   readonly max: number;
   /** Seconds that the oldest short statement has waited for its answer on the connections beside the pool; 0 when none waits. */
   readonly oldestWait: number;
+  /** Names of short statements that are slow or locked, and kept apart from the others. */
+  readonly isolated: readonly string[];
 };
 
 /** Of the connections to the database. */
@@ -49,12 +52,65 @@ function poolMetrics(registers: Registry[]) {
         this.set(pool?.().oldestWait ?? 0);
       },
     }),
+    statementsApart: new Gauge({
+      name: 'database_statement_apart',
+      help: '1 for each short statement that is slow or waits for a lock, and is kept apart from the others.',
+      labelNames: ['statement'],
+      aggregator: 'max',
+      registers,
+      collect() {
+        this.reset();
+        for (const statement of pool?.().isolated ?? []) this.set({ statement }, 1);
+      },
+    }),
     poolMax: new Gauge({
       name: 'database_connections_max',
       help: 'Connections that the pool may open (DATABASE_POOL_MAX).',
       registers,
       collect() {
         this.set(pool?.().max ?? 0);
+      },
+    }),
+  };
+}
+
+/** Of everything that requests may have to wait for. */
+function queueMetrics(registers: Registry[]) {
+  const watched: (() => readonly QueueState[])[] = [];
+  const states = () => watched.flatMap((state) => state());
+  const labelNames = ['queue'];
+  return {
+    /** Whose queues the gauges show. */
+    watchQueues(state: () => readonly QueueState[]): void {
+      watched.push(state);
+    },
+    queueLength: new Gauge({
+      name: 'queue_length',
+      help: 'How many wait or are being served.',
+      labelNames,
+      registers,
+      collect() {
+        for (const { queue, length } of states()) this.set({ queue }, length);
+      },
+    }),
+    queueWait: new Gauge({
+      name: 'queue_wait_seconds',
+      help: 'How long the oldest has waited; of requests, how long a turn of the event loop takes; of signing, how long the next one will wait.',
+      labelNames,
+      aggregator: 'max',
+      registers,
+      collect() {
+        for (const { queue, wait } of states()) this.set({ queue }, wait);
+      },
+    }),
+    queueRefused: new Counter({
+      name: 'queue_refused_total',
+      help: 'How many were refused since they could not be served in time.',
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const { queue, refused } of states()) this.inc({ queue }, refused);
       },
     }),
   };
@@ -99,6 +155,7 @@ export function createMetrics() {
     /** What Prometheus reads. */
     render: () => registry.metrics(),
     ...poolMetrics(registers),
+    ...queueMetrics(registers),
     ...outboxMetrics(registers),
     requestSeconds: createDurations(registry, {
       name: 'http_request_duration_seconds',
