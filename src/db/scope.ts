@@ -17,26 +17,45 @@ export type Scope = {
   /** Tables written through this scope: what the process remembers of them is dropped after commit. */
   readonly touched: Set<string>;
   /** Asked first by look-ups, for callers that may see what is up to a second old. */
-  readonly replica?: Replica;
+  readonly replica?: Replica | undefined;
   /** What waiting for a connection and for answers spends from. */
   readonly deadline: Deadline;
   /** Where short statements go; none in a transaction, whose statements belong to it. */
-  readonly lines?: StatementLines;
+  readonly lines?: StatementLines | undefined;
 };
 
+/** Outside of a transaction nothing waits for a commit: what is written there is noted for nobody. */
+const untracked = new Set<string>();
+
+/** A scope whose pool with a deadline is made when something asks for it: what the lines answer doesn't. Made for every request, hence a class. */
+class RequestScope implements Scope {
+  readonly touched = untracked;
+  readonly #pool: Knex;
+  #own: Knex | null = null;
+
+  constructor(
+    pool: Knex,
+    readonly environment_id: string,
+    readonly deadline: Deadline,
+    readonly lines: StatementLines | undefined,
+    readonly replica: Replica | undefined,
+  ) {
+    this.#pool = pool;
+  }
+
+  get knex(): Knex {
+    return (this.#own ??= this.deadline === noDeadline ? this.#pool : spending(this.#pool, this.deadline));
+  }
+}
+
 /** A scope of one environment outside any transaction. */
-export function createScope(knex: Knex, environment_id: string, deadline: Deadline = noDeadline): Scope {
-  const lines = statementLinesOf(knex);
-  const shared = { environment_id, touched: new Set<string>(), deadline, ...(lines && { lines }) };
-  if (deadline === noDeadline) return { ...shared, knex };
-  let own: Knex | null = null;
-  return {
-    ...shared,
-    // Made when something asks for it: what the lines answer doesn't.
-    get knex() {
-      return (own ??= spending(knex, deadline));
-    },
-  };
+export function createScope(knex: Knex, environment_id: string, deadline: Deadline = noDeadline, replica?: Replica): Scope {
+  return new RequestScope(knex, environment_id, deadline, statementLinesOf(knex), replica);
+}
+
+/** The same scope for another environment, such as one that the same transaction has just made. */
+export function scopeOf({ touched, deadline, lines, knex }: Scope, environment_id: string): Scope {
+  return { environment_id, touched, deadline, lines, knex };
 }
 
 /** The rows of the environment in a table, as a Knex query that already filters by environment. */

@@ -8,6 +8,7 @@ import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { Sealer } from '../lib/seal.js';
 import type { Clock } from '../platform/clock.js';
 import type { GuardedFetch } from '../platform/fetch/fetch.js';
+import type { NewKeyPair } from '../platform/key-pair.js';
 import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics/metrics.js';
 import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
@@ -33,6 +34,7 @@ export type Deps = {
   readonly cache: Cache;
   readonly sealer: Sealer;
   readonly passwords: PasswordHasher;
+  readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
   readonly securityTrail: SecurityTrail;
 };
@@ -51,9 +53,17 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
   else work();
 }
 
-/** A context of the environment, outside any transaction. `deadline` is that of the request that the work is done for. */
+/**
+ * A context of the environment, outside any transaction. `deadline` is that of the request that the work is done for. Named one by one: made for every
+ * request, and copying an object of any shape takes V8 several times as long.
+ */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
-  return { ...deps, environment, scope: createScope(deps.knex, environment.id, deadline) };
+  const { config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, clientUse, securityTrail } =
+    deps;
+  const scope = createScope(knex, environment.id, deadline);
+  return {
+    config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, clientUse, securityTrail, environment, scope,
+  }; // prettier-ignore
 }
 
 /**
@@ -78,8 +88,8 @@ export function requireTime({ scope }: Pick<Context, 'scope'>): void {
  * The context's scope for a look-up that may see what is up to a second old: a read replica answers it if there is one. Never for what is
  * remembered in the cache, nor for what a decision to write depends on.
  */
-export function lookUpScope({ scope, replica }: Context): Scope {
-  return replica === null ? scope : { ...scope, replica };
+export function lookUpScope({ scope, replica, knex, committed }: Context): Scope {
+  return replica === null || committed ? scope : createScope(knex, scope.environment_id, scope.deadline, replica);
 }
 
 const maxTries = 4;

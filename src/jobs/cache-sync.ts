@@ -2,6 +2,8 @@ import { recentCacheChanges } from '../db/tables/cache_changes.js';
 import type { Deps } from '../domain/context.js';
 
 const pauseMs = 400;
+/** A look goes 40 s back, and a change may have waited 30 s for its commit: within this time of each other two looks miss nothing between them. */
+const unbrokenMs = 10_000;
 
 /** Tells the cache what changed: from notifications at once, and from the change rows for those that were missed. */
 export type CacheSync = {
@@ -18,6 +20,7 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'c
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> = Promise.resolve();
   let seen = new Set<string>();
+  let lookedAt: Date | null = null;
 
   const sync = async () => {
     const started = deps.clock.now();
@@ -25,6 +28,9 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'c
       const changes = await recentCacheChanges(deps.knex);
       // The window overlaps, so that a change which became visible late is not missed; each one is acted on once.
       const fresh = changes.filter((change) => !seen.has(change.id));
+      // After a suspension, or when the database was away, changes may have come and gone unseen.
+      if (lookedAt !== null && started.getTime() - lookedAt.getTime() > unbrokenMs) deps.cache.clear();
+      lookedAt = started;
       for (const change of fresh) deps.cache.invalidate(change.environment_id, change.kind);
       seen = new Set(changes.map((change) => change.id));
       deps.cache.synced(started);

@@ -13,16 +13,21 @@ export type CancellableDeadline = Deadline & {
   cancel(): void;
 };
 
-/** A deadline `ms` milliseconds from now. */
-export function deadlineIn(ms: number): CancellableDeadline {
-  let at = performance.now() + ms;
-  return {
-    left: () => Math.max(0, at - performance.now()),
-    cancel() {
-      at = 0;
-    },
-  };
+class Timed implements CancellableDeadline {
+  #at: number;
+  constructor(ms: number) {
+    this.#at = performance.now() + ms;
+  }
+  left(): number {
+    return Math.max(0, this.#at - performance.now());
+  }
+  cancel(): void {
+    this.#at = 0;
+  }
 }
+
+/** A deadline `ms` milliseconds from now. */
+export const deadlineIn = (ms: number): CancellableDeadline => new Timed(ms);
 
 /** For jobs and commands, which nobody waits for: each wait has its own limit all the same. */
 export const noDeadline: Deadline = { left: () => Infinity };

@@ -6,6 +6,7 @@ import type { Config } from '../config.js';
 import { bootstrap } from '../domain/environments/bootstrap.js';
 import { createCache } from '../domain/cache/cache.js';
 import { startCacheSync } from '../jobs/cache-sync.js';
+import { startClockSync, syncClock } from '../jobs/clock-sync.js';
 import { startClientUse } from '../domain/clients/use.js';
 import { createClientUse } from '../domain/clients/use-notes.js';
 import type { Deps } from '../domain/context.js';
@@ -29,8 +30,9 @@ import { createSealer } from '../lib/seal.js';
 import { startMailLoop } from '../outbox/mail/send.js';
 import { startWebhookLoop } from '../outbox/webhooks/loop.js';
 import { startBackchannelLogout } from '../outbox/back-channel/send.js';
-import { systemClock } from '../platform/clock.js';
+import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
+import { newKeyPair } from '../platform/key-pair.js';
 import type { Loop } from '../platform/loop.js';
 import type { Logger } from '../platform/log/logger.js';
 import { createMailer } from '../platform/mailer.js';
@@ -48,7 +50,7 @@ const drainMs = 10_000;
 
 /** Everything that requests need, built once. Tests hand in `overrides` for what lies at `platform/`. */
 export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Partial<Deps> = {}): Deps {
-  const clock = overrides.clock ?? systemClock;
+  const clock = overrides.clock ?? createAdjustableClock();
   const metrics = overrides.metrics ?? createMetrics();
   const { databasePoolMax: poolMax, databasePreparedStatements: prepared } = config;
   const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
@@ -67,6 +69,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
     passwords: createPasswordHasher(),
+    newKeyPair,
     clientUse: createClientUse(),
     securityTrail: createSecurityTrail(),
     ...overrides,
@@ -81,6 +84,7 @@ export async function prepareDatabase(deps: Deps, directUrl: string): Promise<vo
   } finally {
     await knex.destroy();
   }
+  await syncClock(deps);
   await requirePrimaryKeys(deps);
   await bootstrap(deps);
 }
@@ -111,8 +115,11 @@ async function close(server: Server): Promise<void> {
 export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
+  // A worker's database was prepared by its primary. While there is none the loop goes on asking.
+  await syncClock(deps).catch((error: unknown) => logger.warn({ err: error }, 'clock.unsynced'));
   const cacheSync = startCacheSync(deps);
   const loops: Record<string, Loop> = named({
+    clock: startClockSync(deps),
     janitor: startJanitor(deps),
     statistics: startStatistics(deps),
     mail: startMailLoop(deps),
@@ -150,6 +157,8 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);
   });
+  // A connection that the system doesn't let us take (no file descriptor is left, say) is the caller's loss alone.
+  server.on('error', (error) => logger.error({ err: error }, 'http.not_accepted'));
   return {
     port: (server.address() as AddressInfo).port,
     deps,

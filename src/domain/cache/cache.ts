@@ -121,11 +121,8 @@ function createTrust() {
   };
 }
 
-/** @param maxEntries the oldest entries of the largest group go beyond this number. */
-export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntries?: number }): Cache {
-  const { clock, metrics, maxEntries = 20_000 } = options;
-  const groups = createGroups();
-  const trust = createTrust();
+/** Puts values into the groups, the oldest of the largest group making room for what is too much, and counts them all. */
+function createMemory(groups: ReturnType<typeof createGroups>, maxEntries: number) {
   let size = 0;
 
   function remember(group: Group, key: string, entry: Entry): void {
@@ -150,13 +147,29 @@ export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntri
   }
 
   return {
+    load,
+    /** Notes that so many entries were dropped. */
+    dropped(count: number): void {
+      size -= count;
+    },
+  };
+}
+
+/** @param maxEntries the oldest entries of the largest group go beyond this number. */
+export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntries?: number }): Cache {
+  const { clock, metrics, maxEntries = 20_000 } = options;
+  const groups = createGroups();
+  const memory = createMemory(groups, maxEntries);
+  const trust = createTrust();
+
+  return {
     async get<T>(environment_id: string, kind: string, key: string, read: () => Promise<T | null>): Promise<T | null> {
       const group = groups.require(environment_id, kind);
       const now = clock.now().getTime();
       const known = trust.entry(group, key, now);
       metrics?.cacheReads.count(kind, known ? 'hit' : 'miss');
       if (known) return known.value as T;
-      return (group.loading.get(key) as Promise<T | null> | undefined) ?? load(group, key, now, read);
+      return (group.loading.get(key) as Promise<T | null> | undefined) ?? memory.load(group, key, now, read);
     },
     recall<T>(environment_id: string, kind: string, key: string): T | undefined {
       const known = trust.entry(groups.find(environment_id, kind), key, clock.now().getTime());
@@ -170,10 +183,10 @@ export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntri
       return known;
     },
     forget(environment_id, kind, key) {
-      if (groups.find(environment_id, kind)?.entries.delete(key)) size -= 1;
+      if (groups.find(environment_id, kind)?.entries.delete(key)) memory.dropped(1);
     },
     invalidate(environment_id, kind) {
-      for (const group of groups.affected(environment_id, kind)) size -= drop(group);
+      for (const group of groups.affected(environment_id, kind)) memory.dropped(drop(group));
     },
     clear() {
       for (const group of groups.all()) {

@@ -1,3 +1,4 @@
+import { scopeOf } from '../../db/scope.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';
@@ -71,7 +72,7 @@ export const reachOfCustomDomain = (domain: Pick<CustomDomainRow, 'is_primary'>)
  */
 export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRow, 'id' | 'registration_enabled'>): Promise<Reach> {
   if (!environment.registration_enabled) return noReach;
-  return new Set(await listReachOfDefaultRoles({ ...tx.scope, environment_id: environment.id }));
+  return new Set(await listReachOfDefaultRoles(scopeOf(tx.scope, environment.id)));
 }
 
 /** The permissions to read what an event of a type tells: those of its subject's collection. */

@@ -1,5 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { Duplicate } from '../../db/failures.js';
 import { insertSigningKey, listPublishedSigningKeys, type SigningKeyRow } from '../../db/tables/signing_keys.js';
@@ -21,13 +20,11 @@ export type KeyRing = {
   readonly jwks: string;
 };
 
-const generate = promisify(generateKeyPair);
-
-/** A new RSA 2048 pair, made on the thread pool; `kid` is its RFC 7638 thumbprint. The private part comes sealed. */
+/** A new key pair; `kid` is its RFC 7638 thumbprint. The private part comes sealed. */
 export async function generateSigningKey(
-  ctx: Pick<Context, 'sealer'>,
+  ctx: Pick<Context, 'sealer' | 'newKeyPair'>,
 ): Promise<Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>> {
-  const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048 });
+  const { publicKey, privateKey } = await ctx.newKeyPair();
   const { kty, n, e } = publicKey.export({ format: 'jwk' }) as JWK;
   const kid = await calculateJwkThumbprint({ kty, n, e } as JWK);
   const private_sealed = ctx.sealer.seal(JSON.stringify(privateKey.export({ format: 'jwk' })), `signing_keys/${kid}`);

@@ -190,7 +190,8 @@ export function renderErrors(web: Web): ErrorRequestHandler {
     if (res.headersSent) return next(error);
     const refusal = renderedErrorOf(error);
     if (refusal.status >= 500) {
-      const cause = (error as { cause?: unknown }).cause ?? error;
+      // A failure of the database says what has happened, and has its own cause beside it.
+      const cause = error instanceof DatabaseFailure ? error : ((error as { cause?: unknown }).cause ?? error);
       web.deps.logger.error(
         { request_id: req.request_id, path: req.path, err: cause },
         refusal.status === 503 ? 'request.unavailable' : 'request.failed',
