@@ -4,7 +4,7 @@ import { noDeadline } from '../lib/deadline.js';
 import { statementLinesOf } from './knex.js';
 import { runOn, runShort, statementObserver, type Statement } from './scope.js';
 
-/** The unscoped door, for what the service does for all environments together, such as the outbox: runs a named statement. */
+/** Runs a named statement without an environment, for work on all environments together, such as the outbox. */
 export async function runSystem<Row extends QueryResultRow>(knex: Knex, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
   statementObserver.observe?.(statement.text);
   const query = { name: statement.name, text: statement.text, values };

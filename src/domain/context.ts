@@ -58,11 +58,12 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  * request, and copying an object of any shape takes V8 several times as long.
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
-  const { config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, clientUse, securityTrail } =
-    deps;
+  const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
+  const { metrics, cache, sealer, passwords, newKeyPair, clientUse, securityTrail } = deps;
   const scope = createScope(knex, environment.id, deadline);
   return {
-    config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, clientUse, securityTrail, environment, scope,
+    config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, newKeyPair, clientUse, securityTrail,
+    environment, scope,
   }; // prettier-ignore
 }
 

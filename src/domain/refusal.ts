@@ -14,7 +14,7 @@ export type Problem = {
   readonly meta?: Readonly<Record<string, unknown>>;
 };
 
-/** What core throws when an operation on a record is refused; the Management API and the dashboard render it their own way. */
+/** Thrown when the domain refuses an operation on a record; the Management API and the dashboard render it. */
 export class Refusal extends Error {
   readonly problems: readonly Problem[];
   constructor(problems: Problem | readonly Problem[]) {
@@ -35,7 +35,7 @@ export function invalidTransition(detail: string): Refusal {
   return new Refusal({ status: 409, code: 'invalid_transition', detail });
 }
 
-/** What the service made for itself can't be changed or removed by anybody. */
+/** 403: a record that the service made for itself can't be changed or deleted. */
 export function systemRecord(detail: string): Refusal {
   return new Refusal({ status: 403, code: 'system_record', detail });
 }

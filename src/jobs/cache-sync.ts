@@ -9,7 +9,7 @@ const unbrokenMs = 10_000;
 export type CacheSync = {
   /** Takes the payload of a `cache` notification: `<environment id> <table>`. */
   notified(payload: string): void;
-  /** One look at the recent changes; the loop does it by itself. */
+  /** Reads the change rows once and drops what they name; the loop calls it. @throws what the database throws */
   sync(): Promise<void>;
   close(): Promise<void>;
 };
@@ -26,7 +26,7 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'c
     const started = deps.clock.now();
     try {
       const changes = await recentCacheChanges(deps.knex);
-      // The window overlaps, so that a change which became visible late is not missed; each one is acted on once.
+      // Each read overlaps the one before, because a transaction may commit a row with an earlier timestamp; every row is handled once.
       const fresh = changes.filter((change) => !seen.has(change.id));
       // After a suspension, or when the database was away, changes may have come and gone unseen.
       if (lookedAt !== null && started.getTime() - lookedAt.getTime() > unbrokenMs) deps.cache.clear();

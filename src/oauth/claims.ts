@@ -47,7 +47,7 @@ export function scopesOfClaims(names: readonly string[]): string[] {
   return Object.keys(claimsByScope).filter((scope) => names.some((name) => Object.hasOwn(claimsByScope[scope] ?? {}, name)));
 }
 
-/** What of the `claims` request (OIDC Core 5.5) is worth keeping: the names that userinfo knows. How they were asked for changes nothing. */
+/** The names of the `claims` request (OIDC Core 5.5) that userinfo can answer, each with null; null when there are none. */
 export function knownClaims(requested: Record<string, unknown> | null): Record<string, null> | null {
   const names = Object.keys(requested ?? {}).filter((name) => Object.hasOwn(everyClaim, name));
   return names.length === 0 ? null : Object.fromEntries(names.map((name) => [name, null]));

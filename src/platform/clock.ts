@@ -1,4 +1,4 @@
-/** The only source of time; tests hand in their own. */
+/** The source of the current time; tests pass one that they can move. */
 export type Clock = {
   now(): Date;
 };

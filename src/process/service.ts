@@ -40,7 +40,7 @@ import { createMetrics } from '../platform/metrics/metrics.js';
 import { createTxtLookup } from '../platform/fetch/txt-look-up.js';
 import { named } from '../lib/named.js';
 
-/** Where the database is and what seals its secrets; `main.ts` finds both out. */
+/** The addresses of the database and the key that seals its secrets. */
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
 
 /** A running service. `stop` waits `SHUTDOWN_DELAY_MS` (still answering, no longer ready), finishes requests in flight (10 s at most), lets the loops finish and closes the database. */
@@ -89,7 +89,7 @@ export async function prepareDatabase(deps: Deps, directUrl: string): Promise<vo
   await bootstrap(deps);
 }
 
-/** The answers from now on end their connections, so that what a balancer keeps open runs dry while it learns that we go. */
+/** From now on every response closes its connection, so that the load balancer's kept-alive connections end while it takes this process out. */
 async function runDry(server: Server, delayMs: number): Promise<void> {
   server.prependListener('request', (_req: unknown, res: ServerResponse) => {
     res.shouldKeepAlive = false;
@@ -167,7 +167,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
       await runDry(server, config.shutdownDelayMs);
       await close(server);
       await Promise.all([...Object.values(loops).map((loop) => loop.stop()), notifications.close(), cacheSync.close()]);
-      // Last: what the others ended with is written down too.
+      // Last, so that what the others recorded while ending is written too.
       await securityTrail.stop();
       await service.close();
       await deps.mailer?.close();

@@ -5,7 +5,7 @@ import { PageError } from '../errors.js';
 import { OutboundError } from '../platform/fetch/outbound-error.js';
 import { ssoRefusal } from './refusal.js';
 
-/** What went wrong at a provider, in words for the log and for whoever set the connection up: no token, code or secret in it. */
+/** A failure at a provider. The message is for the log and the connection test, and holds no token, code or secret. */
 export class ProviderFailure extends Error {
   constructor(
     message: string,
@@ -27,7 +27,7 @@ function messages(error: unknown): string {
   return texts.join(': ');
 }
 
-/** Says what happened without repeating what a provider sent, but for the error code of the protocol. */
+/** Describes an error without text of the provider, except the protocol's error code. */
 export function describeFailure(error: unknown): string {
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     return clean(`the provider answered ${error.error}${error.error_description === undefined ? '' : ` (${error.error_description})`}`);

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { deleteWebhook } from '../../src/domain/webhooks/webhooks.js';
-import { listAttempts, listDeliveries } from '../../src/db/tables/webhook_deliveries.js';
+import { listAttempts, listDeliveries } from '../support/deliveries.js';
 import { findWebhook } from '../../src/db/tables/webhooks.js';
 import { createGuardedFetch } from '../../src/platform/fetch/fetch.js';
 import { startReceiver, type ReceivedPost, type Receiver } from '../support/receiver.js';

@@ -1,6 +1,6 @@
 import type { Part } from '../page-parts.js';
-import type { Look } from '../presentation.js';
-import type { Shown } from '../records.js';
+import type { ViewContext } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
 type Facts = {
@@ -11,7 +11,7 @@ type Facts = {
   readonly environment: string;
 };
 
-/** Where the reader's application keeps the secret. */
+/** How the snippets refer to the client secret: an environment variable. */
 const secret = ['process', 'env', 'CLIENT_SECRET'].join('.');
 
 const snippet = (id: string, title: string, text: string | null, code: string): Part => ({
@@ -106,7 +106,7 @@ const { payload } = await jwtVerify(accessToken, keys, {
 });`;
 
 /** Ready configuration for common libraries, with this client's own values; the secret, which nobody can look up, comes from the environment. */
-export async function quickStartTab(look: Look, record: Shown): Promise<readonly Part[]> {
+export async function quickStartTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { issuer, name } = look.req.ctx.environment;
   const a = record.attributes;
   const facts: Facts = {

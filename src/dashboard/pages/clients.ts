@@ -1,19 +1,20 @@
 import type { Request } from 'express';
-import { placeOf, type FieldSpec, type Presentation } from '../presentation.js';
+import { recordPath, type FieldSpec, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
-import { linkedTo, may, relatedOf, type Shown } from '../records.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { includedRecord, may, relatedOf } from '../resource-objects.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
 import { grantChoices, grantLabels, kinds, methodChoices, methodLabels } from './client-kinds.js';
 import { quickStartTab } from './client-snippets.js';
 
-const clientState = (record: Shown): Value =>
+const clientState = (record: ResourceObject): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled');
-const isOwn = (record: Shown) => record.attributes['is_system'] !== true;
-const hasSecret = (record: Shown) => record.attributes['secret_hint'] !== null;
+const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
+const hasSecret = (record: ResourceObject) => record.attributes['secret_hint'] !== null;
 
 /** Whether people sign in to it. */
-const signsIn = (record: Shown) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
+const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
 
 const [where, tokens, looks] = ['Where it runs', 'Tokens', 'How people see it'];
 const uris = { spellcheck: false, autocapitalize: 'none' };
@@ -133,15 +134,15 @@ function createFields(req: Request): readonly FieldSpec[] {
   ];
 }
 
-async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: Shown): Promise<readonly Part[]> {
+async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: ResourceObject): Promise<readonly Part[]> {
   const listing = await relatedOf(look.req.call, 'clients', record.id, 'client_grants', {
     size: 100,
     include: may(look.req.call, 'api_resources', 'read') ? 'api_resource' : undefined,
   });
   const rows = listing.records.map((grant) => ({
-    path: placeOf('client_grants', grant.id),
+    path: recordPath('client_grants', grant.id),
     cells: [
-      text(linkedTo(grant, 'api_resource', listing.included)?.attributes['name'] ?? 'API'),
+      text(includedRecord(grant, 'api_resource', listing.included)?.attributes['name'] ?? 'API'),
       text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself'),
       tags(grant.attributes['scopes'], 10),
       time(grant.attributes['created_at'], look.now),

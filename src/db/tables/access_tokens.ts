@@ -1,7 +1,7 @@
 import { run, type Scope } from '../scope.js';
 import type { UserRow } from './users.js';
 
-/** What a stored (opaque) access token says, and the state of what it hangs on. */
+/** A stored (opaque) access token, with the state of its user, session and grant. */
 export type AccessTokenState = {
   jti: string;
   grant_id: string | null;
@@ -98,7 +98,7 @@ export async function storeTokenIssued(
 
 const standing = `u.status as user_status, s.revoked_at as session_revoked_at`;
 
-/** The opaque token of the digest and the state of what it hangs on, or null. */
+/** The opaque token of the digest with the state of its user, session and grant; null when there is none. */
 export async function findAccessToken(scope: Scope, digest: Buffer): Promise<AccessTokenState | null> {
   const rows = await run<AccessTokenState>(
     scope,
@@ -118,7 +118,7 @@ export async function findAccessToken(scope: Scope, digest: Buffer): Promise<Acc
   return rows[0] ?? null;
 }
 
-/** The state of what a JWT hangs on: its user and session, and whether its jti or grant was revoked. No user is found as no row. */
+/** The state of a JWT's user and session, and whether its `jti` or grant was revoked; null when the user doesn't exist. */
 export async function findJwtStanding(
   scope: Scope,
   token: { ids: readonly string[]; user_id: string | null; session_id: string | null },
@@ -140,7 +140,7 @@ export async function findJwtStanding(
   return rows[0] ?? { user_status: null, session_revoked_at: null, revoked: false };
 }
 
-/** What claims are made of. */
+/** Columns of `users` from which claims are made. */
 const claimColumns = [
   'email', 'email_verified', 'first_name', 'last_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website',
   'gender', 'birthdate', 'zoneinfo', 'locale', 'phone_number', 'phone_number_verified', 'address', 'updated_at',

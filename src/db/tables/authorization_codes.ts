@@ -51,7 +51,7 @@ export async function insertAuthorizationCode(
   ); // prettier-ignore
 }
 
-/** Why a code that was presented for the first time gives nothing; it is spent all the same. */
+/** Why a code that was presented for the first time yields no tokens; it is spent in any case. */
 export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'resource' | 'user' | 'session' | 'revoked';
 
 /** What redeeming a code answers: the code, its user's status and permissions, and what was wrong with the request. */

@@ -72,7 +72,7 @@ export type Refresh = {
   now: Date;
   /** The successor's digest when the token is to be rotated, else null. */
   successor_digest: Buffer | null;
-  /** Digests among which the successor of a token that has been rotated already is to be found. */
+  /** Digests of possible successors, for a token that has been rotated already: one for each SECRET_KEY. */
   known_successors: readonly Buffer[];
   successor_expires_at: Date;
   jti: string;

@@ -32,9 +32,9 @@ export type PublicEntry<T> = {
  * when the process hasn't been able to look for changes lately: nothing withdrawn stays in force for more than a second.
  */
 export type Cache = {
-  /** The remembered value, or what `load` finds. Null is never remembered: a miss is always read again. */
+  /** The cached value, or the result of `load`. Null is never cached: a miss is always loaded again. @throws what `load` throws */
   get<T>(environment_id: string, kind: string, key: string, load: () => Promise<T | null>): Promise<T | null>;
-  /** The remembered value if it may be used right now, at once and without looking elsewhere; else undefined. */
+  /** The cached value if it may be used now, synchronously; else undefined. */
   recall<T>(environment_id: string, kind: string, key: string): T | undefined;
   /**
    * For public documents that others may keep for `maxAgeMs`: the remembered value even when it may not be trusted right now, at once, as long as it was

@@ -6,7 +6,7 @@ import { digest, equalDigests } from '../../lib/digest.js';
 import { remembered, type Context } from '../context.js';
 import { isOpenidScope } from '../tokens/scopes.js';
 
-/** A client as the endpoints see it. */
+/** A client; its row is its domain type. */
 export type Client = ClientRow;
 
 /** An API resource with the names of its permissions, which are its scopes. */
@@ -63,7 +63,7 @@ export async function askableScopes(ctx: Context, client_id: string, resource: A
   return grant && resource.permissions.filter((permission) => grant.scopes.includes(permission));
 }
 
-/** Without the resource's scopes that the client may not ask people for; OpenID Connect's and the client's own stay. */
+/** The scopes without those of the resource that the client may not ask people for; scopes of OpenID Connect and others stay. */
 export function withoutUnaskable(resource: ApiResource, askable: readonly string[], scopes: readonly string[]): string[] {
   return scopes.filter((scope) => askable.includes(scope) || isOpenidScope(scope) || !resource.permissions.includes(scope));
 }

@@ -20,7 +20,7 @@ export async function enabledConnections(ctx: Context): Promise<Connection[]> {
   return (await remembered(ctx, 'connections', 'enabled', ({ scope }) => listEnabledConnections(scope))) ?? [];
 }
 
-/** The one address that providers send people back to; registered there. */
+/** The redirect URI of this service at all providers. */
 export function callbackUrl(environment: Pick<Environment, 'issuer'>): string {
   return `${environment.issuer}/auth/sso/callback`;
 }
@@ -85,10 +85,10 @@ export function isTestTicket(ctx: Context, ticket: string, connection_id: string
 /** Opens the provider's secret, or null when the connection has none. */
 export function providerSecret(ctx: Pick<Context, 'sealer'>, connection: Connection): string | null {
   const { id, provider_client_secret_sealed: sealed } = connection;
-  return sealed && ctx.sealer.open(sealed, secretPlace(id));
+  return sealed && ctx.sealer.open(sealed, providerSecretPlace(id));
 }
 
-/** The place that a provider's secret is sealed for. */
-export function secretPlace(connection_id: string): Place {
+/** What a connection's client secret is sealed for. */
+export function providerSecretPlace(connection_id: string): Place {
   return `connections/${connection_id}`;
 }

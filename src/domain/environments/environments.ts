@@ -29,7 +29,7 @@ export async function findEnvironmentById(deps: Deps, id: string): Promise<Envir
   });
 }
 
-/** Which host leads where; small enough to be kept whole, so that a stream of made-up hosts costs nothing. */
+/** All hosts and their environments; small enough to be cached whole, so that requests with made-up hosts cost no statement. */
 type Hosts = { readonly domains: ReadonlyMap<string, string>; readonly slugs: ReadonlyMap<string, string>; readonly default_id: string };
 
 async function loadHosts(deps: Deps): Promise<Hosts | null> {

@@ -10,7 +10,7 @@ import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { endSessions } from '../sessions/sessions.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 
-/** What a change came to. `wrong`: not the current password, or the account is locked; `no_password`: there is none to change. */
+/** The result of a password change. `wrong`: not the current password, or the account is locked; `no_password`: there is none to change. */
 export type ChangeVerdict =
   | { readonly outcome: 'changed'; readonly user: UserRow }
   | { readonly outcome: 'refused'; readonly problems: PasswordProblem[] }

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
 import { within, type Deadline } from '../../lib/deadline.js';
 import { isCommonPassword } from './common-passwords.js';
-import { createHashingQueue, type Urgency } from './hashing-queue.js';
+import { createHashingQueue, type Priority } from './hashing-queue.js';
 import { createBcryptVerifier } from './bcrypt.js';
 
 /** Longest password, in Unicode code points after NFC. */
@@ -37,7 +37,7 @@ export function passwordHashKind(phc: string): string {
   return /^\$argon2(?:id|i|d)\$(?:v=\d+\$)?[^$]+\$/.exec(phc)?.[0] ?? ownKind;
 }
 
-/** A hash of the kind that belongs to no password. */
+/** A syntactically valid hash of the kind that no password matches. */
 const sampleOf = (kind: string) => kind + (kind.startsWith('$2') ? '.'.repeat(53) : `${'A'.repeat(22)}$${'A'.repeat(43)}`);
 
 /**
@@ -98,7 +98,7 @@ export function createPasswordHasher({
     return !received.equals(normalised) && (await check(phc, received));
   }
 
-  async function verifyDecoy(password: string, urgency: Urgency = 'stranger', kind = made, deadline?: Deadline): Promise<false> {
+  async function verifyDecoy(password: string, urgency: Priority = 'stranger', kind = made, deadline?: Deadline): Promise<false> {
     const sample = sampleOf(kind);
     if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
     await queue.run(urgency, () => checkBoth(sample, password), deadline);
@@ -125,7 +125,7 @@ export function createPasswordHasher({
      * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
      * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
      */
-    async verify(phc: string, password: string, urgency: Urgency = 'stranger', deadline?: Deadline): Promise<boolean> {
+    async verify(phc: string, password: string, urgency: Priority = 'stranger', deadline?: Deadline): Promise<boolean> {
       if (tooLong(password)) return false;
       if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency, made, deadline);
       return queue.run(urgency, () => checkBoth(phc, password), deadline);

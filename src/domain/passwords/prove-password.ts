@@ -14,7 +14,7 @@ import { trustedBrowser, type Device } from '../sessions/known-browsers.js';
 import type { Origin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
 
-/** What proving a password came to. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
+/** The result of checking a password. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
 export type PasswordVerdict =
   { readonly outcome: 'ok'; readonly user: UserRow } | { readonly outcome: 'invalid' } | { readonly outcome: 'blocked' };
 
@@ -57,7 +57,7 @@ export async function checkPassword(ctx: Context, user: UserRow | null, password
 
 const targetOf = (user: UserRow | null) => ({ target_type: 'user', target_id: user?.id ?? null, display: user?.email ?? null });
 
-/** A refused sign-in leaves the same trace in the same time, whether or not there is such an account. */
+/** Records a refused sign-in; the same work whether or not the account exists. */
 function noteRefusal(ctx: Context, user: UserRow | null, reason: string, origin: Origin): void {
   noteSecurityEvent(ctx, 'login.failed', { target: targetOf(user), origin, reason });
 }
@@ -101,5 +101,5 @@ export async function proveLocalAccount(ctx: Context, email: string, password: s
   return prove(ctx, { email, password, barred: false, by });
 }
 
-/** An id that no user has: the refusal of a stranger makes the same statement as that of a user. */
+/** An id that no user has, so that the refusal for an unknown address runs the same statement as that of a user. */
 const nobody = '00000000-0000-7000-8000-000000000000';

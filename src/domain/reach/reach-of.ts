@@ -18,14 +18,14 @@ import {
 } from '../../db/tables/reach.js';
 import type { Context } from '../context.js';
 import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
-import { fullReach, joined, noReach, type Reach } from './reach.js';
+import { fullReach, union, noReach, type Reach } from './reach.js';
 
 type Tx = Pick<Context, 'scope'>;
 
 /** A person: the Management permissions of the roles held. */
 export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => new Set(await listReachOfUser(tx.scope, user_id));
 
-/** What hangs on a person: a session, a provider account, a consent. */
+/** A record of a user (session, identity, consent): the user's reach. */
 export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> => reachOfUser(tx, row.user_id);
 
 /** A role: its Management permissions, for whoever is given it. */
@@ -60,7 +60,7 @@ export async function reachOfConnection(
 ): Promise<Reach> {
   if (connection.account_linking === 'verified_email') return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
-  return connection.allow_registration && connection.trusted ? joined(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
+  return connection.allow_registration && connection.trusted ? union(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
 }
 
 /** A custom domain: the primary one is in every mail and is the issuer. */

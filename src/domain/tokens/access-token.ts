@@ -23,7 +23,7 @@ import { keyRing } from '../signing-keys/signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
 import { isOpenidScope } from './scopes.js';
 
-/** What an access token that is good right now says. */
+/** A valid access token. */
 export type ActiveToken = {
   readonly format: 'jwt' | 'opaque';
   readonly jti: string;
@@ -42,7 +42,7 @@ export type ActiveToken = {
   readonly expires_at: Date;
 };
 
-/** A value for an access token to come: an opaque one is known by its digest, a JWT by its jti. */
+/** The random parts of an access token: `value` and `digest` of an opaque one, `jti` of a JWT. */
 export type TokenSeed = { readonly jti: string; readonly value: string; readonly digest: Buffer };
 
 /** Makes the random parts of an access token before it is known what it will say. */

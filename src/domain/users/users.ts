@@ -49,7 +49,7 @@ const invalidEmail: Problem = {
   attribute: 'email',
 };
 
-/** What speaks against the address and the password that somebody else sets, as far as that follows from what is given. */
+/** Problems of the address and the password that an administrator sets, as far as the given input tells. */
 export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput, current: UserRow | null): Problem[] {
   const { email, password } = input;
   const owner = { ...current, ...input };

@@ -23,14 +23,14 @@ export function csrfToken(req: Request, res: Response): string {
 }
 
 /**
- * Whether the browser says that the request comes from a page of this very host and scheme; null when it says nothing (not a browser). Our pages
- * ask for no referrer, which makes browsers send `Origin: null` with their own forms too: then `Sec-Fetch-Site` decides.
+ * Whether `Origin` names this host and scheme, or `Sec-Fetch-Site` says `same-origin`; null without either header (not a browser). Our pages
+ * set `Referrer-Policy: no-referrer`, which makes browsers send `Origin: null` with their own forms: then `Sec-Fetch-Site` decides.
  */
 function sameOrigin(req: Request): boolean | null {
   const { origin } = req.headers;
   const site = req.headers['sec-fetch-site'];
   if (origin !== undefined && origin !== 'null') {
-    // The page's scheme counts too (RFC 6454 4): whoever can answer for us over plain http must not post as us.
+    // The scheme counts too (RFC 6454 4): a page forged over plain http must not post here.
     const { config, environment } = req.ctx;
     return origin === `${new URL(config.baseUrl).protocol}//${req.headers.host}` || environment.issuers.includes(origin);
   }
@@ -38,7 +38,7 @@ function sameOrigin(req: Request): boolean | null {
   return origin === undefined ? null : false;
 }
 
-/** Whether a first-party client calls from its registered origin; others may not act as the person (see `ownUiCors`). */
+/** Whether the request's `Origin` is registered by a first-party client (see `ownUiCors`). */
 async function isAllowedOrigin(req: Request): Promise<boolean> {
   const { ctx } = req;
   const origins = await remembered(ctx, 'clients', ' own origins', ({ scope }) => listOwnOrigins(scope));

@@ -10,7 +10,7 @@ import { named } from '../../lib/named.js';
 
 const defaultPublicDir = fileURLToPath(new URL('../../../public/', import.meta.url));
 
-/** The calm blue of environments that chose no colour of their own. */
+/** The accent of environments without `branding.primary_color`: six hex digits. */
 export const defaultAccent = '2b5fc7';
 
 /** The surfaces that accents are checked against: `--surface` and `--ground` of `public/tokens.css`, light and dark. */
@@ -91,7 +91,7 @@ export function accentCss(hex: string): string {
   return `@layer tokens{:root{${lines.map(([name, value]) => `--${name}:light-dark(#${value.light},#${value.dark})`).join(';')}}}\n`;
 }
 
-/** The nearest visible step away from the text on it, so that the contrast only grows; towards it where there is no room left. */
+/** The hover colour of a fill (six hex digits): lightness moved away from that of the text on it, else towards it; still 4.5:1 to the text. */
 function away(fill: string, on: string): string {
   const direction = on === 'ffffff' ? -1 : 1;
   const steps = [0.06, -0.06, -0.12, -0.18, -0.24].map((step) => shade(fill, step * direction));
@@ -113,7 +113,7 @@ function load(path: string): Asset {
   };
 }
 
-/** A current hash may be kept for ever; the plain name, or the hash of another release, is checked again each time. */
+/** Sends an asset: `immutable` for a year under its current hash, else `no-cache` with an ETag. */
 async function sendAsset(req: Request, res: Response, asset: Asset, current: boolean): Promise<void> {
   const encoding = req.acceptsEncodings('br', 'gzip', 'identity');
   const coding = encoding === 'br' || encoding === 'gzip' ? encoding : null;

@@ -26,7 +26,7 @@ export function environment(deps: Deps, recall: Recall = recallEnvironmentForHos
   const { trustProxy } = deps.config;
 
   return (req: Request, res: Response, next: NextFunction): void | Promise<void> => {
-    // A cache that knows an answer by its Host must not hand it to somebody whose forwarded host means another environment.
+    // A shared cache keys by Host, so a response that was selected by X-Forwarded-Host must vary by it.
     if (trustProxy !== false) res.vary('X-Forwarded-Host');
     const host = (trustProxy === false ? req.headers.host : req.host) ?? '';
     const enter = (found: Environment) => {

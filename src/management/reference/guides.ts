@@ -6,7 +6,7 @@ import type { Guide } from './page-models.js';
 
 const defaultDocsDir = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
-/** Where the environment that shows the guides is; what their examples say instead of the addresses that stand in the files. */
+/** Addresses of an environment, which replace the example addresses of the files. */
 export type Addresses = { readonly issuer: string; readonly base_url: string };
 
 /** A guide and its Markdown as tokens. */
@@ -55,7 +55,7 @@ export const anchorOf = (text: string): string =>
     .replaceAll(' ', '-');
 
 /** Where a link of a guide leads on this site: another guide, a heading, an https address; anything else is shown as text. */
-export function addressOf(guides: Guides, href: string): string | null {
+export function linkTarget(guides: Guides, href: string): string | null {
   if (/^#[\w-]+$/.test(href) || /^https?:\/\//.test(href) || /^\/(docs|api|dashboard|account|\.well-known)\b/.test(href)) return href;
   const [, name = '', anchor = ''] = /^([\w-]+)\.md(#[\w-]+)?$/.exec(href) ?? [];
   return guides.list.some((guide) => guide.name === name) ? `/docs/${name}${anchor}` : null;

@@ -28,7 +28,7 @@ export async function issueCode(ctx: Context, request: AuthorizationRequest, ses
     nonce: request.nonce,
     code_challenge: request.code_challenge,
     claims: knownClaims(request.claims.userinfo),
-    // When a person came in here says nothing of when the provider last saw them.
+    // The sign-in here doesn't tell when the person authenticated at the provider.
     auth_time: session.auth_time_known ? session.authenticated_at : null,
     auth_time_requested: request.max_age !== null,
     acr: acrOf(session),

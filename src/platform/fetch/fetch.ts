@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import { checkUrl, type NetworkPolicy } from './guard.js';
-import { Exchange } from './exchange.js';
+import { ResponseHandler } from './response-handler.js';
 import { guardedConnector } from './connector.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
@@ -13,25 +13,25 @@ export type OutboundRequest = {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | null;
-  /** For the whole exchange: name, connection, headers, body. Default 10 s. */
+  /** Milliseconds for all of it: look-up, connection, headers, body. Default 10 s. */
   readonly timeoutMs?: number;
-  /** The body is read this far, then the connection is dropped. Default 64 KiB. */
+  /** Bytes of the body that are read before the connection is dropped. Default 64 KiB. */
   readonly maxResponseBytes?: number;
-  /** When given, a body that isn't complete this long after its headers (or at the deadline) is cut off and not an error. */
+  /** Milliseconds from the headers on after which an incomplete body is cut off (so it is at the deadline). Left out: that is an error. */
   readonly bodyTimeoutMs?: number;
   /** Allows `http:` though private networks aren't allowed. */
   readonly allowHttp?: boolean;
   /** Connections are shared among requests of the same pool only; each pool may have as many as the default one. */
   readonly pool?: string;
-  /** Ends the exchange early, with the signal's reason. */
+  /** Ends the request early, with the signal's reason. */
   readonly signal?: AbortSignal;
 };
 
-/** An answer, of whatever status: redirects are answers too. */
+/** A response of any status; redirects aren't followed. */
 export type OutboundResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** As it came over the wire: never decompressed. */
+  /** As it came, never decompressed. */
   readonly body: Buffer;
   /** True when there was more body than `maxResponseBytes`, or than came in `bodyTimeoutMs`. */
   readonly truncated: boolean;
@@ -40,8 +40,8 @@ export type OutboundResponse = {
 
 export type GuardedFetch = {
   /**
-   * One request, with nothing followed, decoded or retried.
-   * @throws {OutboundError} when there is no answer
+   * Sends one request. Nothing is followed, decoded or retried.
+   * @throws {OutboundError} when there is no response; the reason of `signal` when that ends it
    */
   request(url: string | URL, options?: OutboundRequest): Promise<OutboundResponse>;
   /** `fetch` for libraries that take one (openid-client, jose): the same guard, 5 s and 1 MiB at most, redirects returned. */
@@ -55,7 +55,7 @@ export type GuardedFetch = {
 /** Requests to one host, of one pool, that may be without an answer: four for each connection. */
 const maxUnanswered = 64;
 const maxPools = 1000;
-const maxPlaces = 1000;
+const maxUrls = 1000;
 const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
@@ -123,25 +123,25 @@ const refusals = {
   url_address: 'blocked_address',
 } as const;
 
-/** Where a URL leads. */
-type Place = { readonly origin: string; readonly path: string };
+/** A URL as undici's dispatcher takes it. */
+type ParsedUrl = { readonly origin: string; readonly path: string };
 
-/** Judges URLs and takes them apart, once each: what a URL says doesn't change. What its host resolves to is judged at each connection. */
-function createPlaces(policy: NetworkPolicy) {
-  const places = new Map<string, Place>();
+/** Checks and parses URLs, and remembers the last thousand. What a host resolves to is checked at each connection, not here. */
+function createUrlParser(policy: NetworkPolicy) {
+  const parsed = new Map<string, ParsedUrl>();
   return {
     /** @throws {OutboundError} when the URL is refused */
-    of(url: string, allowHttp: boolean): Place {
+    parse(url: string, allowHttp: boolean): ParsedUrl {
       const key = allowHttp ? `http ${url}` : url;
-      const known = places.get(key);
+      const known = parsed.get(key);
       if (known) return known;
       const problem = checkUrl(url, { ...policy, allowHttp });
       if (problem) throw new OutboundError(refusals[problem], `the URL is refused (${problem})`);
       const { origin, pathname, search } = new URL(url);
-      const place = { origin, path: pathname + search };
-      if (places.size >= maxPlaces) places.clear();
-      places.set(key, place);
-      return place;
+      const target = { origin, path: pathname + search };
+      if (parsed.size >= maxUrls) parsed.clear();
+      parsed.set(key, target);
+      return target;
     },
   };
 }
@@ -159,7 +159,7 @@ export function createGuardedFetch({
   trustedCertificates = [],
 }: NetworkPolicy & { readonly resolve?: NameLookup; readonly trustedCertificates?: readonly string[] }): GuardedFetch {
   const policy = { allowPrivateNetwork };
-  const places = createPlaces(policy);
+  const urls = createUrlParser(policy);
   const unanswered = createUnanswered();
   const connect = guardedConnector(resolve, policy, trustedCertificates);
   const agents = createAgents(
@@ -180,14 +180,14 @@ export function createGuardedFetch({
     const started = performance.now();
     options.signal?.throwIfAborted();
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
-    const { origin, path } = places.of(String(url), options.allowHttp === true);
+    const { origin, path } = urls.parse(String(url), options.allowHttp === true);
     const pool = options.pool ?? '';
-    const answer = await unanswered.during(`${pool} ${origin}`, () => {
-      const exchange = new Exchange({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
-      agents.of(pool).dispatch({ origin, path, method, headers, body }, exchange);
-      return exchange.answer;
+    const response = await unanswered.during(`${pool} ${origin}`, () => {
+      const handler = new ResponseHandler({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
+      agents.of(pool).dispatch({ origin, path, method, headers, body }, handler);
+      return handler.response;
     });
-    return { ...answer, duration_ms: Math.round(performance.now() - started) };
+    return { ...response, duration_ms: Math.round(performance.now() - started) };
   }
 
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {

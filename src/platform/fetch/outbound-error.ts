@@ -26,7 +26,7 @@ function reasonOf(code: string, name: string, message: string): OutboundReason {
   return 'connect';
 }
 
-/** Sorts whatever a socket, TLS or the HTTP parser threw into the reasons of {@link OutboundError}. */
+/** Maps an error of the socket, TLS or HTTP parser to an {@link OutboundError} with its reason. */
 export function asOutboundError(error: unknown): OutboundError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof OutboundError) return cause;
   const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };

@@ -1,7 +1,7 @@
 import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { QueueState } from './queue-state.js';
-import { createDurations, createTally } from './tallies.js';
+import { createFastHistogram, createFastCounter } from './fast-metrics.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -19,7 +19,7 @@ export type PoolState = {
   readonly isolated: readonly string[];
 };
 
-/** Of the connections to the database. */
+/** Metrics of the database connections. */
 function poolMetrics(registers: Registry[]) {
   let pool: (() => PoolState) | null = null;
   return {
@@ -74,7 +74,7 @@ function poolMetrics(registers: Registry[]) {
   };
 }
 
-/** Of everything that requests may have to wait for. */
+/** Metrics of the queues that requests wait in. */
 function queueMetrics(registers: Registry[]) {
   const watched: (() => readonly QueueState[])[] = [];
   const states = () => watched.flatMap((state) => state());
@@ -116,7 +116,7 @@ function queueMetrics(registers: Registry[]) {
   };
 }
 
-/** Of what waits to be sent. */
+/** Metrics of the outbox's queues. */
 function outboxMetrics(registers: Registry[]) {
   return {
     outboxAge: new Gauge({
@@ -149,7 +149,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   return {
-    /** What the plots of the dashboard count by day. */
+    /** The counts by day that the dashboard's charts show. */
     daily: createDailyCounts(),
     registry,
     /** What Prometheus reads. */
@@ -157,19 +157,19 @@ export function createMetrics() {
     ...poolMetrics(registers),
     ...queueMetrics(registers),
     ...outboxMetrics(registers),
-    requestSeconds: createDurations(registry, {
+    requestSeconds: createFastHistogram(registry, {
       name: 'http_request_duration_seconds',
       help: 'Duration of HTTP requests by route and status class.',
       labelNames: ['method', 'route', 'status'],
       buckets,
     }),
-    tokenSeconds: createDurations(registry, {
+    tokenSeconds: createFastHistogram(registry, {
       name: 'oauth_token_duration_seconds',
       help: 'Duration of successful token requests by grant type, after client authentication.',
       labelNames: ['grant_type'],
       buckets,
     }),
-    tokensIssued: createTally(registry, {
+    tokensIssued: createFastCounter(registry, {
       name: 'oauth_tokens_issued_total',
       help: 'Access tokens issued by grant type.',
       labelNames: ['grant_type', 'format'],
@@ -186,12 +186,12 @@ export function createMetrics() {
       labelNames: ['event'],
       registers,
     }),
-    cacheReads: createTally(registry, {
+    cacheReads: createFastCounter(registry, {
       name: 'cache_reads_total',
       help: 'Reads of the in-process cache by kind and result.',
       labelNames: ['kind', 'result'],
     }),
-    replicaLookUps: createTally(registry, {
+    replicaLookUps: createFastCounter(registry, {
       name: 'database_replica_lookups_total',
       help: 'Look-ups that a read replica may answer, by result: served, or why the primary was asked.',
       labelNames: ['result'],

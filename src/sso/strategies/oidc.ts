@@ -107,11 +107,11 @@ async function withUserinfo(config: client.Configuration, access_token: string, 
   if (config.serverMetadata().userinfo_endpoint === undefined || !lacksPerson(claims)) return claims;
   const addressed = text(claims['email']);
   const userinfo: Claims | null = await client.fetchUserInfo(config, access_token, claims.sub).catch((error: unknown) => {
-    // Only the name is missing: a login doesn't fail for that.
+    // A failing userinfo isn't fatal when only the name is missing.
     if (addressed) return null;
     throw error;
   });
-  // When and how somebody signed in is for the signed token alone to say.
+  // `auth_time`, `amr` and `acr` are taken from the signed ID token only.
   const { email, email_verified, auth_time: _when, amr: _how, acr: _level, ...rest } = userinfo ?? {};
   return { ...rest, ...(!addressed && { email, email_verified }), ...claims };
 }

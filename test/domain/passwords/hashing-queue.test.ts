@@ -1,7 +1,7 @@
 // Who is served first when passwords wait to be hashed, and how long anybody waits.
 import { expect, test } from 'vitest';
 import { deadlineIn } from '../../../src/lib/deadline.js';
-import { createHashingQueue, OverloadedError, type Urgency } from '../../../src/domain/passwords/hashing-queue.js';
+import { createHashingQueue, OverloadedError, type Priority } from '../../../src/domain/passwords/hashing-queue.js';
 
 /** A queue, and works that end when the test says so. */
 function queueOf(options: Partial<Parameters<typeof createHashingQueue>[0]> = {}) {
@@ -11,7 +11,7 @@ function queueOf(options: Partial<Parameters<typeof createHashingQueue>[0]> = {}
   return {
     queue,
     started,
-    ask: (urgency: Urgency, name: string) =>
+    ask: (urgency: Priority, name: string) =>
       queue.run(urgency, async () => {
         started.push(name);
         await new Promise<void>((resolve) => ends.set(name, resolve));

@@ -8,7 +8,7 @@ const lockKey = '478560413042';
 
 const label = 'identity-provider owner';
 
-/** Passes by itself: refused, starting up, shutting down, reset. */
+/** Temporary conditions: connection refused or reset, server starting up or shutting down. */
 const passing = new Set(['ECONNREFUSED', 'ECONNRESET', '57P03', '57P01', '57P02']);
 
 /**
