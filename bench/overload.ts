@@ -72,13 +72,28 @@ type Arrivals = {
   readonly texts: Map<string, number>;
 };
 
+/** Callers keep their connections; opened all at once, they would wait for the kernel to answer the second or third time. */
+async function openConnections(target: Product): Promise<Connection[]> {
+  const free: Connection[] = [];
+  while (free.length < 1000) {
+    free.push(new Connection(target.port));
+    if (free.length % 20 === 0) await delay(5);
+  }
+  return free;
+}
+
 /**
  * Begins operations at a steady rate, whatever becomes of those before: a late driver begins all that are due. Each takes a free connection, or a new one;
  * its time is counted from when it was due.
  */
-async function openLoop(target: Product, operations: readonly Operation[], perSecond: number, seconds: number): Promise<Arrivals> {
+async function openLoop(
+  target: Product,
+  operations: readonly Operation[],
+  perSecond: number,
+  seconds: number,
+  free: Connection[],
+): Promise<Arrivals> {
   const arrivals: Arrivals = { came: 0, wrong: 0, accepted: [], refused: [], texts: new Map() };
-  const free: Connection[] = [];
   const begin = async (due: number, turn: number) => {
     const connection = free.pop() ?? new Connection(target.port);
     try {
@@ -107,7 +122,6 @@ async function openLoop(target: Product, operations: readonly Operation[], perSe
     await delay(2);
   }
   await Promise.all(running);
-  for (const connection of free) connection.close();
   return arrivals;
 }
 
@@ -140,13 +154,15 @@ export async function measureOverload(target: Product, plan: { rounds: number; s
     const peak = await peakOf(target, operations, 32, plan.seconds);
     const ending = new AbortController();
     const watching = watchOpen(target, ending.signal);
+    const free = await openConnections(target);
     // What the queues do at first isn't what they do for long.
-    await openLoop(target, operations, 2 * peak, 1.5);
+    await openLoop(target, operations, 2 * peak, 1.5, free);
     const began = performance.now();
-    const arrivals = await openLoop(target, operations, 2 * peak, plan.seconds * 2);
+    const arrivals = await openLoop(target, operations, 2 * peak, plan.seconds * 2, free);
     const seconds = (performance.now() - began) / 1000;
     ending.abort();
     const times = await watching;
+    for (const connection of free) connection.close();
     for (const [text, count] of arrivals.texts) console.error(`  ${count} x ${text}`);
     rounds.push({
       peak,
