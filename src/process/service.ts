@@ -1,3 +1,5 @@
+import type { Admission } from '../http/limits/admission.js';
+import type { QueueState } from '../platform/metrics/queue-state.js';
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -111,14 +113,9 @@ async function close(server: Server): Promise<void> {
   });
 }
 
-/** Listens, and starts the loops. The database must be prepared. */
-export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
-  const { config, logger } = deps;
-  const lifecycle: Lifecycle = { stopping: false };
-  // A worker's database was prepared by its primary. While there is none the loop goes on asking.
-  await syncClock(deps).catch((error: unknown) => logger.warn({ err: error }, 'clock.unsynced'));
-  const cacheSync = startCacheSync(deps);
-  const loops: Record<string, Loop> = named({
+/** Starts the work that goes on beside the requests. */
+function startLoops(deps: Deps): Record<string, Loop> {
+  return named({
     clock: startClockSync(deps),
     janitor: startJanitor(deps),
     statistics: startStatistics(deps),
@@ -130,8 +127,27 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
-    ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),
+    ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });
+}
+
+/** What requests may have to wait in, for the metrics. */
+const queuesOf = (deps: Deps, admission: Admission): readonly QueueState[] => [
+  admission.state(),
+  { queue: 'signing', length: signing.length, wait: signing.waitMs() / 1000, refused: 0 },
+  deps.passwords.queue(),
+  deps.fetch.queue(),
+  ...databaseQueues(deps.knex),
+];
+
+/** Listens, and starts the loops. The database must be prepared. */
+export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
+  const { config, logger } = deps;
+  const lifecycle: Lifecycle = { stopping: false };
+  // A worker's database was prepared by its primary. While there is none the loop goes on asking.
+  await syncClock(deps).catch((error: unknown) => logger.warn({ err: error }, 'clock.unsynced'));
+  const cacheSync = startCacheSync(deps);
+  const loops = startLoops(deps);
   const securityTrail = startSecurityTrail(deps);
   const notifications = listen({
     url: directUrl,
@@ -146,13 +162,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   });
   const service = createApp(deps, lifecycle);
   const server = createServer(service.app, service.admission);
-  deps.metrics.watchQueues(() => [
-    service.admission.state(),
-    { queue: 'signing', length: signing.length, wait: signing.waitMs() / 1000, refused: 0 },
-    deps.passwords.queue(),
-    deps.fetch.queue(),
-    ...databaseQueues(deps.knex),
-  ]);
+  deps.metrics.watchQueues(() => queuesOf(deps, service.admission));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);

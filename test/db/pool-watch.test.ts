@@ -28,8 +28,8 @@ test.each([true, false])(
   async (prepared) => {
     const pool = createKnex({ url: database.url, poolMax: 6, prepared });
     closing.push(() => pool.destroy());
-  const lock = await holder.transaction();
-  closing.push(async () => lock.isCompleted() || lock.rollback());
+    const lock = await holder.transaction();
+    closing.push(async () => lock.isCompleted() || lock.rollback());
     await lock.raw('lock table locked in access exclusive mode');
     const began = performance.now();
     const flood = Promise.allSettled(
