@@ -42,6 +42,19 @@ test('it is built once for an environment, not for each request; only so many ar
   expect(published(at(0))).not.toBe(first);
 });
 
+test('what environments share is built once, however many of them are asked for at first (attack 15.261)', () => {
+  const documentOf = createOpenApi(registry);
+  const [one, other] = ['one', 'other'].map((name) =>
+    documentOf({ base_url: `https://${name}.example`, issuer: `https://${name}.example/id` }),
+  );
+  expect(other?.paths).toBe(one?.paths);
+  expect(other?.webhooks).toBe(one?.webhooks);
+  expect(other?.components?.schemas).toBe(one?.components?.schemas);
+  expect([one, other].map((document) => document?.servers?.[0]?.url)).toEqual(['https://one.example', 'https://other.example']);
+  expect(JSON.stringify(one)).toContain('https://one.example/id/oauth/token');
+  expect(JSON.stringify(other)).not.toContain('https://one.example');
+});
+
 test('an OpenAPI linter finds nothing', async () => {
   const config = await createConfig({ extends: ['recommended'] });
   const published = createOpenApi(registry)({ base_url: 'https://id.acme.org', issuer: 'https://id.acme.org' });
