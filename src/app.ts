@@ -72,12 +72,13 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
 const fewSignatures = 32;
 
 /** Who is let in while there is more to do than the process can carry. */
-function createDoor({ logger }: Deps): Admission {
+function createDoor({ logger, clock }: Deps): Admission {
   return createAdmission({
     open: new Set([...Object.values(healthPaths), ...Object.values(metadataPaths), jwksPath]),
     crossOrigin: crossOriginPaths,
     // What is spent before its token is signed must not be refused for want of a signature.
     waitMs: (path) => (path === endpoints.token_endpoint && signing.length >= fewSignatures ? signing.waitMs() : 0),
+    now: () => clock.now().getTime(),
     onRefused: (count) => logger.warn({ count }, 'requests.refused'),
   });
 }

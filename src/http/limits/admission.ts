@@ -16,6 +16,8 @@ export type AdmissionOptions = {
   readonly crossOrigin?: ReadonlySet<string>;
   /** How long a request to an address would wait for what it needs beside the processor, in milliseconds. */
   waitMs(path: string): number;
+  /** Unix milliseconds, for the ids of requests that bear none. */
+  now(): number;
   /** Told at most once a second how many were refused in it. */
   onRefused(count: number): void;
   /** Requests that may be in flight. Default 4096. */
@@ -47,7 +49,12 @@ const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="v
 <body style="font-family:system-ui;max-width:30rem;margin:4rem auto;padding:0 1rem"><h1>One moment, please</h1><p>Too many people are here at once. Wait a moment, then reload this page.</p>`;
 
 /** Answers without any of the service's machinery: what can't be served must cost next to nothing. */
-function refuse(req: IncomingMessage, res: ServerResponse, path: string, crossOrigin: boolean): void {
+function refuse(
+  req: IncomingMessage,
+  res: ServerResponse,
+  path: string,
+  { crossOrigin, now }: Pick<AdmissionOptions, 'crossOrigin' | 'now'>,
+): void {
   const [type, body] = path.startsWith('/api')
     ? ['application/vnd.api+json', apiBody]
     : req.headers.accept?.includes('text/html')
@@ -58,9 +65,9 @@ function refuse(req: IncomingMessage, res: ServerResponse, path: string, crossOr
     'Content-Length': Buffer.byteLength(body),
     'Retry-After': retryAfter,
     'Cache-Control': 'no-store',
-    'X-Request-Id': requestIdOf(req, Date.now()),
+    'X-Request-Id': requestIdOf(req, now()),
     'X-Content-Type-Options': 'nosniff',
-    ...(crossOrigin && { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Request-Id' }),
+    ...(crossOrigin?.has(path) && { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Request-Id' }),
   });
   res.end(req.method === 'HEAD' ? undefined : body);
 }
@@ -118,7 +125,7 @@ function createTurns(longMs: number) {
  * only a share of itself to new requests, and the others are refused at once for next to nothing. Nothing is refused while it keeps up.
  */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { open, crossOrigin, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 40, shareMs = 15 } = options;
+  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 40, shareMs = 15 } = options;
   const turns = createTurns(longTurnMs);
   let inFlight = 0;
   let refused = 0;
@@ -160,7 +167,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const path = pathOf(req);
       if ((overrun || inFlight >= maxInFlight || waitMs(path) > maxWaitMs) && !open.has(path)) {
         count();
-        refuse(req, res, path, crossOrigin?.has(path) === true);
+        refuse(req, res, path, options);
         return false;
       }
       inFlight += 1;

@@ -16,7 +16,7 @@ type Door = { readonly url: string; readonly admission: Admission; readonly told
 
 async function open(work: () => Promise<void> | void, options: Partial<AdmissionOptions> = {}): Promise<Door> {
   const told: number[] = [];
-  const defaults = { open: new Set(['/healthz']), waitMs: () => 0, onRefused: (count: number) => void told.push(count) };
+  const defaults = { open: new Set(['/healthz']), waitMs: () => 0, now: Date.now, onRefused: (count: number) => void told.push(count) };
   const admission = createAdmission({ ...defaults, ...options });
   const server: Server = createServer((req, res) => {
     if (admission.admits(req, res)) void Promise.resolve(req.url === '/healthz' ? null : work()).then(() => res.end('done'));
