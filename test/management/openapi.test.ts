@@ -1,22 +1,21 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { createOpenApi, createPublishedOpenApi } from '../../src/management/openapi/document.js';
 import { registry, resources } from '../../src/management/resources/index.js';
-import { manage, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, type Api, type Document } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let document: Document;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   const answer = await fetch(`${service.url}/api/openapi.json`);
   document = (await answer.json()) as Document;
 });
-afterAll(() => service?.stop());
 
 test('the document needs no token, may be cached, and is found from every answer', async () => {
   const answer = await fetch(`${service.url}/api/openapi.json`);
