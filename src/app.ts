@@ -20,7 +20,7 @@ import type { Web } from './http/web.js';
 import { registry } from './management/resources/index.js';
 import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
-import { endpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
+import { crossOriginPaths, endpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter } from './oauth/router.js';
 import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
@@ -72,13 +72,15 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
 const fewSignatures = 32;
 
 /** Who is let in while there is more to do than the process can carry. */
-function createDoor({ config, logger }: Deps): Admission {
+function createDoor({ config, logger, clock }: Deps): Admission {
   return createAdmission({
     open: new Set([...Object.values(healthPaths), ...Object.values(metadataPaths), jwksPath]),
+    crossOrigin: crossOriginPaths,
     // What is spent before its token is signed must not be refused for want of a signature.
     waitMs: (path) => (path === endpoints.token_endpoint && signing.length >= fewSignatures ? signing.waitMs() : 0),
     // Behind a proxy all come from it: whose they are would have to be read out of headers first.
     ...(config.trustProxy === false && { callerOf: (req) => addressKey(req.socket.remoteAddress) }),
+    now: () => clock.now().getTime(),
     onRefused: (count) => logger.warn({ count }, 'requests.refused'),
   });
 }

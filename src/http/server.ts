@@ -82,7 +82,8 @@ export function createServer(app: Express, admission?: Admission): Server {
       if (!admission || admission.admits(req, res)) app(req, res);
     }),
   );
-  // Of a connection with a request on which nothing moves; one that waits for its next request has the time above.
+  // Of a connection with a request on which nothing moves: longer than any handler is silent (a request's deadline), so the caller isn't reading. One
+  // that waits for its next request has the time above.
   server.timeout = 20_000;
   return server;
 }

@@ -20,16 +20,16 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'c
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> = Promise.resolve();
   let seen = new Set<string>();
-  let lookedAt: Date | null = null;
+  let lookedAt: number | null = null;
 
   const sync = async () => {
-    const started = deps.clock.now();
+    const started = deps.clock.elapsed();
     try {
       const changes = await recentCacheChanges(deps.knex);
       // Each read overlaps the one before, because a transaction may commit a row with an earlier timestamp; every row is handled once.
       const fresh = changes.filter((change) => !seen.has(change.id));
       // After a suspension, or when the database was away, changes may have come and gone unseen.
-      if (lookedAt !== null && started.getTime() - lookedAt.getTime() > unbrokenMs) deps.cache.clear();
+      if (lookedAt !== null && started - lookedAt > unbrokenMs) deps.cache.clear();
       lookedAt = started;
       for (const change of fresh) deps.cache.invalidate(change.environment_id, change.kind);
       seen = new Set(changes.map((change) => change.id));

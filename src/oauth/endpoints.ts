@@ -8,6 +8,13 @@ export const endpoints = {
   end_session_endpoint: '/oauth/logout',
 } as const;
 
+/** What browser applications call from their own origins (`cors`); the documents that everybody may read are not among them. */
+export const crossOriginPaths: ReadonlySet<string> = new Set([
+  endpoints.token_endpoint,
+  endpoints.revocation_endpoint,
+  endpoints.userinfo_endpoint,
+]);
+
 /** Where the keys are published. */
 export const jwksPath = '/.well-known/jwks.json';
 

@@ -1,10 +1,33 @@
 /** The source of the current time; tests pass one that they can move. */
 export type Clock = {
   now(): Date;
+  /** Milliseconds since some moment, for ages: never less than before, whatever is done to the time of day. */
+  elapsed(): number;
 };
 
+/** The time of day is slewed and rounded; by more than this it is only moved, or the machine slept. */
+const movedMs = 100;
+
+/**
+ * Measures ages. The monotonic clock stands still while a virtual machine is suspended, and the time of day may be set back: what is remembered must
+ * look its age in either case, so time that only the time of day has seen counts, and time that it takes back doesn't.
+ */
+export function createElapsed(wall: () => number = Date.now, monotonic: () => number = () => performance.now()): () => number {
+  let apart = wall() - monotonic();
+  let slept = 0;
+  return () => {
+    const ms = monotonic();
+    const moved = wall() - ms - apart;
+    if (Math.abs(moved) > movedMs) {
+      apart += moved;
+      slept += Math.max(0, moved);
+    }
+    return ms + slept;
+  };
+}
+
 /** The machine's clock. */
-export const systemClock: Clock = { now: () => new Date() };
+export const systemClock: Clock = { now: () => new Date(), elapsed: createElapsed() };
 
 /** The machine's clock, moved by what it is behind another. */
 export type AdjustableClock = Clock & {
@@ -18,6 +41,7 @@ export function createAdjustableClock(): AdjustableClock {
   let offset = 0;
   return {
     now: () => new Date(Date.now() + offset),
+    elapsed: createElapsed(),
     get offset() {
       return offset;
     },

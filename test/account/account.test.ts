@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { insertIdentity } from '../../src/db/tables/identities.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -6,15 +6,13 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { eventsOf, subscribe } from '../support/events.js';
 import { allowCode, authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 
 beforeAll(async () => {
-  service = await startTestService();
   await subscribe(service, ['user.updated']);
 });
-afterAll(() => service?.stop());
 
 const chrome = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36';
 const json = { accept: 'application/json' };

@@ -1,18 +1,16 @@
 // The last step of a registration and of a recovery, cut off in the middle: all of it or nothing, and a retry gets a clean answer.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { subscribe, type StoredEvent } from '../support/events.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 beforeAll(async () => {
-  service = await startTestService();
   await subscribe(service, ['*']);
 });
-afterAll(() => service?.stop());
 
 const fresh = 'nine quiet herons by the lake';
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { startRegistration } from '../../src/domain/registration/registration.js';
 import { startPasscode } from '../../src/domain/registration/passcodes.js';
@@ -26,20 +26,18 @@ import { Browser } from '../support/browser.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
 import { jsonFrom, fromAddress } from '../support/from-address.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let own: Context;
 let foreign: Context;
 let foreignHost: string;
 
 beforeAll(async () => {
-  service = await startTestService();
   own = await service.context();
   foreign = await addEnvironment(service.deps, 'staging');
   foreignHost = `staging.${new URL(service.url).host}`;
 });
-afterAll(() => service?.stop());
 
 test('passcodes, mails and sessions of one environment are not there in another', async () => {
   const user = await addUser(own);

@@ -1,5 +1,5 @@
 // How somebody signs in changes only within ten minutes of a proof of who they are.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { linkIdentity, listIdentities } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
@@ -7,9 +7,9 @@ import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let connection: ConnectionRow;
 let other: ConnectionRow;
@@ -18,12 +18,10 @@ let browser: Browser;
 let unlink: string;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   connection = await addConnection(ctx, { display_name: 'Corp', authorization_endpoint: 'http://127.0.0.1:9/a', token_endpoint: 'http://127.0.0.1:9/t', jwks_uri: 'http://127.0.0.1:9/j' }); // prettier-ignore
   other = await addConnection(ctx, { display_name: 'Hub', strategy: 'github', issuer: null });
 });
-afterAll(() => service?.stop());
 beforeEach(async () => {
   user = await addUser(ctx);
   const account = { connection_id: connection.id, generation: 1, subject: user.id, email: 'ada@corp.example', claims: {} };

@@ -1,6 +1,6 @@
 // A browser that has signed in before isn't locked out, refused or kept waiting because of what strangers do.
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { isKnownTo } from '../../src/domain/sessions/known-browsers.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
@@ -8,16 +8,15 @@ import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { jsonFrom } from '../support/from-address.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 
 /** A browser that signed in and out again: it has no session, but the account knows it. */
 async function knownBrowser(user: UserRow, at = service): Promise<Browser> {

@@ -1,18 +1,14 @@
 import { createRequire } from 'node:module';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createPasswordHasher, passwordHashKind } from '../../src/domain/passwords/passwords.js';
 import { findUser, listImportedPasswordKinds, type UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { jsonFrom } from '../support/from-address.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
-});
-afterAll(() => service?.stop());
+const service = sharedService(() => startTestService({}, { overrides: { passwords: createPasswordHasher() } }));
 
 const newUser = async (row: Partial<UserRow> = {}) => addUser(await service.context(), row);
 const login = (email: string, secret: string) => new Browser(service.url).postJson('/login', { email, password: secret });

@@ -1,22 +1,20 @@
 // Six-digit codes can't be guessed by going from address to address: an environment has a budget of wrong ones.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addEnvironment, addUser } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo, otherCode, type CapturedMail } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let browser: Browser;
 let count = 0;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   browser = new Browser(service.url);
 });
-afterAll(() => service?.stop());
 beforeEach(() => service.deps.knex('passcode_budgets').delete());
 
 /** `otp_max_attempts` 5, times a hundred. */

@@ -1,5 +1,5 @@
 import bcrypt from 'bcryptjs';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { changePassword } from '../../src/domain/passwords/change.js';
 import { noOrigin } from '../../src/domain/origin.js';
@@ -7,16 +7,15 @@ import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService({}, { overrides: { passwords: createPasswordHasher() } }));
 let ctx: Context;
 
 beforeAll(async () => {
-  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 
 const fresh = 'nine quiet herons by the lake';
 const hashOf = async (user: UserRow) => (await findUser(ctx.scope, user.id))?.password_hash ?? '';

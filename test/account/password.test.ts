@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { startPasswordReset } from '../../src/domain/passwords/reset.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
@@ -8,15 +8,14 @@ import { eventsOf, subscribe } from '../support/events.js';
 import { codeIn, lastMailTo, mailTo, otherCode } from '../support/mailbox.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { manage, startManagedService } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startManagedService({}, { overrides: { passwords: createPasswordHasher() } }));
 
 beforeAll(async () => {
-  service = await startManagedService({}, { overrides: { passwords: createPasswordHasher() } });
   await subscribe(service, ['*']);
 });
-afterAll(() => service?.stop());
 
 const fresh = 'nine quiet herons by the lake';
 

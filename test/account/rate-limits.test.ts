@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fromAddress, jsonFrom } from '../support/from-address.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService({ RATE_LIMITS: 'on' }));
 let host = 1;
-
-beforeAll(async () => {
-  service = await startTestService({ RATE_LIMITS: 'on' });
-});
-afterAll(() => service?.stop());
 
 /** A client that was never here before. */
 const newClient = () => `127.0.2.${host++}`;

@@ -1,5 +1,5 @@
 // A recovery shows what else opens the account, and drops what is chosen.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { linkIdentity, listIdentities } from '../../src/domain/connections/identities.js';
 import type { IdentityRow } from '../../src/db/tables/identities.js';
@@ -8,21 +8,19 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { findReviewed, mintReview } from '../../src/domain/passwords/review.js';
 import { plainWords } from '../../src/lib/plain-words.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let user: UserRow;
 let mine: IdentityRow;
 let theirs: IdentityRow;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 beforeEach(async () => {
   user = await addUser(ctx);
   const [one, other] = [await addConnection(ctx, { display_name: 'Corp' }), await addConnection(ctx, { display_name: 'Hub' })];

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo, otherCode } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService({}, { overrides: { passwords: createPasswordHasher() } }));
 let sequence = 0;
-
-beforeAll(async () => {
-  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
-});
-afterAll(() => service?.stop());
 
 const newAddress = () => `new-${++sequence}@example.com`;
 const strong = 'seven brown foxes at dawn';

@@ -1,5 +1,5 @@
 // What signing in, being refused, changing a password and recovering an account leave behind: by name, success and refusal.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { drainMails } from '../../src/outbox/mail/send.js';
 import type { UserRow } from '../../src/db/tables/users.js';
@@ -7,19 +7,17 @@ import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo, otherCode } from '../support/mailbox.js';
 import { auditRows, eventLines, lastRow, marks, origin } from '../support/security-events.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let user: UserRow;
 let browser: Browser;
 const newPassword = 'a wholly different sentence';
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 beforeEach(async () => {
   user = await addUser(ctx);
   browser = new Browser(service.url, marks);

@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { setupUrl } from '../../src/domain/users/setup.js';
 import { axeViolations } from '../support/axe.js';
-import { launchChromium } from '../support/chromium.js';
+import { launchChromium, reloadUntil } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
 import { close, listen } from '../support/late-receiver.js';
@@ -33,19 +33,6 @@ async function begin(javaScriptEnabled: boolean): Promise<Story> {
   });
   context.on('weberror', (error) => complaints.push(String(error.error())));
   return { service, context, page: await context.newPage(), complaints };
-}
-
-/** Looks at the page again until it says so. */
-async function until(page: Page, text: string): Promise<void> {
-  await expect
-    .poll(
-      async () => {
-        await page.reload();
-        return page.locator('main').textContent();
-      },
-      { timeout: 20_000, interval: 150 },
-    )
-    .toContain(text);
 }
 
 async function setUp({ service, page }: Story): Promise<void> {
@@ -147,7 +134,7 @@ describe.each([
       await createWebhook(story, `http://127.0.0.1:${receiverPort}/hook`);
       await page.getByRole('button', { name: 'Send test' }).click();
       await page.waitForURL('**/dashboard/webhook_deliveries/*');
-      await until(page, 'Failed');
+      await reloadUntil(page, 'Failed');
       expect(await page.locator('main').textContent()).toContain('No connection: nothing listens there');
       expect(await page.getByText(/^Attempt \d$/).count()).toBe(6);
 
@@ -155,7 +142,7 @@ describe.each([
       try {
         await page.getByRole('button', { name: 'Resend now' }).click();
         await page.waitForURL('**?done=redelivered');
-        await until(page, 'Succeeded');
+        await reloadUntil(page, 'Succeeded');
         expect(receiver.posts).toHaveLength(1);
         const outcomes = await page.locator('.list tbody tr .state').allTextContents();
         expect(outcomes.map((text) => text.trim()).sort()).toEqual(['Failed', 'Succeeded']);

@@ -1,42 +1,26 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { ensureDemoData, type DemoData } from '../../src/programs/demo-data.js';
 import { launchChromium } from '../support/chromium.js';
+import { startExampleApp, type ExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
-import { freePort, startTestService, type TestService } from '../support/service.js';
+import { startTestService, type TestService } from '../support/service.js';
 
 const test = needs('chromium');
 
 let service: TestService;
-let app: ChildProcess;
-let appUrl: string;
+let app: ExampleApp;
 let chromium: Browser;
-let data: DemoData;
 
 beforeAll(async () => {
   service = await startTestService();
-  appUrl = `http://localhost:${await freePort()}`;
-  data = await ensureDemoData(await service.context(), appUrl);
-  app = spawn(process.execPath, ['examples/web-app/server.js'], {
-    env: {
-      PATH: process.env['PATH'],
-      ISSUER: service.url,
-      CLIENT_ID: data.web.client_id,
-      CLIENT_SECRET: data.web.client_secret,
-      APP_URL: appUrl,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await once(app.stdout as NodeJS.ReadableStream, 'data');
+  app = await startExampleApp(service);
   chromium = await launchChromium();
 });
 afterAll(async () => {
   await chromium?.close();
-  app?.kill('SIGTERM');
+  app?.stop();
   await service?.stop();
 });
 
@@ -63,21 +47,21 @@ test.each(forms)('in Chromium ($name): sign in, see the claims, call the API, re
   page.on('console', (message) => {
     if (/Content Security Policy/i.test(message.text())) violations.push(message.text());
   });
-  await page.goto(appUrl);
+  await page.goto(app.url);
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.waitForURL(/\/login\?/);
   expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Demo notes');
   await picture(page, `login-${name}`);
 
-  await page.getByLabel('Email').fill(data.user.email);
+  await page.getByLabel('Email').fill(app.data.user.email);
   await page.getByLabel('Password', { exact: true }).fill('not the password');
   await page.keyboard.press('Enter');
   await page.getByText('The email address or the password is not right').first().waitFor();
   await picture(page, `login-refused-${name}`);
 
-  await page.getByLabel('Password', { exact: true }).fill(data.user.password);
+  await page.getByLabel('Password', { exact: true }).fill(app.data.user.password);
   await page.keyboard.press('Enter');
-  await page.waitForURL(`${appUrl}/`);
+  await page.waitForURL(`${app.url}/`);
   await page.getByText('Signed in as').waitFor();
   expect(await page.textContent('pre')).toContain('demo@example.com');
   await picture(page, `claims-${name}`);

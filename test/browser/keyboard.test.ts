@@ -2,7 +2,7 @@ import * as openid from 'openid-client';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { setupUrl } from '../../src/domain/users/setup.js';
-import { launchChromium } from '../support/chromium.js';
+import { launchChromium, reloadUntil } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { Keyboard } from '../support/keyboard.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
@@ -132,19 +132,6 @@ async function createWebhook(keys: Keyboard, url: string): Promise<void> {
   await keys.follow(link(page, 'I have saved it'), /\/dashboard\/webhooks\/[0-9a-f-]+$/);
 }
 
-/** Looks at the page again until it says so. */
-async function until(page: Page, text: string): Promise<void> {
-  await expect
-    .poll(
-      async () => {
-        await page.reload();
-        return page.locator('main').textContent();
-      },
-      { timeout: 20_000, interval: 150 },
-    )
-    .toContain(text);
-}
-
 describe.each([
   ['with scripts', true],
   ['without scripts', false],
@@ -167,12 +154,12 @@ describe.each([
       await createWebhook(keys, `http://127.0.0.1:${receiverPort}/hook`);
       await keys.skip();
       await keys.follow(button(page, 'Send test'), '**/dashboard/webhook_deliveries/*', 'Space');
-      await until(page, 'Failed');
+      await reloadUntil(page, 'Failed');
       const receiver = await listen(receiverPort);
       try {
         await keys.skip();
         await keys.follow(button(page, 'Resend now'), '**?done=redelivered');
-        await until(page, 'Succeeded');
+        await reloadUntil(page, 'Succeeded');
         expect(receiver.posts).toHaveLength(1);
       } finally {
         await close(receiver.server);

@@ -1,36 +1,26 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { ensureDemoData } from '../../src/programs/demo-data.js';
 import { launchChromium } from '../support/chromium.js';
+import { startExampleApp, type ExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
-import { freePort, startTestService, type TestService } from '../support/service.js';
+import { startTestService, type TestService } from '../support/service.js';
 
 const test = needs('chromium');
 
 let service: TestService;
-let app: ChildProcess;
-let appUrl: string;
+let app: ExampleApp;
 let chromium: Browser;
 
 beforeAll(async () => {
   service = await startTestService();
-  appUrl = `http://localhost:${await freePort()}`;
-  const { web } = await ensureDemoData(await service.context(), appUrl);
-  const settings = { ISSUER: service.url, CLIENT_ID: web.client_id, CLIENT_SECRET: web.client_secret, APP_URL: appUrl };
-  app = spawn(process.execPath, ['examples/web-app/server.js'], {
-    env: { PATH: process.env['PATH'], ...settings },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await once(app.stdout as NodeJS.ReadableStream, 'data');
+  app = await startExampleApp(service);
   chromium = await launchChromium();
 });
 afterAll(async () => {
   await chromium?.close();
-  app?.kill('SIGTERM');
+  app?.stop();
   await service?.stop();
 });
 
@@ -64,7 +54,7 @@ async function readCode(context: BrowserContext, email: string, name: string): P
 
 /** From the application, as a stranger, to the page that asks for the email address. */
 async function toRegistration(page: Page): Promise<void> {
-  await page.goto(appUrl);
+  await page.goto(app.url);
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.waitForURL(/\/login\?/);
   await page.getByRole('link', { name: 'Create an account' }).click();
@@ -97,12 +87,12 @@ async function register(context: BrowserContext, page: Page, user: { email: stri
   expect(await page.getByLabel('First name').inputValue()).toBe('Grace');
   await page.getByLabel('Password', { exact: true }).fill(user.password);
   await page.getByRole('button', { name: 'Create account' }).click();
-  await page.waitForURL(`${appUrl}/`);
+  await page.waitForURL(`${app.url}/`);
   await page.getByText('Signed in as').waitFor();
 }
 
 async function recover(context: BrowserContext, page: Page, user: { email: string; password: string }, name: string): Promise<void> {
-  await page.goto(appUrl);
+  await page.goto(app.url);
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
   await page.getByLabel('Email address').fill(user.email);
@@ -122,7 +112,7 @@ async function recover(context: BrowserContext, page: Page, user: { email: strin
   await page.getByLabel('Email address').fill(user.email);
   await page.getByLabel('Password', { exact: true }).fill(user.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL(`${appUrl}/`);
+  await page.waitForURL(`${app.url}/`);
   await page.getByText('Signed in as').waitFor();
 }
 
@@ -151,7 +141,7 @@ test.each(views)(
     await other.getByRole('button', { name: 'Sign in' }).click();
     await other.waitForURL(/\/account$/);
 
-    await page.goto(appUrl);
+    await page.goto(app.url);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('You are not signed in.').waitFor();
     await recover(context, page, { email, password: 'nine quiet herons by the lake' }, name);

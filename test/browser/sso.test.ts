@@ -1,5 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -8,12 +6,12 @@ import { connectionTestUrl } from '../../src/domain/connections/connections.js';
 import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import { ensureDemoData } from '../../src/programs/demo-data.js';
 import { launchChromium } from '../support/chromium.js';
+import { startExampleApp, type ExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
-import { freePort, startTestService, type TestService } from '../support/service.js';
+import { startTestService, type TestService } from '../support/service.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
@@ -21,8 +19,7 @@ const test = needs('chromium');
 
 let service: TestService;
 let ctx: Context;
-let app: ChildProcess;
-let appUrl: string;
+let app: ExampleApp;
 let chromium: Browser;
 let upstream: UpstreamOidc;
 let apple: ScriptedUpstream;
@@ -31,13 +28,7 @@ let corp: ConnectionRow;
 beforeAll(async () => {
   service = await startTestService();
   ctx = await service.context();
-  appUrl = `http://localhost:${await freePort()}`;
-  const { web } = await ensureDemoData(ctx, appUrl);
-  app = spawn(process.execPath, ['examples/web-app/server.js'], {
-    env: { PATH: process.env['PATH'], ISSUER: service.url, CLIENT_ID: web.client_id, CLIENT_SECRET: web.client_secret, APP_URL: appUrl },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await once(app.stdout as NodeJS.ReadableStream, 'data');
+  app = await startExampleApp(service);
   // The providers are another site than the service: cookies and policies apply as they would.
   const account = { sub: 'ada', email: 'ada@corp.example', email_verified: true, given_name: 'Ada', family_name: 'Lovelace' };
   upstream = await startUpstreamOidc({ callback: `${service.url}/auth/sso/callback`, account });
@@ -47,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await chromium?.close();
-  app?.kill('SIGTERM');
+  app?.stop();
   await service?.stop();
   await upstream?.close();
   await apple?.close();
@@ -75,17 +66,17 @@ async function picture(page: Page, name: string): Promise<void> {
 
 test.each(['the first login', 'the second'])('%s: from the application through the provider and back, with tokens', async () => {
   const { page, violations } = await visit();
-  await page.goto(appUrl);
+  await page.goto(app.url);
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByRole('link', { name: 'Continue with Example Corporation' }).click();
   await page.getByRole('heading', { name: 'Upstream' }).waitFor();
   await page.getByRole('button', { name: 'Sign in' }).click();
   await Promise.race([
-    page.waitForURL(`${appUrl}/`),
+    page.waitForURL(`${app.url}/`),
     page
       .getByRole('button', { name: 'Allow' })
       .click()
-      .then(() => page.waitForURL(`${appUrl}/`)),
+      .then(() => page.waitForURL(`${app.url}/`)),
   ]);
   await page.getByText('Signed in as').waitFor();
   expect(await page.textContent('pre')).toContain('ada@corp.example');

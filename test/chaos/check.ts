@@ -1,4 +1,5 @@
 import type { History, Operation, Violation } from './history.js';
+import { checkAnswers } from './rules/answers.js';
 import { checkCodes } from './rules/codes.js';
 import { checkDeliveries } from './rules/deliveries.js';
 import { checkGrantsKept } from './rules/grants-kept.js';
@@ -9,9 +10,16 @@ import { checkWithdrawn } from './rules/withdrawn.js';
 
 /** Judges a history by all rules, from the record alone. */
 export function check(history: History): Violation[] {
-  return [checkCodes, checkSuccessors, checkGrantsKept, checkRecordsKept, checkWithdrawn, checkDeliveries, checkLimits].flatMap((rule) =>
-    rule(history),
-  );
+  return [
+    checkCodes,
+    checkSuccessors,
+    checkGrantsKept,
+    checkRecordsKept,
+    checkWithdrawn,
+    checkDeliveries,
+    checkLimits,
+    checkAnswers,
+  ].flatMap((rule) => rule(history));
 }
 
 const seconds = (ms: number) => (ms / 1000).toFixed(3).padStart(8);

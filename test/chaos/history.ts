@@ -57,6 +57,8 @@ export type Operation = Aspects & {
   readonly outcome: Outcome;
   /** The HTTP status; 0 without an answer. */
   readonly status: number;
+  /** The header of that name; left out without one. */
+  readonly retry_after?: string;
 };
 
 /** All that happened in a run, in the order in which it ended. */

@@ -39,6 +39,8 @@ export const plants = {
   R5: { environment: {}, once: passOver('webhook_deliveries', 'insert', 'random() < 0.1') },
   // Counters are forgotten.
   R6: { environment: {}, again: { text: 'delete from rate_limits', everyMs: 500 } },
+  // Some statements fail as none of them should.
+  R7: { environment: {}, once: passOver('users', 'insert', `random() < 0.2 and 1 / (random() * 0)::int = 0`) },
 } satisfies Record<string, Plant>;
 
 export type PlantName = keyof typeof plants;

@@ -1,3 +1,4 @@
+import type { Answer } from './requests.js';
 import type { Aspects, History, Operation, Outcome } from './history.js';
 
 /** Keeps what happens in a run. All times are readings of one monotonic clock. */
@@ -7,7 +8,7 @@ export type Recorder = {
   now(): number;
   add(operation: Omit<Operation, 'id'>): Operation;
   /** Does something and records it from before it was begun to after it was answered. @throws what `work` throws */
-  record<T extends { readonly status: number }>(
+  record<T extends Pick<Answer, 'status' | 'headers'>>(
     what: { readonly kind: string; readonly replica: string },
     work: () => Promise<T>,
     judge: (answer: T) => { readonly outcome: Outcome } & Aspects,
@@ -33,7 +34,10 @@ export function createRecorder(): Recorder {
       const start = now();
       const answer = await work();
       const end = now();
-      const operation = add({ ...what, start, end, status: answer.status, ...judge(answer) });
+      const { status, headers } = answer;
+      const retry_after = headers['retry-after'];
+      const told = typeof retry_after === 'string' ? { retry_after } : {};
+      const operation = add({ ...what, start, end, status, ...told, ...judge(answer) });
       return { operation, outcome: operation.outcome, answer };
     },
   };

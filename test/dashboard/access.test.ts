@@ -1,39 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { collections as permitted } from '../support/management.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService({ ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password }));
 let ctx: Context;
 const admin = { email: 'root@example.com', password: 'nanoseconds of wire' };
 
 beforeAll(async () => {
-  service = await startTestService({ ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password });
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 
-const collections = [
-  'users',
-  'sessions',
-  'identities',
-  'consents',
-  'roles',
-  'permissions',
-  'clients',
-  'client_grants',
-  'api_resources',
-  'connections',
-  'webhooks',
-  'event_types',
-  'audit_logs',
-  'signing_keys',
-  'custom_domains',
-  'environments',
-];
+const collections = [...permitted, 'identities', 'consents'];
 /** The collection whose permissions count. */
 const permittedBy = (name: string) => ({ identities: 'users', consents: 'users' })[name] ?? name;
 const creatable = collections.filter((name) => !['sessions', 'identities', 'consents', 'event_types', 'audit_logs'].includes(name));

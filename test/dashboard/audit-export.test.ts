@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { insertAuditLog } from '../../src/db/tables/audit_logs.js';
 import { csvField } from '../../src/lib/csv.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from '../support/browser.js';
 import { signedInWith } from '../support/administrators.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let browser: Browser;
 const hostile = '=HYPERLINK("https://evil.example","click")';
 const entries = 1_250;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   for (let i = 0; i < entries; i++) {
     const occurred_at = new Date(ctx.clock.now().getTime() - i * 1000);
@@ -40,7 +39,6 @@ beforeAll(async () => {
   }
   browser = await signedInWith(service, 'audit_logs:read');
 }, 60_000);
-afterAll(() => service?.stop());
 
 /** The records of a CSV file, by RFC 4180. */
 function parse(csv: string): string[][] {

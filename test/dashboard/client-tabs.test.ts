@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { listConnectionIdsOfClient } from '../../src/db/tables/client_connections.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addResource, addUser } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 /** What a form would send as it stands, for fields as the dashboard writes them. */
 function formValues(html: string): Record<string, string> {
@@ -27,10 +27,8 @@ function formValues(html: string): Record<string, string> {
 const versionOf = (html: string) => /name="_version" value="(\d+)"/.exec(html)?.[1] ?? '';
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 
 test('the credentials: the hint of the secret, and until when the previous one works', async () => {
   const client = await addClient(ctx, { name: 'Keeper', first_party: false, secret_hint: 'abcd' });

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { insert } from '../../src/db/scope.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { signedInWith } from '../support/administrators.js';
 import { addEnvironment } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 import { addWebhook } from '../support/webhooks.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let webhook: string;
 // Bytes that laying out would change.
@@ -41,11 +41,9 @@ async function delivered(scope: Context['scope'], webhook_id: string, durations:
 }
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   webhook = (await addWebhook(ctx, 'http://127.0.0.1:8999/a', { name: 'All', events: ['*'] })).webhook.id;
 });
-afterAll(() => service?.stop());
 
 test('lists say how long the last attempt took', async () => {
   await delivered(ctx.scope, webhook, [9876, 1234]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { insert } from '../../src/db/scope.js';
 import { findDeliveryFigures, listSuccessRates } from '../../src/db/tables/delivery_figures.js';
@@ -6,10 +6,10 @@ import { countSubscriptions } from '../../src/db/tables/webhooks.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { signedInWith } from '../support/administrators.js';
 import { addEnvironment } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 import { addWebhook } from '../support/webhooks.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let webhook: string;
 const since = () => new Date(ctx.clock.now().getTime() - 86_400_000);
@@ -33,7 +33,6 @@ async function delivered(status: 'succeeded' | 'failed', duration_ms: number, ho
 }
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   webhook = (await addWebhook(ctx, 'http://127.0.0.1:8999/a', { name: 'Named', events: ['user.created', 'token.issued'] })).webhook.id;
   await addWebhook(ctx, 'http://127.0.0.1:8999/b', { name: 'All', events: ['*'] });
@@ -41,7 +40,6 @@ beforeAll(async () => {
   await delivered('failed', 5000);
   await delivered('failed', 9000, 30);
 });
-afterAll(() => service?.stop());
 
 test('success and p95 of a webhook are those of the last 24 hours', async () => {
   expect(await findDeliveryFigures(ctx.scope, webhook, since())).toEqual({

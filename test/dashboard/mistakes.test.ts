@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { signedInWith } from '../support/administrators.js';
 import type { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 import { addWebhook } from '../support/webhooks.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   const collections = ['users', 'clients', 'connections', 'webhooks'];
   browser = await signedInWith(service, ...collections.flatMap((name) => [`${name}:read`, `${name}:write`]));
 });
-afterAll(() => service?.stop());
 
 /** The fields that the error summary names, in order. */
 const wrongFields = (html: string): string[] => {

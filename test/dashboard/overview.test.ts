@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { listNewUsersByDay } from '../../src/db/tables/overview.js';
 import { signedInWith } from '../support/administrators.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 
 /** The steps of the checklist, with whether they are done. */
 const stepsOf = (html: string) =>

@@ -1,23 +1,22 @@
 // What the dashboard says of records that reach further than whoever looks at them, and what it asks for before everybody's address changes.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addClient, password } from '../support/data.js';
-import { manage, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, type Api, type Document } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let ctx: Context;
 let api: Api;
 
 beforeAll(async () => {
-  service = await startManagedService();
   ctx = await service.context();
   api = await manage(service.url);
 });
-afterAll(() => service?.stop());
 
 const versionIn = (html: string) => /name="_version" value="(\d+)"/.exec(html)?.[1] ?? '';
 

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { listRoleNamesOfUser } from '../../src/db/tables/roles.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { setupUrl } from '../../src/domain/users/setup.js';
 import { Browser } from '../support/browser.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service?.stop());
+const service = sharedService();
 
 const fields = { email: 'root@example.com', first_name: 'Grace', last_name: 'Hopper', password: 'nanoseconds of wire' };
 const path = async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { addConsent } from '../../src/db/tables/consents.js';
@@ -9,15 +9,14 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { lastMailTo } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let admin: Browser;
 let reader: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   admin = await signedInWith(
     service,
@@ -27,7 +26,6 @@ beforeAll(async () => {
   );
   reader = await signedInWith(service, 'users:read', 'sessions:read');
 });
-afterAll(() => service?.stop());
 
 const html = async (browser: Browser, path: string) => (await browser.get(path)).text();
 const done = (response: Response) => [response.status, response.headers.get('location')];

@@ -4,13 +4,23 @@ import type { Knex } from 'knex';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Ambiguous } from '../../src/db/failures.js';
-import { createKnex, poolState } from '../../src/db/knex.js';
+import { createKnex, poolState, spending } from '../../src/db/knex.js';
+import { noDeadline } from '../../src/lib/deadline.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
-type Connection = pg.Client & { __knex__disposed?: unknown; connection: { stream: Socket } & Record<string, unknown> };
+type Connection = pg.Client & {
+  __knex__disposed?: unknown;
+  readonly processID: number;
+  readonly _queryable: boolean;
+  readonly _ending: boolean;
+  connection: { stream: Socket } & Record<string, unknown>;
+};
+type Pending = { readonly promise: Promise<Connection>; abort(): void };
+type Pool = { acquire(): Pending; release(connection: Connection): boolean; numPendingAcquires(): number };
 type Dialect = {
   acquireConnection(): Promise<Connection>;
   releaseConnection(connection: Connection): Promise<void>;
+  readonly pool: Pool;
   readonly driver: { readonly Client: typeof pg.Client };
   readonly config: { readonly connection: { readonly connectionString: string } };
 };
@@ -46,6 +56,38 @@ test('Knex counts what its pool has given out and who waits', async () => {
   expect(poolState(knex)).toMatchObject({ used: 0, waiting: 0 });
 });
 
+test("Knex's pool takes one back that nobody waits for any more, and says so to who waited", async () => {
+  const { pool } = dialect();
+  const connection = await pool.acquire().promise;
+  const pending = pool.acquire();
+  expect(pool.numPendingAcquires()).toBe(1);
+  pending.abort();
+  await expect(pending.promise).rejects.toThrow();
+  expect(pool.numPendingAcquires()).toBe(0);
+  expect(pool.release(connection)).toBe(true);
+});
+
+test('a transaction of Knex gives out its own connection, as often as it is asked', async () => {
+  await knex.transaction(async (trx) => {
+    const client = trx.client as Dialect;
+    const connection = await client.acquireConnection();
+    expect(connection.getTransactionStatus()).toBe('T');
+    await client.releaseConnection(connection);
+    expect(await client.acquireConnection()).toBe(connection);
+    expect(client.pool).toBeUndefined();
+  });
+});
+
+test('a context made of that of Knex takes its connections through the client that it names, whatever asks', async () => {
+  const { context } = knex as unknown as { context: { client: unknown; queryBuilder(): unknown } };
+  expect(context.client).toBe(knex.client);
+  const bound = spending(knex, { ...noDeadline, left: () => 0 });
+  const asked = [bound('users').select(), bound.raw('select 1'), bound.transaction(async () => 'done'), bound.select(bound.raw('1'))];
+  for (const one of await Promise.allSettled(asked))
+    expect(one).toMatchObject({ status: 'rejected', reason: { message: 'the time of the request is up' } });
+  expect((await spending(knex, noDeadline).raw<{ rows: unknown[] }>('select 1 as one')).rows).toEqual([{ one: 1 }]);
+});
+
 test('Knex hands out no connection that is marked as disposed', async () => {
   const connection = await dialect().acquireConnection();
   connection.__knex__disposed = 'for the test';
@@ -55,6 +97,26 @@ test('Knex hands out no connection that is marked as disposed', async () => {
   await dialect().releaseConnection(next);
 });
 
+test('a client of pg says of itself whether it can be used, and which process of the server it has', async () => {
+  const connection = await dialect().acquireConnection();
+  expect([connection._queryable, connection._ending]).toEqual([true, false]);
+  const { rows } = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
+  expect(connection.processID).toBe(rows[0]?.pid);
+  await dialect().releaseConnection(connection);
+
+  const lost = new pg.Client(database.url) as Connection;
+  lost.on('error', () => undefined);
+  await lost.connect();
+  lost.connection.stream.destroy(new Error('for the test'));
+  await expect.poll(() => lost._queryable).toBe(false);
+
+  const ended = new pg.Client(database.url) as Connection;
+  await ended.connect();
+  const ending = ended.end();
+  expect(ended._ending).toBe(true);
+  await ending;
+});
+
 test('pg has the messages of the extended protocol, and ends a query at once when its stream is destroyed', async () => {
   const connection = await dialect().acquireConnection();
   const { stream } = connection.connection;
@@ -62,12 +124,10 @@ test('pg has the messages of the extended protocol, and ends a query at once whe
     expect([name, typeof connection.connection[name]]).toEqual([name, 'function']);
   for (const name of ['cork', 'uncork', 'destroy'] as const) expect(typeof stream[name]).toBe('function');
   expect(typeof connection.getTypeParser(20, 'text')).toBe('function');
-  const slept = connection.query('select pg_sleep(20)').then(
-    () => 'it worked',
-    (error: unknown) => error,
-  );
+  const slept = connection.query('select pg_sleep(20)').catch((error: unknown) => error);
   stream.destroy();
   const failure = await slept;
   await dialect().releaseConnection(connection);
   expect(failure).toBeInstanceOf(Ambiguous);
+  expect(failure).toMatchObject({ cause: { message: 'Connection terminated unexpectedly' } });
 });

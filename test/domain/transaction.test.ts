@@ -1,21 +1,11 @@
 // What `transaction` promises: all or nothing, and a second try where PostgreSQL says "try that again".
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/domain/context.js';
-import { createTestDatabase } from '../support/database.js';
-import { openContext } from '../support/standalone.js';
+import { sharedContext } from '../support/shared-context.js';
 
-let ctx: Context;
-const endings: (() => Promise<void>)[] = [];
+const ctx = sharedContext();
 beforeAll(async () => {
-  const database = await createTestDatabase();
-  endings.push(() => database.drop());
-  const opened = await openContext(database.url, Buffer.alloc(32, 7).toString('base64'));
-  endings.push(() => opened.close());
-  ctx = opened.ctx;
   await ctx.knex.raw('create table counters (name text primary key, n integer not null)');
-});
-afterAll(async () => {
-  for (const end of endings.reverse()) await end();
 });
 
 const add = (tx: Context, name: string) => tx.scope.knex.raw('update counters set n = n + 1 where name = ?', [name]);

@@ -1,25 +1,23 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
 import type { UserRow } from '../../src/db/tables/users.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   const ctx = await service.context();
   [client, user] = [await addClient(ctx), await addUser(ctx, { email: 'ada@example.com' })];
   browser = new Browser(service.url);
   const response = await browser.login('ada@example.com', password);
   expect(response.status).toBe(303);
 });
-afterAll(() => service?.stop());
 
 test('a signed-in person gets a code, the client tokens, and userinfo the claims of the scopes', async () => {
   const answer = await redeem(service.url, client, await authorizeCode(browser, client, { nonce: 'n-1' }));

@@ -2,27 +2,25 @@
 import { generateKeyPair, exportJWK } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
+import { sharedService } from '../support/shared-service.js';
 import { UserAgent } from '../support/conformance/user-agent.js';
 import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
 
 const redirect_uri = 'https://app.example/cb';
 const post_logout_redirect_uri = 'https://app.example/bye';
 
-let service: TestService;
+const service = sharedService();
 let user: UserRow;
 let agent: UserAgent;
 
 beforeAll(async () => {
-  service = await startTestService();
   await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
   user = await addUser(await service.context());
   agent = new UserAgent({ origin: service.url, rpOrigin: 'https://app.example', email: user.email, fetch });
 });
-afterAll(() => service?.stop());
 
 /** Where the person arrives at the application. */
 async function follow(address: URL): Promise<URL> {

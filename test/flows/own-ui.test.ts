@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { eventsOf, subscribe } from '../support/events.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { claimsOf, redeem } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let client: TestClient;
 
 beforeAll(async () => {
-  service = await startTestService();
   client = await addClient(await service.context(), { allowed_origins: ['https://app.example'] });
   await subscribe(service, ['*']);
 });
-afterAll(() => service?.stop());
 
 async function step(browser: Browser, path: string, body: object): Promise<Record<string, unknown>> {
   const answer = await browser.postJson(path, body);

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Webhook } from 'standardwebhooks';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { emit } from '../../src/domain/events/emit.js';
@@ -7,18 +7,17 @@ import { deleteWebhook, updateWebhook, redeliver, redeliverFailed, rotateSecret,
 import { listAttempts, listDeliveries } from '../support/deliveries.js';
 import { findWebhook } from '../../src/db/tables/webhooks.js';
 import { startReceiver, type Receiver, type ReceivedPost, type Reply } from '../support/receiver.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 import { addWebhook, emitRoles, eventually, quick, roleData, settledDeliveries, settledDelivery } from '../support/webhooks.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService(quick));
 let ctx: Context;
 const receivers: Receiver[] = [];
 
 beforeAll(async () => {
-  service = await startTestService(quick);
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.close();
   const all = await ctx.scope.knex('webhooks').select('id');

@@ -1,21 +1,20 @@
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { request as send } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { addUser, password, type TestClient } from '../support/data.js';
-import { managementClient, managementToken, startManagedService } from '../support/management.js';
+import { managementClient, managementToken } from '../support/management.js';
 import { basic } from '../support/oauth.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let token: string;
 
 beforeAll(async () => {
-  service = await startManagedService();
   token = await managementToken(service.url);
   await addUser(await service.context());
 });
-afterAll(() => service?.stop());
 
 const formType = 'application/x-www-form-urlencoded';
 const jsonType = 'application/json';

@@ -1,15 +1,18 @@
 import { connect } from 'node:net';
 import { request as send } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() =>
+  startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_TOKEN: '500/60', TRUST_PROXY: '1', METRICS_TOKEN: metricsToken }),
+);
 let ctx: Context;
 let client: TestClient;
 let user: UserRow;
@@ -17,14 +20,12 @@ let browser: Browser;
 const metricsToken = 'a token for the metrics';
 
 beforeAll(async () => {
-  service = await startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_TOKEN: '500/60', TRUST_PROXY: '1', METRICS_TOKEN: metricsToken });
   ctx = await service.context();
   client = await addClient(ctx, { first_party: true });
   user = await addUser(ctx);
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 

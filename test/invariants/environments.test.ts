@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { listPublishedSigningKeys } from '../../src/db/tables/signing_keys.js';
 import { findAccessToken, findAccessTokenWithUser, deleteAccessToken, findJwtStandingWithUser } from '../../src/db/tables/access_tokens.js';
@@ -24,18 +24,16 @@ import { digest } from '../../src/lib/digest.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let own: Context;
 let foreign: Context;
 
 beforeAll(async () => {
-  service = await startTestService();
   own = await service.context();
   foreign = await addEnvironment(service.deps, 'staging');
 });
-afterAll(() => service?.stop());
 
 test('every table function, called from a second environment, finds nothing and changes nothing', async () => {
   const user = await addUser(own, { email: 'ada@example.com' });

@@ -1,25 +1,25 @@
 // Names that every plain object inherits are names like any other: whatever names something in a request answers as for a name nobody has.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { permit } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
+import { manage, type Api } from '../support/management.js';
 import { authorizeQuery } from '../support/authorize.js';
 import { oauthPost } from '../support/oauth.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
 const inherited = ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__', 'isPrototypeOf'];
 const nobody = 'nonsensical';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let user: UserRow;
 let client: TestClient;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startManagedService();
   await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
   const ctx = await service.context();
@@ -40,7 +40,6 @@ beforeAll(async () => {
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 type Answer = { status: number; text: string };
 

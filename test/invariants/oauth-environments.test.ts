@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { giveConsent, isConsented } from '../../src/domain/grants/consents.js';
 import type { Context } from '../../src/domain/context.js';
 import { endSessions } from '../../src/domain/sessions/sessions.js';
@@ -11,18 +11,16 @@ import { digest } from '../../src/lib/digest.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addUser, password } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let own: Context;
 let foreign: Context;
 
 beforeAll(async () => {
-  service = await startTestService();
   own = await service.context();
   foreign = await addEnvironment(service.deps, 'staging');
 });
-afterAll(() => service?.stop());
 
 test('consents, logout tokens and spent assertions of one environment are nothing to another', async () => {
   const [user, client] = [await addUser(own), await addClient(own, { backchannel_logout_uri: 'http://127.0.0.1:9/closed' })];

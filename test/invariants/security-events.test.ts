@@ -247,7 +247,7 @@ describe('in the database', () => {
     const change = { ...row, id: uuidv7(2), security_event: false, action: 'webhook.created', changes: '{}' };
     await service.deps.knex('audit_logs').insert(change);
     const left = async (days: number) => {
-      const clock = { now: () => new Date(service.clock.now().getTime() + days * 86_400_000) };
+      const clock = { ...service.clock, now: () => new Date(service.clock.now().getTime() + days * 86_400_000) };
       await janitorPass({ knex: service.deps.knex, clock });
       return (await service.deps.knex('audit_logs').where({ target_id: 'old' }).select('action')) as { action: string }[];
     };

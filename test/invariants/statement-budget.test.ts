@@ -160,7 +160,7 @@ async function statementsOf(name: string): Promise<string[]> {
   if (!operation) throw new Error(name);
   for (let attempt = 1; ; attempt++) {
     const prepared = (await operation.prepare?.()) ?? '';
-    service.deps.cache.synced(service.clock.now());
+    service.deps.cache.synced(service.clock.elapsed());
     statements = [];
     expect(await operation.run(prepared)).toBe(operation.status ?? 200);
     if (statements.length <= operation.limit || attempt === 6) return statements;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { removeApiResource } from '../../src/domain/api-resources/api-resources.js';
 import { withdrawConsent } from '../../src/domain/grants/consents.js';
 import { transaction, type Context } from '../../src/domain/context.js';
@@ -10,23 +10,21 @@ import { deleteUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   client = await addClient(ctx, { first_party: true });
   user = await addUser(ctx);
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const introspect = async (token: string) => (await oauthPost(service.url, '/oauth/introspect', client, { token })).body;
 const inactive = { active: false };

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createCache } from '../../src/domain/cache/cache.js';
 import { startCacheSync } from '../../src/jobs/cache-sync.js';
-import { createTestClock, startTestService, type TestService } from '../support/service.js';
+import { createTestClock } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service?.stop());
+const service = sharedService();
 
 const environment_id = '0195e8a2-6f00-7000-8000-000000000001';
 

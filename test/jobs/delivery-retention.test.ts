@@ -1,23 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { randomUUID } from 'node:crypto';
-import { createTestDatabase } from '../support/database.js';
-import { openContext } from '../support/standalone.js';
+import { sharedContext } from '../support/shared-context.js';
 import { janitorPass } from '../../src/jobs/janitor.js';
-import type { Context } from '../../src/domain/context.js';
 
-// Without a running service: its own janitor stays out of the way.
-let ctx: Context;
-const endings: (() => Promise<void>)[] = [];
-beforeAll(async () => {
-  const database = await createTestDatabase();
-  endings.push(() => database.drop());
-  const opened = await openContext(database.url, Buffer.alloc(32, 7).toString('base64'));
-  endings.push(() => opened.close());
-  ctx = opened.ctx;
-});
-afterAll(async () => {
-  for (const end of endings.reverse()) await end();
-});
+const ctx = sharedContext();
 
 /** `count` deliveries with an attempt each, of a webhook that doesn't matter; `completed` days ago, or not at all. */
 async function insertDeliveries(count: number, status: string, completed: number | null, created = completed ?? 0): Promise<void> {

@@ -1,21 +1,20 @@
 // Claim mappings and what goes with them as they are set: what is refused, and who may set them.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { reservedClaims } from '../../src/domain/tokens/claim-mappings.js';
-import { manage, startManagedService, type Api, type ApiAnswer, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, type Api, type ApiAnswer, type Document } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let client: Document;
 let resource: Document;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   client = await api.create('clients', 'client', { name: 'Told', first_party: false, redirect_uris: ['https://app.example/cb'] });
   resource = await api.create('api_resources', 'api_resource', { identifier: 'https://api.example/told', name: 'Told' });
 });
-afterAll(() => service?.stop());
 
 const set = (caller: Api, record: Document, attributes: Document) =>
   caller.patch(`/${record['type']}s/${record['id']}`, { data: { type: record['type'], id: record['id'], attributes } });

@@ -1,5 +1,5 @@
 // The connections of a client: which ways to sign in are offered to whoever comes from it.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { offeredConnections } from '../../src/domain/clients/connections.js';
 import { addClientConnections, listConnectionIdsOfClient, removeClientConnections } from '../../src/db/tables/client_connections.js';
@@ -8,33 +8,23 @@ import { authorizeQuery } from '../support/authorize.js';
 import { Browser } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, type TestClient } from '../support/data.js';
-import {
-  Api,
-  links,
-  manage,
-  managementClient,
-  managementToken,
-  secondEnvironment,
-  startManagedService,
-  type Document,
-} from '../support/management.js';
+import { Api, links, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let ctx: Context;
 let first: ConnectionRow;
 let second: ConnectionRow;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   ctx = await service.context();
   first = await addConnection(ctx, { display_name: 'First Corporation', domains: ['first.example'] });
   second = await addConnection(ctx, { display_name: 'Second Corporation', domains: ['second.example'] });
 });
-afterAll(() => service?.stop());
 
 const at = (client: { id: string }) => `/clients/${client.id}/relationships/connections`;
 const given = async (client: { id: string }) => ((await api.get(at(client))).body['data'] as Document[]).map(({ id }) => id).sort();

@@ -1,19 +1,18 @@
 // Clients that prove themselves by a key (private_key_jwt) through the Management API.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { link, manage, startManagedService, type Api } from '../support/management.js';
+import { beforeAll, expect, test } from 'vitest';
+import { link, manage, type Api } from '../support/management.js';
 import { oauthPost } from '../support/oauth.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
 });
-afterAll(() => service?.stop());
 
 const machine = { name: 'Signer', application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt' };
 

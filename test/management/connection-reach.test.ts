@@ -1,21 +1,20 @@
 // Who may make a connection reach further: never somebody who may only write connections.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { manage, startManagedService, type Api, type ApiAnswer } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { beforeAll, expect, test } from 'vitest';
+import { manage, type Api, type ApiAnswer } from '../support/management.js';
+import type {} from '../support/service.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let admin: Api;
 let narrow: Api;
 let count = 0;
 
 beforeAll(async () => {
-  service = await startManagedService();
   admin = await manage(service.url);
   narrow = await manage(service.url, 'connections:read connections:write');
 });
-afterAll(() => service?.stop());
 
 const attributes = (more: object = {}) => ({
   name: `c${count++}`, display_name: 'Corp', strategy: 'oidc', issuer: 'https://id.corp.example', provider_client_id: 'us', ...more,

@@ -1,15 +1,12 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readGuides } from '../../src/management/reference/guides.js';
 import { marked, search, termsOf, type Entry } from '../../src/management/reference/search.js';
-import { manage, secondEnvironment, startManagedService } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, secondEnvironment } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startManagedService();
-});
-afterAll(() => service?.stop());
+const service = sharedManagedService();
 
 const entry = (title: string, text: string, within = 'Guide'): Entry => ({ kind: 'guide', title, within, path: `/docs/${title}`, text });
 const titles = (entries: readonly Entry[], query: string) =>

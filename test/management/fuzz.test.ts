@@ -1,18 +1,18 @@
 // Every operation of the OpenAPI document with malformed values: no 5xx, documented statuses only, nothing changed by what was refused.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
-import { link, manage, startManagedService, type Api, type Document, type Exchange } from '../support/management.js';
+import { link, manage, type Api, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let document: OpenApi;
 const ids = new Map<string, string>();
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   document = await publishedDocument(service.url);
   const keep = async (path: string, record: Promise<Document>) => ids.set(path, (await record)['id'] as string);
@@ -56,7 +56,6 @@ beforeAll(async () => {
   ids.set('signing_keys', (await api.get('/signing_keys')).body['data'][0].id);
   ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
 });
-afterAll(() => service?.stop());
 
 const tables = [
   'users',

@@ -1,5 +1,5 @@
 // What hangs on a user without being made by administrators: identities, which they may unlink, and consents, which they may withdraw.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import type { Context } from '../../src/domain/context.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
@@ -10,20 +10,13 @@ import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
-import {
-  Api,
-  manage,
-  managementToken,
-  managementClient,
-  secondEnvironment,
-  startManagedService,
-  type Document,
-} from '../support/management.js';
+import { Api, manage, managementToken, managementClient, secondEnvironment, type Document } from '../support/management.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { publishedDocument } from '../support/openapi.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let reader: Api;
 let other: Api;
@@ -31,14 +24,12 @@ let ctx: Context;
 let connection: ConnectionRow;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   reader = new Api(service.url, await managementToken(service.url, managementClient, { scope: 'users:read' }));
   other = (await secondEnvironment(api)).api;
   ctx = await service.context();
   connection = await addConnection(ctx, { display_name: 'Example Corporation' });
 });
-afterAll(() => service?.stop());
 
 const unlinked = (id: string) => api.get(`/audit_logs?filter[target]=${id}`);
 const one = (answer: { body: Document }) => answer.body['data'] as Document;

@@ -1,13 +1,14 @@
 // A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (attack 15.169).
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
-import { link, links, manage, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
+import { link, links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
 import { addUser, password } from '../support/data.js';
 import { Browser } from '../support/browser.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let other: Api;
 /** One record of every collection of the first environment. */
@@ -15,7 +16,6 @@ const records = new Map<string, Document>();
 const unknownId = '00000000-0000-7000-8000-000000000000';
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   other = (await secondEnvironment(api)).api;
   const ctx = await service.context();
@@ -45,7 +45,6 @@ beforeAll(async () => {
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);
   records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
 });
-afterAll(() => service?.stop());
 
 const comparable = (answer: { status: number; body: Document }) => [
   answer.status,

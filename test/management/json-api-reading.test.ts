@@ -1,18 +1,18 @@
 // The rules of JSON:API 1.1 about negotiation, documents and fetching, each by its number in docs/specification/json-api.md.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
+import { beforeAll, expect, test } from 'vitest';
+import { collections, link, links, manage, type Api, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
 const jsonApi = 'application/vnd.api+json';
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let user: Document;
 let role: Document;
 let permission: Document;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://orders.example', name: 'Orders' });
   permission = await api.create(
@@ -26,7 +26,6 @@ beforeAll(async () => {
   for (const name of ['Bea', 'Cid', 'Dot', 'Eve'])
     await api.create('users', 'user', { email: `${name.toLowerCase()}@example.com`, first_name: name });
 });
-afterAll(() => service?.stop());
 
 const create = (headers: Record<string, string | undefined>) =>
   api.post('/roles', { data: { type: 'role', attributes: { name: `Role ${Math.random()}` } } }, headers);
@@ -133,18 +132,8 @@ test('no attribute is a foreign key (JSON:API rule 2.21)', async () => {
 });
 
 test('every link that is shown answers GET (JSON:API rules 2.22 to 2.24 and 3.29)', async () => {
-  for (const path of [
-    'users',
-    'roles',
-    'permissions',
-    'clients',
-    'client_grants',
-    'api_resources',
-    'environments',
-    'signing_keys',
-    'event_types',
-    'audit_logs',
-  ]) {
+  const empty = ['connections', 'sessions', 'webhooks', 'custom_domains'];
+  for (const path of collections.filter((one) => !empty.includes(one))) {
     const list = await api.get(`/${path}?page[size]=1`);
     const [one] = list.body['data'] as Document[];
     const shown = [list.body['links'].self, list.body['links'].first, one?.['links'].self];

@@ -1,10 +1,11 @@
 // The rules of JSON:API 1.1 about creating, updating, deleting and errors, each by its number in docs/specification/json-api.md.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
+import { beforeAll, expect, test } from 'vitest';
+import { link, links, manage, type Api, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let resource: Document;
 let permission: Document;
@@ -12,7 +13,6 @@ let user: Document;
 const unknownId = '00000000-0000-7000-8000-000000000000';
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   resource = await api.create('api_resources', 'api_resource', { identifier: 'https://orders.example', name: 'Orders' });
   permission = await api.create(
@@ -23,7 +23,6 @@ beforeAll(async () => {
   );
   user = await api.create('users', 'user', { email: 'ada@example.com', first_name: 'Ada' });
 });
-afterAll(() => service?.stop());
 
 const firstError = (answer: { body: Document }) => answer.body['errors'][0] as Document;
 let count = 0;

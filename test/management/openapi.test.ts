@@ -1,22 +1,21 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { createOpenApi, createPublishedOpenApi } from '../../src/management/openapi/document.js';
 import { registry, resources } from '../../src/management/resources/index.js';
-import { manage, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, type Api, type Document } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let document: Document;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   const answer = await fetch(`${service.url}/api/openapi.json`);
   document = (await answer.json()) as Document;
 });
-afterAll(() => service?.stop());
 
 test('the document needs no token, may be cached, and is found from every answer', async () => {
   const answer = await fetch(`${service.url}/api/openapi.json`);
@@ -40,6 +39,19 @@ test('it is built once for an environment, not for each request; only so many ar
   expect(published(at(1)).etag).not.toBe(first.etag);
   for (let number = 1; number <= 20; number++) published(at(number));
   expect(published(at(0))).not.toBe(first);
+});
+
+test('what environments share is built once, however many of them are asked for at first (attack 15.261)', () => {
+  const documentOf = createOpenApi(registry);
+  const [one, other] = ['one', 'other'].map((name) =>
+    documentOf({ base_url: `https://${name}.example`, issuer: `https://${name}.example/id` }),
+  );
+  expect(other?.paths).toBe(one?.paths);
+  expect(other?.webhooks).toBe(one?.webhooks);
+  expect(other?.components?.schemas).toBe(one?.components?.schemas);
+  expect([one, other].map((document) => document?.servers?.[0]?.url)).toEqual(['https://one.example', 'https://other.example']);
+  expect(JSON.stringify(one)).toContain('https://one.example/id/oauth/token');
+  expect(JSON.stringify(other)).not.toContain('https://one.example');
 });
 
 test('an OpenAPI linter finds nothing', async () => {

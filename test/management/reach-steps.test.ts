@@ -1,17 +1,16 @@
 // What a narrow permission could turn into reach in two steps: where something that reaches far already would hide that more is given.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { bootstrap } from '../../src/domain/environments/bootstrap.js';
 import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
-import { links, manage, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
 });
-afterAll(() => service?.stop());
 
 const only = (...permissions: string[]) => manage(service.url, permissions.join(' '));
 

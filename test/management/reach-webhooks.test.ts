@@ -1,27 +1,26 @@
 // What webhooks tell, and whoever points them somewhere: a subscription takes the permission to read what it tells.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
 import { permissionsToRead } from '../../src/domain/reach/reach-of.js';
 import { Browser } from '../support/browser.js';
 import { password } from '../support/data.js';
-import { links, manage, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { links, manage, type Api, type Document } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 let webhook: Document;
 let delivery: Document;
 const url = 'https://receiver.example/';
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   webhook = await api.create('webhooks', 'webhook', { name: 'People', url, events: ['user.created'] });
   await api.create('users', 'user', { email: 'told@example.com', first_name: 'Told' });
   delivery = (await api.get('/webhook_deliveries')).body['data'][0];
 });
-afterAll(() => service?.stop());
 
 const only = (...permissions: string[]) => manage(service.url, permissions.join(' '));
 const write = (caller: Api, attributes: Document) =>

@@ -1,5 +1,5 @@
 // Ways in which a narrow permission became the whole installation, each closed: clients, their registration, domains, people, environments.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bootstrap } from '../../src/domain/environments/bootstrap.js';
 import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
@@ -10,9 +10,10 @@ import { Api, link, links, manage, managementToken, secondEnvironment, startMana
 import { publishedDocument } from '../support/openapi.js';
 import { allowCode, redeem } from '../support/oauth.js';
 import { sampleKeys } from '../support/reach/interesting.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startManagedService(later));
 let api: Api;
 let administrator: Document;
 let root: Document;
@@ -20,7 +21,6 @@ const redirect_uris = ['https://app.example/cb'];
 const later = { ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password };
 
 beforeAll(async () => {
-  service = await startManagedService(later);
   await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
   api = await manage(service.url);
@@ -29,7 +29,6 @@ beforeAll(async () => {
   await api.create('users', 'user', { email: 'second@example.com' }, { roles: links('role', administrator['id']) });
   root = (await api.get('/users?filter[email]=root@example.com')).body['data'][0];
 });
-afterAll(() => service?.stop());
 
 /** A caller who holds only these permissions. */
 const only = (...permissions: string[]) => manage(service.url, permissions.join(' '));

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startManagedService } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { expect, test } from 'vitest';
+import type {} from '../support/service.js';
 import { linkTarget, readGuides } from '../../src/management/reference/guides.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startManagedService();
-});
-afterAll(() => service?.stop());
+const service = sharedManagedService();
 
 const page = async (path: string) => {
   const response = await fetch(`${service.url}${path}`);

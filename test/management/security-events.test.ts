@@ -1,24 +1,23 @@
 // Denied Management calls, and what the audit log shows of security events.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import type { Context } from '../../src/domain/context.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
-import { Api, link, manage, managementClient, managementToken, startManagedService, type Document } from '../support/management.js';
+import { Api, link, manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { signedInWith } from '../support/administrators.js';
 import { auditRows, eventLines } from '../support/security-events.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let ctx: Context;
 let api: Api;
 
 beforeAll(async () => {
-  service = await startManagedService();
   ctx = await service.context();
   api = await manage(service.url);
 });
-afterAll(() => service?.stop());
 
 const listed = async (query: string): Promise<Document[]> => (await api.get(`/audit_logs?${query}`)).body['data'] as Document[];
 const narrow = async (scope: string) => new Api(service.url, await managementToken(service.url, managementClient, { scope }));

@@ -1,20 +1,19 @@
 // Names that people read and decide by, and where an answer may be sent: one rule at every door.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
-import { manage, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, type Api, type Document } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   const [environment] = (await api.get('/environments')).body['data'] as Document[];
   const attributes = { dynamic_registration_enabled: true };
   await api.patch(`/environments/${environment?.['id']}`, { data: { type: 'environment', id: environment?.['id'], attributes } });
 });
-afterAll(() => service?.stop());
 
 const hostile = [
   'Acme\u202emoc',

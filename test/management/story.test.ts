@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { link, links, manage, secondEnvironment, startManagedService, type Api } from '../support/management.js';
+import { beforeAll, expect, test } from 'vitest';
+import { link, links, manage, secondEnvironment, type Api } from '../support/management.js';
 import { claimsOf, tokenRequest } from '../support/oauth.js';
 import { publishedDocument } from '../support/openapi.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
 });
-afterAll(() => service?.stop());
 
 test('an API resource with a permission, a role, a user and a client with a grant; the client gets a token; all is read back', async () => {
   const resource = await api.create('api_resources', 'api_resource', {

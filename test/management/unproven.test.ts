@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { signedInWith } from '../support/administrators.js';
 import { addUser } from '../support/data.js';
-import { manage, startManagedService, type Api, type Document } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, type Api, type Document } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
 });
-afterAll(() => service?.stop());
 
 const proven = { phone_number: '+442079460000', phone_number_verified: true, email_verified: true };
 

@@ -1,5 +1,5 @@
 // People's permissions of the Management API reach only clients that were let in; other API resources choose.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { update } from '../../src/db/scope.js';
 import { findApiResourceByIdentifier, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
@@ -7,23 +7,22 @@ import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, password, type TestClient } from '../support/data.js';
 import { Api, link, manage, managementToken, startManagedService, type Document } from '../support/management.js';
 import { allowCode, claimsOf, oauthPost, redeem, tokenRequest, authorizeCode } from '../support/oauth.js';
-import type { TestService } from '../support/service.js';
+import type {} from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startManagedService({ ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password }));
 let ctx: Context;
 let api: Api;
 let management: ApiResourceRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startManagedService({ ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password });
   ctx = await service.context();
   api = await manage(service.url);
   management = (await findApiResourceByIdentifier(ctx.scope, `${service.url}/api`)) as ApiResourceRow;
   browser = new Browser(service.url);
   await browser.login('root@example.com', password);
 });
-afterAll(() => service?.stop());
 
 const resource = () => management.identifier;
 

@@ -1,24 +1,22 @@
 // Who has to sign in, when, and what the tokens say about it (OIDC Core 3.1.2.1, 5.5.1.1).
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { Browser, locationParameters } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let client: TestClient;
 let user: UserRow;
 let other: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   const ctx = await service.context();
   [client, user, other] = [await addClient(ctx), await addUser(ctx), await addUser(ctx)];
 });
-afterAll(() => service?.stop());
 beforeEach(async () => {
   browser = new Browser(service.url);
   await browser.login(user.email, password);

@@ -1,19 +1,18 @@
 // The order in which the authorization endpoint finds fault: a request that is wrong in every way is put right step by step.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { addresseeChecks } from '../../src/oauth/authorize/addressee.js';
 import { interactionChecks } from '../../src/oauth/authorize/interaction.js';
 import { requestChecks } from '../../src/oauth/authorize/validate.js';
 import { Browser, locationParameters } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let client: TestClient;
 let noCodes: TestClient;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   const ctx = await service.context();
   client = await addClient(ctx, { require_pkce: true, scopes: ['openid'], first_party: false });
   noCodes = await addClient(ctx, { grant_types: ['client_credentials'], redirect_uris: client.redirect_uris });
@@ -21,7 +20,6 @@ beforeAll(async () => {
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 /** Asks with parameters in their order; pairs, so that one can come twice. */
 async function ask(pairs: readonly (readonly [string, string])[]): Promise<string> {

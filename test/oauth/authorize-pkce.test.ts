@@ -1,24 +1,22 @@
 // PKCE (RFC 7636) (docs/security.md, attacks of section 3).
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let client: TestClient;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   const ctx = await service.context();
   const user = await addUser(ctx);
   client = await addClient(ctx);
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const refused = (extra: Record<string, string | undefined>, of = client) =>
   expectRedirectError(service, of, 'invalid_request', () => authorizeGet(browser, authorizeQuery(of, extra)));

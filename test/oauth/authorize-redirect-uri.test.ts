@@ -1,17 +1,17 @@
 // Which addresses an answer may go to (docs/security.md, attacks of section 2).
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectPage400 } from '../support/authorize.js';
 import { Browser, locationParameters } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService({ ALLOW_PRIVATE_NETWORK: 'off' }));
 let client: TestClient;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService({ ALLOW_PRIVATE_NETWORK: 'off' });
   const ctx = await service.context();
   const user = await addUser(ctx);
   client = await addClient(ctx);
@@ -20,7 +20,6 @@ beforeAll(async () => {
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const page400 = (redirect_uri: string) => expectPage400(service, () => authorizeGet(browser, authorizeQuery(client, { redirect_uri })));
 

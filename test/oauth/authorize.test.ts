@@ -1,28 +1,26 @@
 // The authorization endpoint against bad input (docs/security.md, attacks of section 1).
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery, expectPage400, expectRedirectError, sideEffects } from '../support/authorize.js';
 import { Browser, csrfOf, locationParameters } from '../support/browser.js';
 import { addClient, addEnvironment, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
 import { startRelyingParty } from '../support/relying-party.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   const ctx = await service.context();
   [client, user] = [await addClient(ctx), await addUser(ctx, { email: 'ada@example.com' })];
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const ask = (extra: Record<string, string | undefined>, suffix = '') => authorizeGet(browser, authorizeQuery(client, extra) + suffix);
 const refused = (error: string, extra: Record<string, string | undefined>, suffix = '') =>

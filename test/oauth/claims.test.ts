@@ -1,7 +1,7 @@
 // What tokens and userinfo say of a person, and under which names: OIDC Core 5.3 to 5.5, at_hash, claim mappings, API resources that clients meet.
 import { createHash } from 'node:crypto';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { addRolePermissions, addUserRoles, insertRole, removeUserRoles } from '../../src/db/tables/roles.js';
@@ -12,9 +12,9 @@ import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { allowCode, authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let user: UserRow;
 let browser: Browser;
@@ -22,10 +22,6 @@ let role: string;
 let resources = 0;
 let people = 0;
 
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service?.stop());
 beforeEach(async () => {
   ctx = await service.context();
   const metadata = { department: 'Looms', org: { unit: 'Engines', floor: 3 }, empty: '', big: 'x'.repeat(8000) };

@@ -1,5 +1,5 @@
 // Consent: asked for, remembered, refused, taken back (OIDC Core 3.1.2.4).
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { withdrawConsent } from '../../src/domain/grants/consents.js';
 import { transaction } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
@@ -8,18 +8,16 @@ import { authorizeGet, authorizeQuery, expectRedirectError, sideEffects } from '
 import { Browser, csrfOf, locationParameters } from '../support/browser.js';
 import { addClient, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   await addResource(await service.context());
 });
-afterAll(() => service?.stop());
 
 beforeEach(async () => {
   const ctx = await service.context();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { OAuthError } from '../../src/errors.js';
 import { parseParameters, type Parameters } from '../../src/lib/parameters.js';
 import { grants } from '../../src/oauth/grants/index.js';
-import { optional, readParams, required } from '../../src/oauth/grants/params.js';
+import { optional, readParams, required } from '../../src/oauth/grants/grant.js';
 
 const params = { code: required(10), scope: optional(5) };
 const form = (text: string) => parseParameters(text) as Parameters;

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let client: TestClient;
 let other: TestClient;
@@ -17,7 +17,6 @@ let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   [client, other] = [await addClient(ctx), await addClient(ctx)];
   machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
@@ -27,7 +26,6 @@ beforeAll(async () => {
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const introspect = async (token: string, as: TestClient | null = client, fields: Record<string, string> = {}) =>
   oauthPost(service.url, '/oauth/introspect', as, { token, ...fields });

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:net';
 import { SignJWT, type JWTPayload } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { keyRing } from '../../src/domain/signing-keys/signing-keys.js';
 import type { UserRow } from '../../src/db/tables/users.js';
@@ -9,9 +9,9 @@ import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let client: TestClient;
 let user: UserRow;
@@ -19,7 +19,6 @@ let good: string;
 let ring: Awaited<ReturnType<typeof keyRing>>;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   client = await addClient(ctx, { access_token_format: 'jwt' });
   user = await addUser(ctx);
@@ -28,7 +27,6 @@ beforeAll(async () => {
   good = (await redeem(service.url, client, await authorizeCode(browser, client))).body.access_token;
   ring = await keyRing(ctx);
 });
-afterAll(() => service?.stop());
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const now = () => Math.floor(service.clock.now().getTime() / 1000);

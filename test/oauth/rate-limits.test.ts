@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, type TestClient } from '../support/data.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService({ RATE_LIMITS: 'on' }));
 let ctx: Context;
 let resource: ApiResourceRow;
 
 beforeAll(async () => {
-  service = await startTestService({ RATE_LIMITS: 'on' });
   ctx = await service.context();
   resource = await addResource(ctx);
 });
-afterAll(() => service?.stop());
 
 const machine = async (token_rate_limit: number | null = null): Promise<TestClient> => {
   const client = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'], token_rate_limit });

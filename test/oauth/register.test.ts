@@ -1,5 +1,5 @@
 // Dynamic client registration (RFC 7591) and its management (RFC 7592).
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { findClient, updateClient } from '../../src/db/tables/clients.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
 import { Browser } from '../support/browser.js';
@@ -7,18 +7,17 @@ import { addClient, addGrant, addResource, addUser, password } from '../support/
 import { authorizeGet } from '../support/authorize.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { startRelyingParty } from '../support/relying-party.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService({ ALLOW_PRIVATE_NETWORK: 'off' }));
 const redirect_uris = ['https://app.example/cb'];
 
 beforeAll(async () => {
-  service = await startTestService({ ALLOW_PRIVATE_NETWORK: 'off' });
   await service.deps.knex('environments').update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
 });
-afterAll(() => service?.stop());
 
 type Answer = { status: number; headers: Headers; body: Record<string, string> & Record<string, unknown> };
 

@@ -1,21 +1,20 @@
 // Signed request objects by value (OIDC Core 6.1, RFC 9101): processed or refused, never ignored.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery, expectPage400, expectRedirectError } from '../support/authorize.js';
 import { Browser, locationParameters } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { claimsOf, redeem } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 import { createClientKey, unsignedJwt, type ClientKey } from '../support/signed-jwt.js';
 
-let service: TestService;
+const service = sharedService();
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 let keys: Record<'RS256' | 'ES256' | 'PS256', ClientKey>;
 
 beforeAll(async () => {
-  service = await startTestService();
   const ctx = await service.context();
   keys = { RS256: await createClientKey('RS256'), ES256: await createClientKey('ES256'), PS256: await createClientKey('PS256') };
   const redirect_uris = ['https://app.example/cb', 'https://app.example/inside'];
@@ -24,7 +23,6 @@ beforeAll(async () => {
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const ask = (request: string, extra: Record<string, string | undefined> = {}, by = browser) =>
   authorizeGet(by, authorizeQuery(client, { request, ...extra }));

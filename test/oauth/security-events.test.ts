@@ -1,5 +1,5 @@
 // What consent and tokens that are used twice leave behind: by name, success and refusal.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
@@ -7,19 +7,17 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { auditRows, eventLines, marks, origin } from '../support/security-events.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 beforeEach(async () => {
   [client, user] = [await addClient(ctx), await addUser(ctx)];
   browser = new Browser(service.url, marks);

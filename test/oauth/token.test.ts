@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { revokeSessions } from '../../src/db/tables/sessions.js';
@@ -7,9 +7,10 @@ import type { Context } from '../../src/domain/context.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, basic, claimsOf, oauthPost, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let client: TestClient;
 let other: TestClient;
@@ -20,7 +21,6 @@ let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   client = await addClient(ctx, { id: 'client-a' });
   other = await addClient(ctx, { id: 'client-b' });
@@ -34,7 +34,6 @@ beforeEach(async () => {
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const refused = (answer: TokenAnswer) => [answer.status, answer.body.error];
 const introspect = async (token: string, as: TestClient = client) =>

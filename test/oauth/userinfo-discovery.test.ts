@@ -1,20 +1,19 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
   client = await addClient(ctx);
   user = await addUser(ctx, {
@@ -26,7 +25,6 @@ beforeAll(async () => {
   browser = new Browser(service.url);
   await browser.login(user.email, password);
 });
-afterAll(() => service?.stop());
 
 const accessToken = async (parameters: Record<string, string> = {}) =>
   (await redeem(service.url, client, await authorizeCode(browser, client, parameters))).body.access_token;

@@ -1,19 +1,18 @@
 // webhook.target_blocked: a delivery whose receiver lies where outbound requests may not go.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { auditRows, eventLines } from '../support/security-events.js';
 import { startReceiver } from '../support/receiver.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 import { addWebhook, emitRoles, eventually } from '../support/webhooks.js';
 
-let service: TestService;
+const service = sharedService(() => startTestService({ ALLOW_PRIVATE_NETWORK: 'on', WEBHOOK_RETRY_BASE_MS: '3600000' }));
 let ctx: Context;
 
 beforeAll(async () => {
-  service = await startTestService({ ALLOW_PRIVATE_NETWORK: 'on', WEBHOOK_RETRY_BASE_MS: '3600000' });
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 
 test('is told with the webhook and the delivery, by the service; all of a minute share a row', async () => {
   const webhook = await addWebhook(ctx, 'http://169.254.169.254/latest/meta-data');

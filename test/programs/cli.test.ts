@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createProgram } from '../../src/programs/cli/program.js';
-import { managementClient, manage, startManagedService } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { managementClient, manage } from '../support/management.js';
+import type {} from '../support/service.js';
+import { sharedManagedService } from '../support/shared-service.js';
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startManagedService();
-});
-afterAll(() => service?.stop());
+const service = sharedManagedService();
 
 async function cli(...words: string[]): Promise<string> {
   const printed: string[] = [];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { listIdentities, linkIdentity, unlinkIdentity } from '../../src/domain/connections/identities.js';
 import type { Context } from '../../src/domain/context.js';
 import { findConnection, listEnabledConnections } from '../../src/db/tables/connections.js';
@@ -8,16 +8,14 @@ import { lockUser } from '../../src/db/tables/users.js';
 import { digest } from '../../src/lib/digest.js';
 import { addConnection } from '../support/connections.js';
 import { addEnvironment, addUser } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
 let ctx: Context;
 
 beforeAll(async () => {
-  service = await startTestService();
   ctx = await service.context();
 });
-afterAll(() => service?.stop());
 
 const account = (connection_id: string, subject: string) => ({
   connection_id,

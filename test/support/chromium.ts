@@ -1,4 +1,5 @@
-import { chromium, type Browser } from 'playwright-core';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { locate, pathOf } from './programs.js';
 
 /**
@@ -18,4 +19,17 @@ export function launchChromium(): Promise<Browser> {
       '--disable-sync',
     ],
   });
+}
+
+/** Loads the page again and again until its main part says so. */
+export async function reloadUntil(page: Page, text: string): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await page.reload();
+        return page.locator('main').textContent();
+      },
+      { timeout: 20_000, interval: 150 },
+    )
+    .toContain(text);
 }

@@ -19,6 +19,7 @@ export function createTestClock(): TestClock {
   let offset = 0;
   return {
     now: () => new Date(Date.now() + offset),
+    elapsed: () => performance.now() + offset,
     advance(ms) {
       offset += ms;
     },

@@ -4,6 +4,7 @@ import { named } from '../../lib/named.js';
 
 type Entry = {
   readonly value: unknown;
+  /** By `Clock.elapsed`, as all moments here. */
   readonly loadedAt: number;
   /** When changes may have been missed: how late it was last known to be right. It isn't trusted any more. */
   rightUntil?: number;
@@ -47,8 +48,8 @@ export type Cache = {
   invalidate(environment_id: string, kind: string): void;
   /** Trusts nothing that is remembered by now: changes may have been missed. */
   clear(): void;
-  /** Called whenever the process has seen all changes up to `at`. */
-  synced(at: Date): void;
+  /** Called whenever the process has seen all changes up to `at`, by `Clock.elapsed`. */
+  synced(at: number): void;
 };
 
 /** Kinds that hold values derived from other tables' rows: they go when one of those changes. */
@@ -165,20 +166,20 @@ export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntri
   return {
     async get<T>(environment_id: string, kind: string, key: string, read: () => Promise<T | null>): Promise<T | null> {
       const group = groups.require(environment_id, kind);
-      const now = clock.now().getTime();
+      const now = clock.elapsed();
       const known = trust.entry(group, key, now);
       metrics?.cacheReads.count(kind, known ? 'hit' : 'miss');
       if (known) return known.value as T;
       return (group.loading.get(key) as Promise<T | null> | undefined) ?? memory.load(group, key, now, read);
     },
     recall<T>(environment_id: string, kind: string, key: string): T | undefined {
-      const known = trust.entry(groups.find(environment_id, kind), key, clock.now().getTime());
+      const known = trust.entry(groups.find(environment_id, kind), key, clock.elapsed());
       if (!known) return undefined;
       metrics?.cacheReads.count(kind, 'hit');
       return known.value as T;
     },
     recallPublic<T>(environment_id: string, kind: string, key: string, maxAgeMs: number) {
-      const known = trust.publicEntry<T>(groups.find(environment_id, kind), key, clock.now().getTime(), maxAgeMs);
+      const known = trust.publicEntry<T>(groups.find(environment_id, kind), key, clock.elapsed(), maxAgeMs);
       if (known) metrics?.cacheReads.count(kind, 'hit');
       return known;
     },
@@ -196,7 +197,7 @@ export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntri
       }
     },
     synced(at) {
-      trust.synced(at.getTime());
+      trust.synced(at);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { ClaimMapping, ClaimPlace } from '../../db/tables/clients.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { named, own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
-import { addressOf, textOf } from './claims.js';
+import { addressOf, namesakeClaims, textOf } from './claims.js';
 
 /** At most so many mappings of one client or API resource. */
 export const maxClaimMappings = 20;
@@ -25,16 +25,7 @@ const attributes: Readonly<Record<string, (user: UserWithRoles) => unknown>> = n
   email_verified: (user) => user.email_verified,
   first_name: (user) => textOf(user.first_name),
   last_name: (user) => textOf(user.last_name),
-  middle_name: (user) => textOf(user.middle_name),
-  nickname: (user) => textOf(user.nickname),
-  preferred_username: (user) => textOf(user.preferred_username),
-  profile: (user) => textOf(user.profile),
-  picture: (user) => textOf(user.picture),
-  website: (user) => textOf(user.website),
-  gender: (user) => textOf(user.gender),
-  birthdate: (user) => textOf(user.birthdate),
-  zoneinfo: (user) => textOf(user.zoneinfo),
-  locale: (user) => textOf(user.locale),
+  ...namesakeClaims,
   phone_number: (user) => textOf(user.phone_number),
   phone_number_verified: (user) => (user.phone_number === null ? undefined : user.phone_number_verified),
   address: addressOf,

@@ -13,22 +13,27 @@ export const addressOf = (user: UserWithRoles): Record<string, string> | undefin
   return parts.length > 0 ? Object.fromEntries(parts) : undefined;
 };
 
+/** What a user is called and how to be met: claims whose names are those of the user's attributes (OIDC Core 5.1). */
+export const namesakeClaims = {
+  middle_name: (user) => textOf(user.middle_name),
+  nickname: (user) => textOf(user.nickname),
+  preferred_username: (user) => textOf(user.preferred_username),
+  profile: (user) => textOf(user.profile),
+  picture: (user) => textOf(user.picture),
+  website: (user) => textOf(user.website),
+  gender: (user) => textOf(user.gender),
+  birthdate: (user) => textOf(user.birthdate),
+  zoneinfo: (user) => textOf(user.zoneinfo),
+  locale: (user) => textOf(user.locale),
+} as const satisfies Readonly<Record<string, Claim>>;
+
 /** Every claim that userinfo knows, by scope (OIDC Core 5.4). Discovery's `claims_supported` and `scopes_supported` follow. */
 export const claimsByScope: Readonly<Record<string, Readonly<Record<string, Claim>>>> = named({
   profile: {
     name: fullName,
     given_name: (user) => textOf(user.first_name),
     family_name: (user) => textOf(user.last_name),
-    middle_name: (user) => textOf(user.middle_name),
-    nickname: (user) => textOf(user.nickname),
-    preferred_username: (user) => textOf(user.preferred_username),
-    profile: (user) => textOf(user.profile),
-    picture: (user) => textOf(user.picture),
-    website: (user) => textOf(user.website),
-    gender: (user) => textOf(user.gender),
-    birthdate: (user) => textOf(user.birthdate),
-    zoneinfo: (user) => textOf(user.zoneinfo),
-    locale: (user) => textOf(user.locale),
+    ...namesakeClaims,
     updated_at: (user) => Math.floor(user.updated_at.getTime() / 1000),
   },
   email: { email: (user) => textOf(user.email), email_verified: (user) => user.email_verified },

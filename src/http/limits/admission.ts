@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { QueueState } from '../../platform/metrics/queue-state.js';
+import { requestIdOf } from '../request/request-id.js';
 
 /** Decides at the door whether a request is begun. */
 export type Admission = {
@@ -11,8 +12,12 @@ export type Admission = {
 export type AdmissionOptions = {
   /** Addresses that are always open: they cost next to nothing, and others judge by them whether the process is well. */
   readonly open: ReadonlySet<string>;
+  /** Addresses that browser applications of other origins call. Every origin may read that they are refused: the refusal is about nobody. */
+  readonly crossOrigin?: ReadonlySet<string>;
   /** How long a request to an address would wait for what it needs beside the processor, in milliseconds. */
   waitMs(path: string): number;
+  /** Unix milliseconds, for the ids of requests that bear none. */
+  now(): number;
   /** Told at most once a second how many were refused in it. */
   onRefused(count: number): void;
   /** Requests that may be in flight. Default 4096. */
@@ -46,7 +51,12 @@ const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="v
 <body style="font-family:system-ui;max-width:30rem;margin:4rem auto;padding:0 1rem"><h1>One moment, please</h1><p>Too many people are here at once. Wait a moment, then reload this page.</p>`;
 
 /** Answers without any of the service's machinery: what can't be served must cost next to nothing. */
-function refuse(req: IncomingMessage, res: ServerResponse, path: string): void {
+function refuse(
+  req: IncomingMessage,
+  res: ServerResponse,
+  path: string,
+  { crossOrigin, now }: Pick<AdmissionOptions, 'crossOrigin' | 'now'>,
+): void {
   const [type, body] = path.startsWith('/api')
     ? ['application/vnd.api+json', apiBody]
     : req.headers.accept?.includes('text/html')
@@ -57,7 +67,9 @@ function refuse(req: IncomingMessage, res: ServerResponse, path: string): void {
     'Content-Length': Buffer.byteLength(body),
     'Retry-After': retryAfter,
     'Cache-Control': 'no-store',
+    'X-Request-Id': requestIdOf(req, now()),
     'X-Content-Type-Options': 'nosniff',
+    ...(crossOrigin?.has(path) && { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Request-Id' }),
   });
   res.end(req.method === 'HEAD' ? undefined : body);
 }
@@ -183,7 +195,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const isOpen = open.has(path);
       if (!isOpen && (overrun || inFlight >= maxInFlight || shares.isTaken(req) || waitMs(path) > maxWaitMs)) {
         count();
-        refuse(req, res, path);
+        refuse(req, res, path, options);
         return false;
       }
       inFlight += 1;

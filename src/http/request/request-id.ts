@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.js';
@@ -8,10 +9,16 @@ import { uuidv7 } from '../../lib/random.js';
 
 const safe = /^[\w.:-]{1,128}$/;
 
+/** The caller's X-Request-Id when it is 1 to 128 safe characters, else a new one, made at `now` (Unix milliseconds). */
+export function requestIdOf({ headers }: IncomingMessage, now: number): string {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && safe.test(sent) ? sent : uuidv7(now);
+}
+
 const statusClasses = ['', '1xx', '2xx', '3xx', '4xx', '5xx'];
 
 /**
- * Gives every request its id (the caller's X-Request-Id when it is 1 to 128 safe characters) and writes one log line when it has
+ * Gives every request its id and writes one log line when it has
  * been answered; puts the headers on it that every answer has. The path is logged without its query: codes and handles travel there.
  */
 export function requestId(deps: { logger: Logger; clock: Clock; metrics: Metrics; config: Pick<Config, 'secureCookies'> }) {
@@ -30,8 +37,7 @@ export function requestId(deps: { logger: Logger; clock: Clock; metrics: Metrics
   }
 
   return (req: Request, res: Response, next: NextFunction) => {
-    const sent = req.headers['x-request-id'];
-    const id = typeof sent === 'string' && safe.test(sent) ? sent : uuidv7(clock.now().getTime());
+    const id = requestIdOf(req, clock.now().getTime());
     req.request_id = id;
     res.setHeader('X-Request-Id', id);
     res.setHeader('X-Content-Type-Options', 'nosniff');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from 'zod-openapi';
+import { createDocument, type ZodOpenApiPathItemObject } from 'zod-openapi';
 import { catalogue, eventTypes, type EventType } from '../../domain/events/catalogue.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
 import { managementPermissions } from '../../domain/api-resources/management-permissions.js';
@@ -49,9 +49,9 @@ function webhookItem(type: EventType): ZodOpenApiPathItemObject {
   };
 }
 
-function build(registry: Registry, environment: Pick<Environment, 'base_url' | 'issuer'>): OpenApiDocument {
-  const scopes = Object.fromEntries(managementPermissions.map((permission) => [permission, permission]));
-  const object: ZodOpenApiObject = {
+/** What is the same for every environment: all but its addresses. Walks every schema, which takes a while. */
+function buildShared(registry: Registry): OpenApiDocument {
+  return createDocument({
     openapi: '3.1.0',
     info: {
       title: 'Management API',
@@ -59,27 +59,30 @@ function build(registry: Registry, environment: Pick<Environment, 'base_url' | '
       description,
       license: { name: 'All rights reserved', identifier: 'LicenseRef-Proprietary' },
     },
-    servers: [{ url: environment.base_url, description: 'This environment' }],
     tags: [
       ...[...registry.byPath.values()].map((resource) => ({ name: resource.path, description: resource.description })),
       { name: 'events', description: 'What the service sends to webhooks.' },
     ],
     paths: pathsOf(registry),
     webhooks: Object.fromEntries(eventTypes.map((type) => [type, webhookItem(type)])),
-    components: {
-      securitySchemes: {
-        oauth2: {
-          type: 'oauth2',
-          description: `An access token for the resource ${environment.base_url}/api.`,
-          flows: { clientCredentials: { tokenUrl: `${environment.issuer}/oauth/token`, scopes } },
-        },
-      },
-    },
-  };
-  return createDocument(object);
+  });
 }
 
 type Addresses = Pick<Environment, 'base_url' | 'issuer'>;
+
+function withAddresses(shared: OpenApiDocument, { base_url, issuer }: Addresses): OpenApiDocument {
+  const scopes = Object.fromEntries(managementPermissions.map((permission) => [permission, permission]));
+  const oauth2 = {
+    type: 'oauth2',
+    description: `An access token for the resource ${base_url}/api.`,
+    flows: { clientCredentials: { tokenUrl: `${issuer}/oauth/token`, scopes } },
+  } as const;
+  return {
+    ...shared,
+    servers: [{ url: base_url, description: 'This environment' }],
+    components: { ...shared.components, securitySchemes: { oauth2 } },
+  };
+}
 
 /** Documents that are cached, one for each environment; the oldest are dropped. */
 const kept = 20;
@@ -97,15 +100,17 @@ function onceForEach<Made>(make: (environment: Addresses) => Made): (environment
   };
 }
 
-/** The OpenAPI 3.1 document of an environment, made once for each address; the oldest go beyond twenty. */
+/** The OpenAPI 3.1 document of an environment, made once for each address; the oldest go beyond twenty. What they share is built once, by the first. */
 export function createOpenApi(registry: Registry): (environment: Addresses) => OpenApiDocument {
-  return onceForEach((environment) => build(registry, environment));
+  let shared: OpenApiDocument | undefined;
+  return onceForEach((environment) => withAddresses((shared ??= buildShared(registry)), environment));
 }
 
 /** The same as it is sent, with its ETag: nothing is left to do for a request. */
 export function createPublishedOpenApi(registry: Registry): (environment: Addresses) => { readonly body: string; readonly etag: string } {
+  const documentOf = createOpenApi(registry);
   return onceForEach((environment) => {
-    const body = JSON.stringify(build(registry, environment));
+    const body = JSON.stringify(documentOf(environment));
     return { body, etag: etagOf(body, null) };
   });
 }

@@ -11,8 +11,7 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { challengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import { grant, tokenResponse } from './grant.js';
-import { optional, required } from './params.js';
+import { grant, optional, required, tokenResponse } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 

@@ -8,8 +8,7 @@ import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/acces
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
-import { grant, tokenResponse } from './grant.js';
-import { optional, required } from './params.js';
+import { grant, optional, required, tokenResponse } from './grant.js';
 
 /** So many identifiers are named. */
 const most = 10;

@@ -12,8 +12,7 @@ import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { refreshTokenEnds } from './authorization_code.js';
-import { grant, tokenResponse } from './grant.js';
-import { optional, required } from './params.js';
+import { grant, optional, required, tokenResponse } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 

@@ -24,6 +24,26 @@ describe('R1 codes', () => {
   });
 });
 
+describe('R7 answers', () => {
+  const answered = (status: number, retry_after?: string): Operation => ({
+    ...op('unknown', 0, 1, { uses: ['token:t'] }),
+    status,
+    ...(retry_after !== undefined && { retry_after }),
+  });
+  test('503 and 429 that say when to come again, none at all, and what a receiver of deliveries answers: good', () => {
+    expect(judged(answered(503, '2'), answered(429, '60'), answered(0), { ...answered(500), replica: '-' })).toEqual([]);
+  });
+  test('any other server error', () => {
+    expect(judged(answered(500), answered(502, '2'))).toEqual(['R7 uses was answered by 500', 'R7 uses was answered by 502']);
+  });
+  test('503 and 429 that do not say when to come again', () => {
+    expect(judged(answered(503), answered(429, '0'))).toEqual([
+      'R7 uses was answered by 503 without Retry-After',
+      'R7 uses was answered by 429 without Retry-After',
+    ]);
+  });
+});
+
 describe('R2 refresh tokens', () => {
   const presents = (successor: string | null): Aspects => ({ presents: { token: 't', family: 'f', successor } });
   test('the same successor to everybody who presents it within the tolerance, and to nobody later: good', () => {

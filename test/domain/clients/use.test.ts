@@ -1,24 +1,23 @@
 // When clients were last used: noted in memory, written now and then, by any number of replicas.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { flushClientUse } from '../../../src/domain/clients/use.js';
 import { createContext } from '../../../src/domain/context.js';
 import { findClient, noteClientUse } from '../../../src/db/tables/clients.js';
 import { createKnex } from '../../../src/db/knex.js';
 import { createTestDatabase } from '../../support/database.js';
 import { addClient, addEnvironment, addGrant, addResource, type TestClient } from '../../support/data.js';
-import { manage, startManagedService, type Api } from '../../support/management.js';
+import { manage, type Api } from '../../support/management.js';
 import { oauthPost, tokenRequest } from '../../support/oauth.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { startTestService } from '../../support/service.js';
+import { sharedManagedService } from '../../support/shared-service.js';
 
-let service: TestService;
+const service = sharedManagedService();
 let api: Api;
 
 beforeAll(async () => {
-  service = await startManagedService();
   api = await manage(service.url);
   await addResource(await service.context());
 });
-afterAll(() => service?.stop());
 
 async function machine(): Promise<TestClient> {
   const ctx = await service.context();

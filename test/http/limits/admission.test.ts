@@ -4,6 +4,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
 import { createAdmission, type Admission, type AdmissionOptions } from '../../../src/http/limits/admission.js';
+import { crossOriginPaths, endpoints } from '../../../src/oauth/endpoints.js';
 import { startTestService } from '../../support/service.js';
 
 const closing: (() => Promise<unknown> | void)[] = [];
@@ -15,7 +16,7 @@ type Door = { readonly url: string; readonly admission: Admission; readonly told
 
 async function open(work: () => Promise<void> | void, options: Partial<AdmissionOptions> = {}): Promise<Door> {
   const told: number[] = [];
-  const defaults = { open: new Set(['/healthz']), waitMs: () => 0, onRefused: (count: number) => void told.push(count) };
+  const defaults = { open: new Set(['/healthz']), waitMs: () => 0, now: Date.now, onRefused: (count: number) => void told.push(count) };
   const admission = createAdmission({ ...defaults, ...options });
   const server: Server = createServer((req, res) => {
     if (admission.admits(req, res)) void Promise.resolve(req.url === '/healthz' ? null : work()).then(() => res.end('done'));
@@ -143,6 +144,28 @@ test('what is always let in takes nothing of what every turn takes of the others
   }
   flooding = false;
   await flood;
+});
+
+test('a refusal bears the id of its request, and browser applications of other origins can read it where they may call', async () => {
+  const door = await open(() => undefined, { waitMs: () => 10_000, crossOrigin: crossOriginPaths });
+  const { headers } = await ask(door, '/oauth/token', { 'x-request-id': 'checkout-17', origin: 'https://app.example' });
+  expect(headers).toMatchObject({
+    'x-request-id': 'checkout-17',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'Retry-After, X-Request-Id',
+  });
+  const elsewhere = (await ask(door, '/login', { 'x-request-id': 'not safe' })).headers;
+  expect(elsewhere['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  expect(elsewhere).not.toHaveProperty('access-control-allow-origin');
+});
+
+test('the addresses that may be read across origins when they are refused are those that answer a preflight', async () => {
+  const service = await startTestService();
+  closing.push(() => service.stop());
+  const preflights = await Promise.all(
+    Object.values(endpoints).map(async (path) => [path, (await fetch(service.url + path, { method: 'OPTIONS' })).status === 204]),
+  );
+  expect(preflights).toEqual(Object.values(endpoints).map((path) => [path, crossOriginPaths.has(path)]));
 });
 
 test('what would wait too long for a signature is refused before it begins', async () => {

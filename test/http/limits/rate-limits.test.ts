@@ -9,7 +9,7 @@ import { createTokenLimit, type TokenCaller } from '../../../src/http/limits/tok
 
 function fakeClock() {
   let now = Date.parse('2030-01-01T00:00:00Z');
-  return { now: () => new Date(now), advance: (seconds: number) => (now += seconds * 1000) };
+  return { now: () => new Date(now), elapsed: () => now, advance: (seconds: number) => (now += seconds * 1000) };
 }
 
 /** A memory store that counts how often it is asked. */

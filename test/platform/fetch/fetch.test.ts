@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
+import { createServer as createHttpServer, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createSecureContext, type SecureVersion } from 'node:tls';
@@ -101,7 +101,7 @@ describe('an exchange', () => {
       });
     });
     const { request } = guarded();
-    await Promise.all(Array.from({ length: 60 }, () => request(`http://127.0.0.1:${port}/`)));
+    await Promise.all(Array.from({ length: 64 }, () => request(`http://127.0.0.1:${port}/`)));
     expect(connections()).toBeLessThanOrEqual(16);
     expect(most).toBeLessThanOrEqual(16);
   });
@@ -235,6 +235,32 @@ describe('no answer', () => {
       expect(ms).toBeLessThan(1500);
     }
     expect(connections()).toBeLessThanOrEqual(32);
+  });
+
+  test('at once, since 64 others wait for the same host; other hosts and pools are asked, and the host again when one of them has ended', async () => {
+    const waiting: ServerResponse[] = [];
+    const { port } = await http((_req, res) => void waiting.push(res));
+    const other = await http((_req, res) => res.end('well'));
+    const { request, queue } = guarded();
+    const ask = (pool = '') => request(`http://127.0.0.1:${port}/`, { timeoutMs: 10_000, pool });
+    const hanging = Array.from({ length: 64 }, () => ask());
+    const refused = await failure(ask());
+    expect(refused.reason).toBe('busy');
+    expect(refused.ms).toBeLessThan(1000);
+    expect(queue()).toMatchObject({ length: 64, refused: 1 });
+    expect((await request(`http://127.0.0.1:${other.port}/`)).status).toBe(200);
+    const ofAnotherPool = ask('mail');
+    // 16 connections of the one pool, and one of the other.
+    await expect.poll(() => waiting.length).toBe(17);
+    expect(queue()).toMatchObject({ length: 65, refused: 1 });
+
+    waiting.shift()?.end('at last');
+    await Promise.race(hanging);
+    hanging.push(ask(), ofAnotherPool);
+    const answering = setInterval(() => waiting.splice(0).forEach((res) => res.end('at last')), 5);
+    cleanups.push(() => clearInterval(answering));
+    expect((await Promise.all(hanging)).map(({ status }) => status)).toEqual(Array(66).fill(200));
+    expect(queue()).toMatchObject({ length: 0, refused: 1 });
   });
 
   test('since the name server is silent, is a time-out at the deadline (fault F35)', async () => {
