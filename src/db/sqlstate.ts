@@ -12,8 +12,11 @@ export type FailedCall =
 
 /** Conditions that pass, by SQLSTATE class (PostgreSQL, appendix A): connection exception, insufficient resources, operator intervention, system error. */
 const passingClasses = new Set(['08', '53', '57', '58']);
-/** The same by code: read-only since it has become a standby, idle for too long in a transaction, a transaction that took too long, a lock not available. */
-const passing = new Set(['25006', '25P03', '25P04', '55P03']);
+/**
+ * The same by code: read-only since it has become a standby, idle for too long in a transaction, a transaction that took too long, a lock not available, a right
+ * that was withdrawn (and that the operator grants again).
+ */
+const passing = new Set(['25006', '25P03', '25P04', '55P03', '42501']);
 /** A plan that no longer fits its tables (feature not supported), a prepared statement that isn't there. */
 const outdated = new Set(['0A000', '26000']);
 const conflicts = new Set(['40001', '40P01']);

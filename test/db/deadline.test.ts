@@ -164,6 +164,7 @@ describe('what has happened', () => {
     ['a text that is no number', `select ?::text::integer`, Unstorable, '22P02'],
     ['a deadlock', `do $$ begin raise exception 'no' using errcode = '40P01'; end $$`, Conflict, '40P01'],
     ['a full disk', `do $$ begin raise exception 'no' using errcode = '53100'; end $$`, Unavailable, '53100'],
+    ['a right that was withdrawn', `do $$ begin raise exception 'no' using errcode = '42501'; end $$`, Unavailable, '42501'],
     ['a server that has become a standby', `do $$ begin raise exception 'no' using errcode = '25006'; end $$`, Unavailable, '25006'],
   ])('%s', async (_what, text, kind, sqlstate) => {
     const ctx = contextWithin(any());

@@ -117,6 +117,26 @@ test('a silent database: 503 with Retry-After within ten seconds, for reads and 
   }
 }, 30_000);
 
+test("while people's tables are locked, a client's own tokens and what it asks the Management API go on (fault F10)", async () => {
+  await wellAgain();
+  const token = await managementToken(service.url);
+  const locking = new pg.Client({ connectionString: database.url });
+  await locking.connect();
+  await locking.query('begin; lock table users, sessions, roles, user_roles in access exclusive mode');
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => [
+      timed(oauthPost(service.url, '/oauth/introspect', client, { token }).then(({ status }) => status)),
+      timed(api.get('/webhooks').then(({ status }) => status)),
+    ]).flat(),
+  );
+  await locking.query('rollback');
+  await locking.end();
+  for (const { answer: status, ms } of answers) {
+    expect(status).toBe(200);
+    expect(ms).toBeLessThan(3000);
+  }
+}, 60_000);
+
 test('one table locked, five connections, two hundred requests of it: each is answered within ten seconds, and others go on (fault F10)', async () => {
   await wellAgain();
   const locking = new pg.Client({ connectionString: database.url });
