@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { pendingMigrations } from '../db/migrate.js';
 import type { Deps } from '../domain/context.js';
@@ -16,16 +17,34 @@ export function healthz(_req: Request, res: Response): void {
   res.set('Cache-Control', 'no-store').json({ status: 'ok' });
 }
 
+/** For so long a check waits for its look at the database before it goes by the last one. */
+const patienceMs = 80;
+/** For so long a look that found all well is gone by: what takes longer than any wait for the database is no mere queue. */
+const trustMs = 6000;
+
 /**
  * GET /readyz: 200 when the database answers, its schema is current, its signing key opens and the process isn't stopping; else 503 saying which. Anybody
  * may ask, at any time: those who ask at once share one look at the database, or a flood of them would take the connections from everybody else and then be
- * told that there is none.
+ * told that there is none. While a look waits behind the requests of a busy process, the last one counts if it found all well less than six seconds ago: a
+ * balancer takes no replica out for being busy.
  */
 export function readyz(deps: Deps, lifecycle: Lifecycle) {
   let looking: Promise<string | null> | null = null;
-  const look = () => (looking ??= databaseProblem(deps).finally(() => (looking = null)));
+  let wellAt = -Infinity;
+  const look = async (): Promise<string | null> => {
+    const began = performance.now();
+    const problem = await databaseProblem(deps);
+    wellAt = problem === null ? began : -Infinity;
+    return problem;
+  };
+  const known = (): Promise<string | null> => {
+    const current = (looking ??= look().finally(() => (looking = null)));
+    const trusted = () => performance.now() - wellAt < trustMs;
+    if (!trusted()) return current;
+    return Promise.race([current, delay(patienceMs, null).then(() => (trusted() ? null : current))]);
+  };
   return async (_req: Request, res: Response): Promise<void> => {
-    const problem = lifecycle.stopping ? 'stopping' : await look();
+    const problem = lifecycle.stopping ? 'stopping' : await known();
     res.status(problem === null ? 200 : 503).set('Cache-Control', 'no-store');
     if (problem !== null) res.set('Retry-After', '5');
     res.json(problem === null ? { status: 'ready' } : { status: 'unavailable', reason: problem });

@@ -29,3 +29,22 @@ test('a flood of readiness checks shares a look at the database, and none of the
   expect(statements).toBeGreaterThan(0);
   expect(statements).toBeLessThan(answers.length);
 });
+
+test('a process whose connections are all taken stays ready for a while: it is busy, and says so in its metrics', async () => {
+  const ready = async () => {
+    const { statusCode, body } = await request(`${service.url}/readyz`, { dispatcher: agent });
+    await body.dump();
+    return statusCode;
+  };
+  expect(await ready()).toBe(200);
+  const { knex } = service.deps;
+  const held = await Promise.all(Array.from({ length: 5 }, () => knex.transaction()));
+  try {
+    expect(await ready()).toBe(200);
+    // What was seen seconds ago says nothing any more.
+    await expect.poll(ready, { timeout: 20_000 }).toBe(503);
+  } finally {
+    await Promise.all(held.map((trx) => trx.rollback()));
+  }
+  await expect.poll(ready, { timeout: 10_000 }).toBe(200);
+});
