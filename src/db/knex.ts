@@ -156,7 +156,7 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
     // A line has a clock of its own for a server that is silent.
     const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
     const onChange = (statement: string, isolated: boolean) =>
-      logger?.warn({ statement }, isolated ? 'database.statement_set_apart' : 'database.statement_back');
+      logger?.warn({ statement }, isolated ? 'database.statement_isolated' : 'database.statement_rejoined');
     const own: StatementLines = {
       look_up: createStatementLine({ open, onChange, ...lineOptions.look_up }),
       write: createStatementLine({ open, onChange, ...lineOptions.write }),
