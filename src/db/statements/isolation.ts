@@ -105,18 +105,22 @@ export class Isolation {
 
   /**
    * Isolates a batch that the server ended because its statement `slow` took too long; nothing of it has happened. The names of the others are isolated too
-   * until each was answered quickly: another of them may be waiting for the same lock.
+   * until each was answered quickly: another of them may be waiting for the same lock. Those that find no bulkhead free are run again among the
+   * others, and the slow one is refused.
    */
   isolate(group: readonly PendingStatement[], slow: PendingStatement): void {
     const now = performance.now();
     const before = this.#trips.get(slow.query.name);
     this.#trips.set(slow.query.name, { count: before && now - before.at < trippedMs ? before.count + 1 : 1, at: now });
-    for (const one of group) {
+    const unplaced: PendingStatement[] = [];
+    for (const one of [slow, ...group.filter((other) => other !== slow)]) {
       const { name } = one.query;
       const bulkhead = one === slow ? this.#bulkhead(`${name} (slow)`, false) : this.#bulkhead(name, true);
       if (bulkhead) this.#add(bulkhead, one);
-      else this.#refuse(one);
+      else if (one === slow) this.#refuse(one);
+      else unplaced.push(one);
     }
+    if (unplaced.length > 0) this.#options.release(unplaced);
   }
 
   refuseAll(error: Error): void {
