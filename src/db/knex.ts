@@ -10,7 +10,7 @@ import { PoolBulkhead } from './pool-bulkhead.js';
 import { createStatementLine, type StatementLine } from './statements/line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
-export const databaseTimeoutMs = 5000;
+const databaseTimeoutMs = 5000;
 
 const limits = {
   statement_timeout: databaseTimeoutMs,
