@@ -58,8 +58,9 @@ const expiryMs = 250;
  * requests. Each of them is on its own all the same: when one is refused, its batch has not happened, and the others are run again without it.
  *
  * Only for short statements that lock nothing, or one row by its key (`locking`): those behind them wait. So the server ends each after `slowMs`; it
- * and those of its name go on isolated, on a connection of their own, until they are quick again ({@link Isolation}). A connection that is lost takes the
- * writes on it with it, and those that wait if the server doesn't let us in or doesn't answer; look-ups are run once more. The next statement opens another.
+ * and those of its name go on isolated, on a connection of their own, until they are quick again ({@link Isolation}). When a connection is
+ * lost, the writes on it are {@link Ambiguous} and the look-ups are run once more; when the server can't be reached or is silent, everything that waits is refused. The
+ * next statement opens another connection.
  */
 class Line {
   readonly #options: LineOptions;

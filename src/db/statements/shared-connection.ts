@@ -62,7 +62,7 @@ export class SharedConnection {
 export class BatchFailure extends Error {
   constructor(
     readonly kind: 'refused' | 'unread' | 'lost' | 'silent',
-    /** Which statement was not answered, by its place in the batch; the number of statements when all were, and the commit was not. */
+    /** Index of the statement that was not answered; the number of statements when all were, and the commit was not. */
     readonly position: number,
     /** Whether the connection can be used further. */
     readonly usable: boolean,
