@@ -184,7 +184,9 @@ test('a write whose connection is cut without a word has happened or not; a look
   closing.push(() => own.destroy());
   lines = statementLinesOf(own) as StatementLines;
   const waits = async (name: string) => {
-    const asked = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like ?`;
+    // Longer than the 200 ms after which the line would run it anew, on another connection.
+    const asked = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like ?
+      and query_start < clock_timestamp() - interval '300 ms'`;
     return (await knex.raw<{ rows: unknown[] }>(asked, [`%${name}%`])).rows.length > 0;
   };
   await lockTable();
