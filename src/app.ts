@@ -10,7 +10,7 @@ import { createExactRoutes, inSequence } from './http/exact-routes.js';
 import { healthPaths, healthz, metrics, readyz, type Lifecycle } from './http/health.js';
 import { homePage } from './http/pages/home.js';
 import { createPageRenderer } from './http/pages/pages.js';
-import { openRateLimitStore } from './http/limits/rate-limits.js';
+import { addressKey, openRateLimitStore } from './http/limits/rate-limits.js';
 import { createAdmission, type Admission } from './http/limits/admission.js';
 import { createLimiter } from './http/limits/rate-limiter.js';
 import { renderErrors } from './http/pages/render-errors.js';
@@ -72,11 +72,13 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
 const fewSignatures = 32;
 
 /** Who is let in while there is more to do than the process can carry. */
-function createDoor({ logger }: Deps): Admission {
+function createDoor({ config, logger }: Deps): Admission {
   return createAdmission({
     open: new Set([...Object.values(healthPaths), ...Object.values(metadataPaths), jwksPath]),
     // What is spent before its token is signed must not be refused for want of a signature.
     waitMs: (path) => (path === endpoints.token_endpoint && signing.length >= fewSignatures ? signing.waitMs() : 0),
+    // Behind a proxy all come from it: whose they are would have to be read out of headers first.
+    ...(config.trustProxy === false && { callerOf: (req) => addressKey(req.socket.remoteAddress) }),
     onRefused: (count) => logger.warn({ count }, 'requests.refused'),
   });
 }

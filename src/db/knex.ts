@@ -166,16 +166,19 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   return knex;
 }
 
-/** By its age too, on the server: the statement may have been answered meanwhile, and the next one on its connection is somebody else's. */
-const cancelSlow = `select pg_cancel_backend(pid) from pg_stat_activity
-  where pid = $1 and state = 'active' and query_start < clock_timestamp() - interval '500 ms'`;
+/**
+ * A statement that has been at work for most of a second: not the next one on its connection, which may be somebody else's by now; and not one whose commit waits
+ * for a standby, which PostgreSQL would then call done (only here, so that a failover loses it).
+ */
+const cancelStuck = `select pg_cancel_backend(pid) from pg_stat_activity
+  where pid = $1::int and state = 'active' and wait_event is distinct from 'SyncRep' and query_start < clock_timestamp() - interval '900 ms'`;
 
 /** Cancels the statement that a connection of the pool runs, through another connection; without a line (behind a pooler, whose server connections aren't ours) the connection is given up. */
 function endStatement(knex: Knex, stuck: DeadlineClient): void {
   const { processID } = stuck as unknown as { readonly processID: number };
   const line = lines.get(knex)?.look_up;
   if (!line) return stuck.hangUp();
-  const query = { name: 'pool.cancel', text: cancelSlow, values: [processID] };
+  const query = { name: 'pool.cancel', text: cancelStuck, values: [processID] };
   line.query(query, { key: null, deadline: noDeadline }).catch(() => stuck.hangUp());
 }
 

@@ -16,10 +16,16 @@ export function healthz(_req: Request, res: Response): void {
   res.set('Cache-Control', 'no-store').json({ status: 'ok' });
 }
 
-/** GET /readyz: 200 when the database answers, its schema is current, its signing key opens and the process isn't stopping; else 503 saying which. */
+/**
+ * GET /readyz: 200 when the database answers, its schema is current, its signing key opens and the process isn't stopping; else 503 saying which. Anybody
+ * may ask, at any time: those who ask at once share one look at the database, or a flood of them would take the connections from everybody else and then be
+ * told that there is none.
+ */
 export function readyz(deps: Deps, lifecycle: Lifecycle) {
+  let looking: Promise<string | null> | null = null;
+  const look = () => (looking ??= databaseProblem(deps).finally(() => (looking = null)));
   return async (_req: Request, res: Response): Promise<void> => {
-    const problem = lifecycle.stopping ? 'stopping' : await databaseProblem(deps);
+    const problem = lifecycle.stopping ? 'stopping' : await look();
     res.status(problem === null ? 200 : 503).set('Cache-Control', 'no-store');
     if (problem !== null) res.set('Retry-After', '5');
     res.json(problem === null ? { status: 'ready' } : { status: 'unavailable', reason: problem });

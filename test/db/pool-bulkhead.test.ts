@@ -1,7 +1,12 @@
 // One locked table and the connections that every other request needs.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Knex } from 'knex';
+import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { Unavailable } from '../../src/db/failures.js';
+import { Ambiguous, Unavailable } from '../../src/db/failures.js';
+import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
 import { createKnex, databaseQueues } from '../../src/db/knex.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -52,11 +57,31 @@ test.each([true, false])(
     const failed = outcomes.filter((one) => one.status === 'rejected');
     expect(failed.length).toBeGreaterThan(40);
     expect(outcomes.length - failed.length).toBeGreaterThan(0);
-    for (const { reason } of failed) expect(reason).toBeInstanceOf(Unavailable);
+    // Without a line to cancel it through, the connection is given up; what a statement of its own has done by then isn't known.
+    const isTold = (reason: unknown) => reason instanceof Unavailable || (!prepared && reason instanceof Ambiguous);
+    expect(failed.map(({ reason }) => reason as unknown).filter((reason) => !isTold(reason))).toEqual([]);
     await pool('locked').select('*');
     await pool.destroy();
   },
 );
+
+test('a write that waits for the standby is not ended: PostgreSQL would call it done, and a failover would lose it (fault F10)', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'identity-provider-standby-'));
+  closing.push(() => rm(dataDir, { recursive: true, force: true }));
+  const settings = { fsync: 'off', synchronous_standby_names: 'nobody', synchronous_commit: 'local' };
+  const postgres = await startEmbeddedPostgres({ dataDir, logger: pino({ level: 'silent' }), settings });
+  closing.push(() => postgres.stop());
+  const pool = createKnex({ url: postgres.url, poolMax: 2 });
+  closing.push(() => pool.destroy());
+  await pool.raw('create table replicated (id int)');
+  await pool.raw(`alter role current_user set synchronous_commit to 'on'`);
+  await pool.destroy();
+
+  const replicating = createKnex({ url: postgres.url, poolMax: 2 });
+  closing.push(() => replicating.destroy());
+  const writes = await Promise.allSettled([1, 2].map(async (id) => replicating('replicated').insert({ id })));
+  expect(writes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
 
 test('whoever would be the twenty-first to wait for a connection is refused at once', async () => {
   const pool = createKnex({ url: database.url, poolMax: 1 });

@@ -58,6 +58,14 @@ test.each(['sub', 'iss', 'aud', 'permissions', 'scope', 'act', 'cnf', 'client_id
   },
 );
 
+test.each(['SUB', 'Permissions', 'gID', 'Sub_Id', '__PROTO__'])(
+  'the claim %s is the protocol claim to libraries that compare without case: refused (attack 8.353)',
+  async (claim) => {
+    expect(problem(await set(api, client, map({ claim, value: 'x' })))).toEqual([422, 'reserved_claim', at('claim')]);
+    expect(problem(await set(api, resource, map({ claim, value: 'x', in: ['access_token'] })))[1]).toBe('reserved_claim');
+  },
+);
+
 test('what cannot be mapped is refused at its place', async () => {
   const refused: [Document, string, string][] = [
     [{ source: 'password_hash' }, 'invalid_value', at('source')],
@@ -74,6 +82,8 @@ test('what cannot be mapped is refused at its place', async () => {
   expect((await set(api, client, map({}))).status).toBe(422);
   const twice = { claim_mappings: ['roles', 'email'].map((source) => ({ claim: 'groups', source, in: ['id_token'] })) };
   expect(problem(await set(api, client, twice))).toEqual([422, 'duplicate_value', '/data/attributes/claim_mappings/1/claim']);
+  const cased = { claim_mappings: ['groups', 'Groups'].map((claim) => ({ claim, source: 'email', in: ['id_token'] })) };
+  expect(problem(await set(api, client, cased))).toEqual([422, 'duplicate_value', '/data/attributes/claim_mappings/1/claim']);
   const many = { claim_mappings: Array.from({ length: 21 }, (_, n) => ({ claim: `c${n}`, source: 'email', in: ['id_token'] })) };
   expect(problem(await set(api, client, many)).slice(0, 2)).toEqual([422, 'too_long']);
   // An API resource has access tokens alone.

@@ -49,12 +49,15 @@ const metadataPath = /^metadata(\.[^.]{1,100}){1,8}$/;
 /** Whether a mapping can draw on it. */
 const isClaimSource = (source: string): boolean => claimSources.includes(source) || metadataPath.test(source);
 
-/** Claims that this service means something by itself (RFC 7519 4.1, RFC 9068 2.2, OIDC Core 2, RFC 7662 2.2): whoever reads them relies on that. */
+/** Claims that this service means something by itself (RFC 7519 4.1, RFC 9068 2.2, OIDC Core 2, RFC 7662 2.2, RFC 9493 4.1), in any case: whoever reads them relies on that. */
 export const reservedClaims: readonly string[] = [
   'iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'typ', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid', 'at_hash', 'c_hash', 's_hash', 'scope', 'scp',
   'client_id', 'permissions', 'authorization_details', 'act', 'may_act', 'cnf', 'gid', 'userinfo_claims', 'events', 'active', 'token_type', '_claim_names',
-  '_claim_sources', '__proto__', 'constructor', 'prototype',
+  '_claim_sources', 'sub_id', 'sub_jwk', '__proto__', 'constructor', 'prototype',
 ]; // prettier-ignore
+
+/** The name as it is compared: Go's `encoding/json`, and others, take `Groups` for `groups`, and of both the one that comes last. */
+const folded = (claim: string) => claim.toLowerCase();
 
 /**
  * What is wrong with the mappings of a client or an API resource.
@@ -67,7 +70,7 @@ export function claimMappingProblems(mappings: readonly ClaimMapping[], places: 
       { status: 422, code, detail, attribute: ['claim_mappings', index, member] },
     ];
     const { claim, source, value } = mapping;
-    if (reservedClaims.includes(claim))
+    if (reservedClaims.includes(folded(claim)))
       return at('claim', 'reserved_claim', `The claim ${claim} is the protocol's own, and clients rely on it: choose another name.`);
     if ((source === undefined) === (value === undefined))
       return at('source', 'invalid_value', 'Exactly one of source and value says where the claim comes from.');
@@ -75,8 +78,8 @@ export function claimMappingProblems(mappings: readonly ClaimMapping[], places: 
       return at('source', 'invalid_value', `The source must be metadata.<path> or one of ${claimSources.join(', ')}.`);
     const misplaced = mapping.in.find((place) => !places.includes(place));
     if (misplaced !== undefined) return at('in', 'invalid_value', `${misplaced} is not a place for these claims: ${places.join(', ')}.`);
-    const again = mapping.in.find((place) => taken.has(`${place} ${claim}`));
-    for (const place of mapping.in) taken.add(`${place} ${claim}`);
+    const again = mapping.in.find((place) => taken.has(`${place} ${folded(claim)}`));
+    for (const place of mapping.in) taken.add(`${place} ${folded(claim)}`);
     return again === undefined ? [] : at('claim', 'duplicate_value', `${claim} is mapped twice for ${again}.`);
   });
 }
@@ -137,6 +140,6 @@ type Maps = { readonly claim_mappings: readonly ClaimMapping[] };
 /** The mapped claims of an access token: the API resource's, and those of the client that the resource doesn't name. */
 export function accessTokenMappedClaims(client: Maps, resource: Maps | null, facts: ClaimFacts): Record<string, unknown> {
   const first = resource?.claim_mappings ?? [];
-  const taken = new Set(first.map(({ claim }) => claim));
-  return mappedClaims([...first, ...client.claim_mappings.filter(({ claim }) => !taken.has(claim))], 'access_token', facts);
+  const taken = new Set(first.map(({ claim }) => folded(claim)));
+  return mappedClaims([...first, ...client.claim_mappings.filter(({ claim }) => !taken.has(folded(claim)))], 'access_token', facts);
 }

@@ -17,6 +17,8 @@ export type AdmissionOptions = {
   onRefused(count: number): void;
   /** Requests that may be in flight. Default 4096. */
   readonly maxInFlight?: number;
+  /** Whose a request is; null, for nobody in particular, where that isn't known. One caller may have a quarter of what may be in flight. */
+  callerOf?(req: IncomingMessage): string | null;
   /** So many in flight, or begun in one turn, are never too many, however slow the machine is; default 64. */
   readonly fewInFlight?: number;
   /** A turn of the event loop that takes longer is long, in milliseconds; default 40. */
@@ -111,12 +113,37 @@ function createTurns(longMs: number) {
 }
 
 /**
+ * Counts what each caller has in flight: a request whose body is sent a byte at a time is in flight as well, and whoever sends enough of them would leave
+ * no room for anybody else.
+ */
+function createShares(maxEach: number, callerOf: (req: IncomingMessage) => string | null) {
+  const held = new Map<string, number>();
+  return {
+    isTaken(req: IncomingMessage): boolean {
+      const caller = callerOf(req);
+      return caller !== null && (held.get(caller) ?? 0) >= maxEach;
+    },
+    hold(req: IncomingMessage, res: ServerResponse): void {
+      const caller = callerOf(req);
+      if (caller === null) return;
+      held.set(caller, (held.get(caller) ?? 0) + 1);
+      res.once('close', () => {
+        const left = (held.get(caller) ?? 1) - 1;
+        if (left > 0) held.set(caller, left);
+        else held.delete(caller);
+      });
+    },
+  };
+}
+
+/**
  * Admission control, by load shedding: keeps a process that gets more than it can carry working at full speed on what it can. While the turns of its event loop stay long, each gives
  * only a share of itself to new requests, and the others are refused at once for next to nothing. Nothing is refused while it keeps up.
  */
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 40, shareMs = 15 } = options;
+  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 40, shareMs = 15, callerOf = () => null } = options;
   const turns = createTurns(longTurnMs);
+  const shares = createShares(Math.ceil(maxInFlight / 4), callerOf);
   let inFlight = 0;
   let refused = 0;
   let untold = 0;
@@ -155,13 +182,16 @@ export function createAdmission(options: AdmissionOptions): Admission {
     admits(req, res) {
       const overloaded = isOverloaded(turns.elapsed());
       const path = pathOf(req);
-      if ((overloaded || inFlight >= maxInFlight || waitMs(path) > maxWaitMs) && !open.has(path)) {
+      const isOpen = open.has(path);
+      if (!isOpen && (overloaded || inFlight >= maxInFlight || shares.isTaken(req) || waitMs(path) > maxWaitMs)) {
         count();
         refuse(req, res, path);
         return false;
       }
       inFlight += 1;
-      admitted += 1;
+      // What every turn takes of the others isn't theirs, however many of them come.
+      if (!isOpen) admitted += 1;
+      shares.hold(req, res);
       res.once('close', left);
       return true;
     },

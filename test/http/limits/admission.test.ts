@@ -1,6 +1,6 @@
 // What happens at the door while there is more to do than the process can carry.
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
 import { createAdmission, type Admission, type AdmissionOptions } from '../../../src/http/limits/admission.js';
@@ -88,6 +88,61 @@ test('no more than so many are in flight; what is refused says so in the words o
   finish();
   expect((await first).status).toBe(200);
   expect((await ask(door, '/')).status).toBe(200);
+});
+
+test('one caller has a quarter of what may be in flight: slow bodies leave room for everybody else (attack 18.351)', async () => {
+  let finish = () => undefined as void;
+  const held = new Promise<void>((resolve) => (finish = resolve));
+  const door = await open(() => held, { maxInFlight: 8, callerOf: ({ headers }) => String(headers['x-from']) });
+  const slow = [ask(door, '/', { 'x-from': 'one' }), ask(door, '/', { 'x-from': 'one' })];
+  await expect.poll(() => door.admission.state().length).toBe(2);
+  expect((await ask(door, '/', { 'x-from': 'one' })).status).toBe(503);
+  const other = ask(door, '/', { 'x-from': 'another' });
+  await expect.poll(() => door.admission.state().length).toBe(3);
+
+  finish();
+  for (const { status } of [...(await Promise.all(slow)), await other]) expect(status).toBe(200);
+  expect((await ask(door, '/', { 'x-from': 'one' })).status).toBe(200);
+});
+
+test('a thousand and more requests of one address that never end leave the service open to others (attack 18.351)', async () => {
+  const service = await startTestService();
+  closing.push(() => service.stop());
+  const { hostname, port } = new URL(service.url);
+  const head = `POST /oauth/token HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Length: 9\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\na`;
+  const sockets = Array.from({ length: 1030 }, () =>
+    connect({ port: Number(port), host: '127.0.0.1', localAddress: '127.0.0.2' }).on('error', () => undefined),
+  );
+  closing.push(() => sockets.forEach((socket) => socket.destroy()));
+  let refused = 0;
+  for (const socket of sockets) socket.on('data', (data) => (refused += data.toString().startsWith('HTTP/1.1 503') ? 1 : 0)).write(head);
+  await expect.poll(() => refused, { timeout: 7000 }).toBe(6);
+  expect((await request(`http://127.0.0.1:${port}/login`, { headers: { host: `${hostname}:${port}` } })).statusCode).toBe(200);
+});
+
+test('what is always let in takes nothing of what every turn takes of the others (attack 18.352)', async () => {
+  const door = await open(() => burn(3), { fewInFlight: 8, longTurnMs: 8, shareMs: 4, open: new Set(['/jwks']) });
+  let flooding = true;
+  let answered = 0;
+  const flood = Promise.all(
+    Array.from({ length: 64 }, async () => {
+      for (; flooding; answered += 1) await ask(door, '/jwks');
+    }),
+  );
+  await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(150);
+  // All in one turn, the last of them behind more than a turn takes.
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  for (let round = 0; round < 2; round += 1) {
+    const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (data) => (text += data.toString()));
+    socket.write(get('/jwks').repeat(12) + get('/oauth/token'));
+    await expect.poll(() => text.match(/HTTP\/1\.1 \d+/g)?.length, { timeout: 10_000 }).toBe(13);
+    expect(new Set(text.match(/HTTP\/1\.1 \d+/g))).toEqual(new Set(['HTTP/1.1 200']));
+    socket.destroy();
+  }
+  flooding = false;
+  await flood;
 });
 
 test('what would wait too long for a signature is refused before it begins', async () => {

@@ -1,0 +1,31 @@
+// GET /readyz as strangers can ask for it: always let in, whatever else the process has to do.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Agent, request } from 'undici';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+const agent = new Agent({ connections: 300 });
+
+beforeAll(async () => {
+  service = await startTestService({ DATABASE_POOL_MAX: '5' });
+});
+afterAll(async () => {
+  await agent.destroy();
+  await service?.stop();
+});
+
+test('a flood of readiness checks shares a look at the database, and none of them is told that there is no connection (attack 18.350)', async () => {
+  const { knex } = service.deps;
+  let statements = 0;
+  knex.on('query', () => (statements += 1));
+  const answers = await Promise.all(
+    Array.from({ length: 300 }, async () => {
+      const { statusCode, body } = await request(`${service.url}/readyz`, { dispatcher: agent });
+      await body.dump();
+      return statusCode;
+    }),
+  );
+  expect(new Set(answers)).toEqual(new Set([200]));
+  expect(statements).toBeGreaterThan(0);
+  expect(statements).toBeLessThan(answers.length);
+});
