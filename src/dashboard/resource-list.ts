@@ -155,7 +155,7 @@ export async function filterPart(
 }
 
 /** The text of an empty list, and the button to add a record or clear the filters. */
-export function emptyOf(presentation: Presentation, filtered: boolean, path: string, button: LinkButton | null): TablePart['empty'] {
+function emptyOf(presentation: Presentation, filtered: boolean, path: string, button: LinkButton | null): TablePart['empty'] {
   if (!filtered) return { ...presentation.empty, button };
   return {
     title: 'Nothing matches',

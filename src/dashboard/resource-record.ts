@@ -10,7 +10,7 @@ import { may, recordOf, resourceOf } from './resource-objects.js';
 export const addressedId = (req: Request): string => String(req.params['id'] ?? '');
 
 /** The tabs of a record that the actor may see; the first is the record itself. */
-export function tabsOf(look: ViewContext, presentation: Presentation, record: ResourceObject, current: string | null) {
+function tabsOf(look: ViewContext, presentation: Presentation, record: ResourceObject, current: string | null) {
   const { call } = look.req;
   const tabs = (presentation.tabs ?? []).filter(
     (tab) => (tab.needs === undefined || may(call, tab.needs, 'read')) && (tab.when?.(record) ?? true),
@@ -24,7 +24,7 @@ export function tabsOf(look: ViewContext, presentation: Presentation, record: Re
 }
 
 /** Buttons and links for actions that the actor may use and that the record's state allows. */
-export function recordActions(
+function recordActions(
   look: ViewContext,
   presentation: Presentation,
   record: ResourceObject,

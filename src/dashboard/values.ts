@@ -53,7 +53,7 @@ const units = [
 const relative = new Intl.RelativeTimeFormat('en-GB', { numeric: 'auto' });
 
 /** `3 minutes ago`, `in 2 hours`. */
-export function relativeWords(at: Date, now: Date): string {
+function relativeWords(at: Date, now: Date): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   for (const [unit, size] of units) {
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);

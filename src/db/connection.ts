@@ -1,14 +1,14 @@
 import pg from 'pg';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import { Outdated, Unavailable } from './failures.js';
-import type { PoolWatch, Running } from './pool-watch.js';
+import type { PoolBulkhead, RunningStatement } from './pool-bulkhead.js';
 import { failureOf, type FailedCall } from './sqlstate.js';
 
 /** What `pg` takes to connect, and beyond that how long a statement may take, in milliseconds, before this side gives it up. */
 export type ConnectionSettings = pg.ClientConfig & {
   readonly statementLimitMs?: number;
   /** Of a pool's connections. */
-  readonly watch?: PoolWatch<DeadlineClient>;
+  readonly bulkhead?: PoolBulkhead<DeadlineClient>;
 };
 
 type Callback = (error: Error | null, result?: unknown) => void;
@@ -26,14 +26,14 @@ const textOf = (config: unknown): string =>
  */
 export class DeadlineClient extends pg.Client {
   readonly #limitMs: number;
-  readonly #watch: PoolWatch<DeadlineClient> | null;
+  readonly #bulkhead: PoolBulkhead<DeadlineClient> | null;
   #deadline: Deadline = noDeadline;
   #hungUp = false;
 
   constructor(settings: ConnectionSettings) {
     super(settings);
     this.#limitMs = settings.statementLimitMs ?? Infinity;
-    this.#watch = settings.watch ?? null;
+    this.#bulkhead = settings.bulkhead ?? null;
   }
 
   /** From now on statements spend from this deadline: none is begun when it is over, and none is waited for longer. */
@@ -81,17 +81,17 @@ export class DeadlineClient extends pg.Client {
       const why = this.#hungUp ? 'the connection was given up' : 'the time of the request is up';
       return void process.nextTick(done, new Unavailable(why, null));
     }
-    const running = this.#watch?.begin(this, text);
-    if (running === null) return void process.nextTick(done, new Unavailable('too many statements like this one wait already', null));
-    if (running) done = this.#watched(done, running);
+    const running = this.#bulkhead?.begin(this, text);
+    if (running === 'refused') return void process.nextTick(done, new Unavailable('too many statements like this one wait already', null));
+    if (running) done = this.#ending(done, running);
     const call: FailedCall = ending !== 'COMMIT' && this.inTransaction ? 'in_transaction' : 'committing';
     args[args.length - 1] = this.#settling(done, ms, call);
     return super.query(...(args as [string]));
   }
 
-  #watched(done: Callback, running: Running<DeadlineClient>): Callback {
+  #ending(done: Callback, running: RunningStatement<DeadlineClient>): Callback {
     return (error, result) => {
-      this.#watch?.end(running);
+      this.#bulkhead?.end(running);
       done(error, result);
     };
   }

@@ -3,14 +3,14 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { PoolState } from '../platform/metrics/metrics.js';
-import type { QueueState } from '../platform/metrics/queue-state.js';
+import { QueueGauge, type QueueState } from '../platform/metrics/queue-state.js';
 import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './connection.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
-import { PoolWatch } from './pool-watch.js';
+import { PoolBulkhead } from './pool-bulkhead.js';
 import { createStatementLine, type StatementLine } from './statements/line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
-export const databaseTimeoutMs = 5000;
+const databaseTimeoutMs = 5000;
 
 const limits = {
   statement_timeout: databaseTimeoutMs,
@@ -37,9 +37,6 @@ const lineOptions = { look_up: { connections: 2, locking: false }, write: { conn
 /** How many may wait for each connection that the pool may open: whoever comes later is refused at once. */
 const maxWaitingPerConnection = 20;
 
-/** Since when those wait who wait for a connection, the oldest first, and how many were refused. */
-type PoolQueue = { readonly since: Set<{ readonly at: number }>; refused: number };
-
 type Pending = { readonly promise: Promise<DeadlineClient>; abort(): void };
 
 type TarnPool = {
@@ -57,7 +54,7 @@ type PoolClient = {
   /** Of the work that takes connections through this object; see {@link spending}. */
   readonly deadline?: Deadline;
   /** Who waits for a connection. */
-  readonly waiting: PoolQueue;
+  readonly waiting: QueueGauge;
   acquireConnection(): Promise<DeadlineClient>;
   releaseConnection(connection: DeadlineClient): Promise<void>;
   destroy(done?: (error?: unknown) => void): Promise<void>;
@@ -70,11 +67,10 @@ async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
   if (!pool) throw new Unavailable('the database connections are closed', null);
   if (left <= 0) throw new Unavailable('the time of the request is up', null);
   if (pool.numPendingAcquires() >= pool.max * maxWaitingPerConnection) {
-    this.waiting.refused += 1;
+    this.waiting.countRefused();
     throw new Unavailable('too many wait for a connection to the database', null);
   }
-  const since = { at: performance.now() };
-  this.waiting.since.add(since);
+  const queued = this.waiting.enter();
   const pending = pool.acquire();
   const timer = left < databaseTimeoutMs ? setTimeout(() => pending.abort(), left) : undefined;
   try {
@@ -85,7 +81,7 @@ async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
     if (error instanceof DatabaseFailure) throw error;
     throw new Unavailable('no connection to the database was free in time', null, error);
   } finally {
-    this.waiting.since.delete(since);
+    this.waiting.leave(queued);
     clearTimeout(timer);
   }
 }
@@ -119,7 +115,7 @@ export function spending(knex: Knex, deadline: Deadline): Knex {
  */
 export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; prepared?: boolean; logger?: Logger }): Knex {
   const { url, poolMax, unlimited = false, prepared = true, logger } = options;
-  const watch = new PoolWatch<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
+  const bulkhead = new PoolBulkhead<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
     connectionString: url,
     application_name: 'identity-provider',
@@ -145,18 +141,17 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   // Knex copies the settings of its connections, so what is shared by them isn't handed over there.
   class PoolConnection extends Base {
     constructor(settings: ConnectionSettings) {
-      super({ ...settings, ...(!unlimited && { watch }) });
+      super({ ...settings, ...(!unlimited && { bulkhead }) });
     }
   }
   dialect.driver = { ...pg, Client: PoolConnection };
-  watches.set(knex, watch);
-  const waiting: PoolQueue = { since: new Set(), refused: 0 };
-  Object.assign(dialect, { acquireConnection, releaseConnection, waiting });
+  bulkheads.set(knex, bulkhead);
+  Object.assign(dialect, { acquireConnection, releaseConnection, waiting: new QueueGauge('pool') });
   if (prepared && !unlimited) {
     // A line has a clock of its own for a server that is silent.
     const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
     const onChange = (statement: string, isolated: boolean) =>
-      logger?.warn({ statement }, isolated ? 'database.statement_set_apart' : 'database.statement_back');
+      logger?.warn({ statement }, isolated ? 'database.statement_isolated' : 'database.statement_rejoined');
     const own: StatementLines = {
       look_up: createStatementLine({ open, onChange, ...lineOptions.look_up }),
       write: createStatementLine({ open, onChange, ...lineOptions.write }),
@@ -178,7 +173,7 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
 const cancelStuck = `select pg_cancel_backend(pid) from pg_stat_activity
   where pid = $1::int and state = 'active' and wait_event is distinct from 'SyncRep' and query_start < clock_timestamp() - interval '900 ms'`;
 
-/** Ends what a connection is at, from beside; without a line (behind a pooler, which has connections of its own) the connection is given up. */
+/** Cancels the statement that a connection of the pool runs, through another connection; without a line (behind a pooler, whose server connections aren't ours) the connection is given up. */
 function endStatement(knex: Knex, stuck: DeadlineClient): void {
   const { processID } = stuck as unknown as { readonly processID: number };
   const line = lines.get(knex)?.look_up;
@@ -209,7 +204,7 @@ export function openReplicaConnection(url: string): pg.Client {
 export type StatementLines = { readonly look_up: StatementLine; readonly write: StatementLine };
 
 const lines = new WeakMap<Knex, StatementLines>();
-const watches = new WeakMap<Knex, PoolWatch<DeadlineClient>>();
+const bulkheads = new WeakMap<Knex, PoolBulkhead<DeadlineClient>>();
 
 /** The lines of a pool; undefined for a transaction, whose statements belong to it, and with `prepared: false`. */
 export const statementLinesOf = (knex: Knex): StatementLines | undefined => lines.get(knex);
@@ -229,13 +224,11 @@ export function poolState(knex: Knex): PoolState {
 
 /** What waits for the database: for a connection of the pool, and on the lines beside it. */
 export function databaseQueues(knex: Knex): QueueState[] {
-  const { waiting } = knex.client as PoolClient;
-  const [oldest] = waiting.since;
-  const wait = oldest ? (performance.now() - oldest.at) / 1000 : 0;
-  const refused = waiting.refused + (watches.get(knex)?.refused ?? 0);
+  const waiting = (knex.client as PoolClient).waiting.state();
+  const refused = waiting.refused + (bulkheads.get(knex)?.refused ?? 0);
   const shared = Object.entries(lines.get(knex) ?? {}).map(([name, line]) => {
     const { length, oldestWait, refused: refusedThere } = line.state();
     return { queue: `statements_${name}`, length, wait: oldestWait, refused: refusedThere };
   });
-  return [{ queue: 'pool', length: waiting.since.size, wait, refused }, ...shared];
+  return [{ ...waiting, refused }, ...shared];
 }

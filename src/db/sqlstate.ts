@@ -51,6 +51,15 @@ export function failureOf(error: Error, { call, lost }: { readonly call: FailedC
     : new Ambiguous('the connection was lost before the answer to a commit', null, error);
 }
 
+/** query_canceled (a statement time-out too), lock_not_available. */
+const tooLong = new Set(['57014', '55P03']);
+
+/** Whether the server ended the statement for the time that it took. */
+export const tookTooLong = (failure: unknown): boolean => failure instanceof Unavailable && tooLong.has(failure.sqlstate ?? '');
+
+/** Whether the server ends the session with this answer: admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped, idle_session_timeout. */
+export const endsSession = (failure: unknown): boolean => failure instanceof Unavailable && (failure.sqlstate ?? '').startsWith('57P');
+
 /** Whether the same statement would meet the same answer of the server again, however often: a value that doesn't fit, a violated constraint. */
 export function failsAgain(error: unknown): boolean {
   const refused = [Duplicate, Dangling, Unstorable].some((kind) => error instanceof kind);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
 
 /** Where the templates lie: `views/` at the root of the project, for the sources and for `dist/` alike. */
-export const defaultViewsDir = fileURLToPath(new URL('../../views/', import.meta.url));
+const defaultViewsDir = fileURLToPath(new URL('../../views/', import.meta.url));
 
 export type Templates = {
   /**

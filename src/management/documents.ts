@@ -76,7 +76,7 @@ const onlyNamed = <T>(members: Readonly<Record<string, T>>, fields: ReadonlySet<
   fields ? Object.fromEntries(Object.entries(members).filter(([name]) => fields.has(name))) : members;
 
 /** One resource object. */
-export function resourceObject(
+function resourceObject(
   call: Call,
   resource: Resource,
   row: Row,

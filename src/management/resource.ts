@@ -182,7 +182,7 @@ export function resource<
 }
 
 /** The names of all attributes that a creation or a change can set. */
-export const settableAttributes = (one: Resource): string[] => [
+const settableAttributes = (one: Resource): string[] => [
   ...new Set([...Object.keys(one.create?.schema.shape ?? {}), ...Object.keys(one.update?.schema.shape ?? {})]),
 ];
 

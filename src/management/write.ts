@@ -14,7 +14,7 @@ import { idOf } from './resource.js';
 import { answerOf, type Address, type Route } from './routes.js';
 
 /** Whether a request of this kind bears a document; actions without input and DELETE of a record ignore what is sent. */
-export function bearsDocument(route: Route, method: string): boolean {
+function bearsDocument(route: Route, method: string): boolean {
   if (method === 'GET' || method === 'HEAD' || route.kind === 'related') return false;
   if (route.kind === 'action') return route.resource.actions?.[route.verb]?.input !== undefined;
   return !(route.kind === 'record' && method === 'DELETE');

@@ -26,13 +26,11 @@ export function createElapsed(wall: () => number = Date.now, monotonic: () => nu
   };
 }
 
-/** The machine's clock. */
-export const systemClock: Clock = { now: () => new Date(), elapsed: createElapsed() };
-
-/** The machine's clock, moved by what it is behind another. */
+/** The machine's clock, corrected by how far it is behind another one. */
 export type AdjustableClock = Clock & {
-  /** In milliseconds; negative when the machine is ahead. */
+  /** What is added to the machine's time, in milliseconds; negative when the machine is ahead. */
   readonly offset: number;
+  /** Replaces the offset. */
   adjust(offset: number): void;
 };
 

@@ -28,7 +28,7 @@ function messages(error: unknown): string {
 }
 
 /** Describes an error without text of the provider, except the protocol's error code. */
-export function describeFailure(error: unknown): string {
+function describeFailure(error: unknown): string {
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     return clean(`the provider answered ${error.error}${error.error_description === undefined ? '' : ` (${error.error_description})`}`);
   }

@@ -13,7 +13,7 @@ const tones: Record<string, [Tone, string]> = named({
 });
 
 /** The state of a session as icon and word. */
-export const sessionState = (record: ResourceObject): Value =>
+const sessionState = (record: ResourceObject): Value =>
   state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 const device = (record: ResourceObject): string =>

@@ -24,7 +24,7 @@ const userColumn: ColumnSpec = {
 };
 
 /** Whether the account signs its person in, or the connection has changed since. */
-export const linkState = (record: ResourceObject): Value =>
+const linkState = (record: ResourceObject): Value =>
   record.attributes['proven'] === true ? state('good', 'Signs in') : state('warning', 'Void until proven again');
 
 /** Accounts at providers. */

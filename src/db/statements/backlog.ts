@@ -1,10 +1,13 @@
 import { Unavailable } from '../failures.js';
 import { byKey, withoutExpired, type PendingStatement } from './pending.js';
 
+/** Statements that are sent in one message at most. */
 export const maxBatch = 128;
+/** Of those that wait, an idle connection takes so many at least before the rest is left to the next one. */
 const minShare = 4;
+/** How often a statement is run together with others; then it is run alone. */
 const maxAttempts = 3;
-/** How many wait at most, and how long they would at most, in milliseconds. */
+/** How many wait at most, and how long they are expected to wait at most, in milliseconds. */
 const maxWaiting = 4096;
 const maxWaitMs = 1000;
 
@@ -14,6 +17,7 @@ export class Backlog {
   #together: PendingStatement[] = [];
   readonly #locking: boolean;
   readonly #connections: number;
+  /** How long a batch takes, in milliseconds: a moving average. */
   #batchMs = 1;
   #refused = 0;
 
@@ -22,7 +26,7 @@ export class Backlog {
     this.#connections = connections;
   }
 
-  /** How many were refused, since they couldn't be served in time. */
+  /** How many were refused so far, because they couldn't be served in time. */
   get refused(): number {
     return this.#refused;
   }
@@ -36,26 +40,29 @@ export class Backlog {
     return this.#groups[0]?.[0] ?? this.#together[0];
   }
 
-  /** Refuses at once what would wait too long. */
+  /** Queues a statement, or refuses it at once when too many wait or it would wait too long ({@link Unavailable}). */
   add(one: PendingStatement): void {
     const waitMs = (Math.ceil(this.#together.length / maxBatch) * this.#batchMs) / this.#connections;
     if (this.#together.length < maxWaiting && waitMs <= Math.min(maxWaitMs, one.deadline.left())) this.#together.push(one);
     else this.#refuse(one);
   }
 
-  /** Runs a group again, as one; what has failed with others several times goes alone. */
+  /** Queues a group to be run again as one batch; what has failed with others several times goes alone. */
   again(group: readonly PendingStatement[]): void {
     const together = group.filter((one) => one.attempts++ < maxAttempts);
     if (together.length > 0) this.#groups.push(together);
     if (together.length < group.length) this.alone(group.filter((one) => !together.includes(one)));
   }
 
-  /** Runs each of them on its own. */
+  /** Queues each of them as a batch of its own. */
   alone(group: readonly PendingStatement[]): void {
     this.#groups.push(...group.map((one) => [one]));
   }
 
-  /** What waits is shared out among the idle connections, so that the process has answers to work on while the server is at the rest. */
+  /**
+   * Takes out the next batch; empty when all that it would have held has expired, or nothing waits. What waits is shared out among the idle
+   * connections, so that the process has answers to work on while the server is at the rest.
+   */
   next(idle: number): PendingStatement[] {
     const waiting = this.#together;
     const size = Math.min(maxBatch, Math.max(minShare, Math.ceil(waiting.length / idle)));
@@ -63,7 +70,7 @@ export class Backlog {
     return this.#locking && group.length > 1 ? group.sort(byKey) : group;
   }
 
-  /** How long a batch took, in milliseconds. */
+  /** Notes how long a batch took, in milliseconds. */
   took(ms: number): void {
     this.#batchMs += (ms - this.#batchMs) / 16;
   }

@@ -43,12 +43,12 @@ export class StatementBatch implements Submittable {
   readonly #parserOf: TypeParsers;
   #at = 0;
 
-  /** The statement that was not answered yet, by its place; the number of statements when all were. */
+  /** Index of the first statement that was not answered yet; the number of statements when all were. */
   get position(): number {
     return this.#at;
   }
 
-  /** What kept a row from being read, if anything did. */
+  /** The error that a type's parser threw at a row; null when all could be read. */
   unreadable: Error | null = null;
 
   constructor(queries: readonly NamedQuery[], prepared: PreparedStatements, parserOf: TypeParsers) {

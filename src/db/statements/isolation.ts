@@ -1,26 +1,27 @@
 import type { Client, QueryResultRow } from 'pg';
 import { Unavailable } from '../failures.js';
+import { maxBatch } from './backlog.js';
 import { byKey, withoutExpired, type PendingStatement } from './pending.js';
 import { failureFor, sendBatch, SharedConnection, type BatchFailure, type Session } from './shared-connection.js';
 
-/** A statement's name that is kept apart, and its own connection. */
-type Lane = {
+/** A connection, and a queue before it, for the statements of one name. */
+type Bulkhead = {
   readonly name: string;
   readonly connection: SharedConnection;
   waiting: { readonly one: PendingStatement; readonly timer: NodeJS.Timeout }[];
   running: boolean;
-  /** Whether every statement of the name comes here, or only those that were found slow. */
-  whole: boolean;
+  /** Whether every statement of the name comes here, or only those that the server has ended for being slow. */
+  readonly takesAll: boolean;
   /** Whether the last answer came quickly: then more than one is tried at a time. */
   quick: boolean;
-  /** Whether it was told that its name is slow, and not only in the same batch as one that is. */
-  told: boolean;
-  /** Ends a lane that nothing comes to. */
+  /** Whether `onChange` was told: the name was slow here too, not only in the same batch as one that was. */
+  reported: boolean;
+  /** Ends a bulkhead that nothing comes to. */
   idle?: NodeJS.Timeout;
 };
 
-/** What is remembered of a name that was slow. */
-type Offence = { readonly count: number; readonly at: number };
+/** How often in a row a name was slow, and when last, in monotonic milliseconds. */
+type Trips = { readonly count: number; readonly at: number };
 
 export type IsolationOptions = {
   open(): Client;
@@ -31,18 +32,20 @@ export type IsolationOptions = {
   /** How long a connection may be silent before it is given up. */
   readonly silenceMs: number;
   readonly locking: boolean;
-  /** Called with statements of a name that is well again. */
+  /** Called with what still waits of a name that is well again, to be run among the others. */
   release(waiting: PendingStatement[]): void;
-  /** Told when a name that was set apart was not answered quickly there either, and when it is well again. */
+  /** Told when an isolated name isn't answered quickly there either, and when it is well again. */
   onChange(name: string, isolated: boolean): void;
 };
 
-const maxLanes = 8;
+const maxBulkheads = 8;
+/** In each bulkhead, while its statements are slow. */
 const maxWaiting = 32;
-const maxBatch = 128;
+/** How long a name stays isolated at least after it was slow; doubled each time, up to the second. */
 const firstHoldMs = 1000;
 const longestHoldMs = 30_000;
-const forgiveMs = 60_000;
+/** A name that wasn't slow for so long begins with `firstHoldMs` again. */
+const trippedMs = 60_000;
 const idleMs = 30_000;
 
 /** How long the server may take for each statement behind it, in this transaction only. */
@@ -53,13 +56,14 @@ const limitQuery = (ms: number) => ({
 });
 
 /**
- * Where a line's slow and locked statements wait without anybody behind them. Each name has a connection of its own here while it has something to do; one
- * statement tries at a time. When it is answered quickly the name is well again and goes back; a name that is slow again and again stays longer each
- * time (1 s to 30 s). What was slow itself is run alone, beside its name: others of the name, on other rows, needn't wait for its row.
+ * The bulkheads of a line: where slow and locked statements wait without anybody behind them. Each name has a connection of its own here while it has
+ * something to do; one statement tries at a time, as through a half-open circuit breaker. When it is answered quickly the name goes back among the others; one that
+ * is slow again and again stays longer each time (1 s to 30 s). The statement that was slow itself runs in a second bulkhead, beside its name: others of the name, on
+ * other rows, needn't wait for its row.
  */
 export class Isolation {
-  readonly #lanes = new Map<string, Lane>();
-  readonly #offences = new Map<string, Offence>();
+  readonly #bulkheads = new Map<string, Bulkhead>();
+  readonly #trips = new Map<string, Trips>();
   readonly #options: IsolationOptions;
   #refused = 0;
 
@@ -67,57 +71,61 @@ export class Isolation {
     this.#options = options;
   }
 
-  /** Names that are kept apart. */
+  /** Names whose every statement is isolated. */
   get names(): string[] {
-    return [...this.#lanes.values()].filter(({ whole }) => whole).map(({ name }) => name);
+    return [...this.#bulkheads.values()].filter(({ takesAll }) => takesAll).map(({ name }) => name);
   }
 
-  /** How many were refused, since they couldn't be served in time. */
+  /** How many were refused so far, because they couldn't be served in time. */
   get refused(): number {
     return this.#refused;
   }
 
   get length(): number {
     let length = 0;
-    for (const { waiting } of this.#lanes.values()) length += waiting.length;
+    for (const { waiting } of this.#bulkheads.values()) length += waiting.length;
     return length;
   }
 
   /** Since when the oldest waits (monotonic milliseconds), or null. */
   get since(): number | null {
     let since: number | null = null;
-    for (const { waiting } of this.#lanes.values()) for (const { one } of waiting) since = Math.min(since ?? one.since, one.since);
+    for (const { waiting } of this.#bulkheads.values()) for (const { one } of waiting) since = Math.min(since ?? one.since, one.since);
     return since;
   }
 
-  /** Takes a statement whose name is kept apart; false when it isn't. */
+  /** Takes a statement whose name is isolated; false when it isn't. */
   takes(one: PendingStatement): boolean {
-    if (this.#lanes.size === 0) return false;
-    const lane = this.#lanes.get(one.query.name);
-    if (!lane?.whole) return false;
-    this.#add(lane, one);
+    if (this.#bulkheads.size === 0) return false;
+    const bulkhead = this.#bulkheads.get(one.query.name);
+    if (!bulkhead?.takesAll) return false;
+    this.#add(bulkhead, one);
     return true;
   }
 
   /**
-   * Sets a batch apart that was ended since its statement `slow` took too long; nothing of it has happened. Those that share its names come too
-   * until they are known to be quick: another of them may be waiting for the same lock.
+   * Isolates a batch that the server ended because its statement `slow` took too long; nothing of it has happened. The names of the others are isolated too
+   * until each was answered quickly: another of them may be waiting for the same lock. Those that find no bulkhead free are run again among the
+   * others, and the slow one is refused.
    */
-  setApart(group: readonly PendingStatement[], slow: PendingStatement): void {
+  isolate(group: readonly PendingStatement[], slow: PendingStatement): void {
     const now = performance.now();
-    const before = this.#offences.get(slow.query.name);
-    this.#offences.set(slow.query.name, { count: before && now - before.at < forgiveMs ? before.count + 1 : 1, at: now });
-    for (const one of group) {
+    const before = this.#trips.get(slow.query.name);
+    this.#trips.set(slow.query.name, { count: before && now - before.at < trippedMs ? before.count + 1 : 1, at: now });
+    const unplaced: PendingStatement[] = [];
+    for (const one of [slow, ...group.filter((other) => other !== slow)]) {
       const { name } = one.query;
-      const lane = one === slow ? this.#lane(`${name} (slow)`, false) : this.#lane(name, true);
-      if (lane) this.#add(lane, one);
-      else this.#refuse(one);
+      const bulkhead = one === slow ? this.#bulkhead(`${name} (slow)`, false) : this.#bulkhead(name, true);
+      if (bulkhead) this.#add(bulkhead, one);
+      else if (one === slow) this.#refuse(one);
+      else unplaced.push(one);
     }
+    if (unplaced.length > 0) this.#options.release(unplaced);
   }
 
   refuseAll(error: Error): void {
-    for (const lane of this.#lanes.values()) {
-      for (const { one, timer } of lane.waiting.splice(0)) {
+    for (const bulkhead of this.#bulkheads.values()) {
+      for (const { one, timer } of bulkhead.waiting.splice(0)) {
         clearTimeout(timer);
         one.reject(error);
       }
@@ -125,35 +133,35 @@ export class Isolation {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#lanes.values()].map(({ connection }) => connection.close().catch(() => undefined)));
-    this.#lanes.clear();
+    await Promise.all([...this.#bulkheads.values()].map(({ connection }) => connection.close().catch(() => undefined)));
+    this.#bulkheads.clear();
   }
 
-  #lane(name: string, whole: boolean): Lane | null {
-    const known = this.#lanes.get(name);
+  #bulkhead(name: string, takesAll: boolean): Bulkhead | null {
+    const known = this.#bulkheads.get(name);
     if (known) return known;
-    if (this.#lanes.size >= maxLanes) return null;
-    const lane: Lane = {
+    if (this.#bulkheads.size >= maxBulkheads) return null;
+    const bulkhead: Bulkhead = {
       name,
       connection: new SharedConnection(this.#options.open),
       waiting: [],
       running: false,
-      whole,
+      takesAll,
       quick: false,
-      told: false,
+      reported: false,
     };
-    this.#lanes.set(name, lane);
-    return lane;
+    this.#bulkheads.set(name, bulkhead);
+    return bulkhead;
   }
 
-  #add(lane: Lane, one: PendingStatement): void {
-    if (lane.waiting.length >= maxWaiting && !lane.quick) return this.#refuse(one);
+  #add(bulkhead: Bulkhead, one: PendingStatement): void {
+    if (bulkhead.waiting.length >= maxWaiting && !bulkhead.quick) return this.#refuse(one);
     const timer = setTimeout(() => {
-      lane.waiting = lane.waiting.filter((other) => other.one !== one);
+      bulkhead.waiting = bulkhead.waiting.filter((other) => other.one !== one);
       this.#refuse(one);
     }, Math.min(one.deadline.left(), this.#options.limitMs)); // prettier-ignore
-    lane.waiting.push({ one, timer });
-    if (!lane.running) void this.#work(lane);
+    bulkhead.waiting.push({ one, timer });
+    if (!bulkhead.running) void this.#work(bulkhead);
   }
 
   #refuse(one: PendingStatement): void {
@@ -161,56 +169,56 @@ export class Isolation {
     one.reject(new Unavailable(`${one.query.name} is slow or waits for a lock`, null));
   }
 
-  #take(lane: Lane): PendingStatement[] {
-    const taken = lane.waiting.splice(0, lane.whole && lane.quick ? maxBatch : 1);
+  #take(bulkhead: Bulkhead): PendingStatement[] {
+    const taken = bulkhead.waiting.splice(0, bulkhead.takesAll && bulkhead.quick ? maxBatch : 1);
     for (const { timer } of taken) clearTimeout(timer);
     const group = withoutExpired(taken.map(({ one }) => one));
     return this.#options.locking ? group.sort(byKey) : group;
   }
 
-  async #work(lane: Lane): Promise<void> {
-    lane.running = true;
-    clearTimeout(lane.idle);
+  async #work(bulkhead: Bulkhead): Promise<void> {
+    bulkhead.running = true;
+    clearTimeout(bulkhead.idle);
     // What was handed over in the same moment comes along.
     await Promise.resolve();
-    while (lane.waiting.length > 0 && !this.#well(lane)) {
-      const group = this.#take(lane);
+    while (bulkhead.waiting.length > 0 && !this.#well(bulkhead)) {
+      const group = this.#take(bulkhead);
       const begun = performance.now();
-      if (group.length > 0) lane.quick = (await this.#run(lane, group)) && performance.now() - begun < this.#options.slowMs;
-      if (lane.whole && !lane.quick && !lane.told) {
-        lane.told = true;
-        this.#options.onChange(lane.name, true);
+      if (group.length > 0) bulkhead.quick = (await this.#run(bulkhead, group)) && performance.now() - begun < this.#options.slowMs;
+      if (bulkhead.takesAll && !bulkhead.quick && !bulkhead.reported) {
+        bulkhead.reported = true;
+        this.#options.onChange(bulkhead.name, true);
       }
     }
-    lane.running = false;
-    if (!lane.whole || this.#well(lane)) this.#end(lane);
-    else lane.idle = setTimeout(() => this.#end(lane), idleMs).unref();
+    bulkhead.running = false;
+    if (!bulkhead.takesAll || this.#well(bulkhead)) this.#end(bulkhead);
+    else bulkhead.idle = setTimeout(() => this.#end(bulkhead), idleMs).unref();
   }
 
   /** Whether its name may go back among the others: it is quick, and was not slow too lately and too often. */
-  #well(lane: Lane): boolean {
-    return lane.whole && lane.quick && !this.#held(lane.name);
+  #well(bulkhead: Bulkhead): boolean {
+    return bulkhead.takesAll && bulkhead.quick && !this.#held(bulkhead.name);
   }
 
   #held(name: string): boolean {
-    const offence = this.#offences.get(name);
-    return offence !== undefined && performance.now() - offence.at < Math.min(longestHoldMs, firstHoldMs * 2 ** (offence.count - 1));
+    const trips = this.#trips.get(name);
+    return trips !== undefined && performance.now() - trips.at < Math.min(longestHoldMs, firstHoldMs * 2 ** (trips.count - 1));
   }
 
-  #end(lane: Lane): void {
-    this.#lanes.delete(lane.name);
-    lane.connection.hangUp();
-    const waiting = lane.waiting.splice(0);
+  #end(bulkhead: Bulkhead): void {
+    this.#bulkheads.delete(bulkhead.name);
+    bulkhead.connection.hangUp();
+    const waiting = bulkhead.waiting.splice(0);
     for (const { timer } of waiting) clearTimeout(timer);
-    if (lane.told) this.#options.onChange(lane.name, false);
+    if (bulkhead.reported) this.#options.onChange(bulkhead.name, false);
     this.#options.release(waiting.map(({ one }) => one));
   }
 
-  /** Whether they were answered, were it with a refusal. */
-  async #run(lane: Lane, group: PendingStatement[]): Promise<boolean> {
+  /** Runs a group as one batch. @returns whether the server answered, if only with an error of the statement itself */
+  async #run(bulkhead: Bulkhead, group: PendingStatement[]): Promise<boolean> {
     let session: Session;
     try {
-      session = await lane.connection.session();
+      session = await bulkhead.connection.session();
     } catch (error) {
       for (const one of group) one.reject(new Unavailable('the database can not be reached', null, error));
       return false;
@@ -222,15 +230,15 @@ export class Isolation {
       group.forEach((one, index) => one.resolve(rows[index] as QueryResultRow[]));
       return true;
     } catch (error) {
-      return this.#failed(lane, group, error as BatchFailure);
+      return this.#failed(bulkhead, group, error as BatchFailure);
     }
   }
 
-  #failed(lane: Lane, group: PendingStatement[], { kind, usable, cause }: BatchFailure): boolean {
-    if (!usable) lane.connection.hangUp();
+  #failed(bulkhead: Bulkhead, group: PendingStatement[], { kind, usable, cause }: BatchFailure): boolean {
+    if (!usable) bulkhead.connection.hangUp();
     if (kind === 'refused' && group.length > 1) {
       // Nothing has happened; alone each is answered for itself.
-      for (const one of group) this.#add(lane, one);
+      for (const one of group) this.#add(bulkhead, one);
       return false;
     }
     for (const one of group) one.reject(failureFor(kind, cause, this.#options.locking));

@@ -1,11 +1,11 @@
 import type { Client, QueryResultRow } from 'pg';
 import { Conflict, Outdated, Unavailable } from '../failures.js';
+import { endsSession, tookTooLong } from '../sqlstate.js';
 import { Backlog } from './backlog.js';
 import { Isolation } from './isolation.js';
 import type { NamedQuery } from './named.js';
 import type { PendingStatement, Terms } from './pending.js';
 import { failureFor, sendBatch, SharedConnection, type BatchFailure, type Session } from './shared-connection.js';
-import { endsSession, tookTooLong } from './refusals.js';
 
 /** What is known of a line at one moment. */
 export type LineState = {
@@ -13,9 +13,9 @@ export type LineState = {
   readonly length: number;
   /** How long the oldest of them has waited, in seconds; 0 when none waits. */
   readonly oldestWait: number;
-  /** How many were refused so far, since they couldn't be served in time. */
+  /** How many were refused so far, because they couldn't be served in time. */
   readonly refused: number;
-  /** Names of statements that are kept apart from the others. */
+  /** Names of statements that are isolated from the others. */
   readonly isolated: readonly string[];
 };
 
@@ -36,18 +36,20 @@ export type LineOptions = {
   readonly connections: number;
   /** Whether the statements lock rows; then they are run in the order of their keys, and none is run twice unless nothing has happened. */
   readonly locking: boolean;
-  /** A statement that takes longer is slow, and is set apart. Default 200 ms. */
+  /** A statement that takes longer is slow, and is isolated; the server ends it. Default 200 ms. */
   readonly slowMs?: number;
-  /** The longest that a statement may take that was set apart. Default 5 s. */
+  /** The longest that an isolated statement may wait, and then run. Default 5 s. */
   readonly limitMs?: number;
-  /** Told when the statements of a name are set apart, and when they are back. */
+  /** Told when the statements of a name are isolated, and when they are among the others again. */
   onChange?(name: string, isolated: boolean): void;
 };
 
 const ended = () => new Unavailable('the database connections are closed', null);
 const unreachable = (cause: unknown) => new Unavailable('the database can not be reached', null, cause);
 
+/** How long the server may leave a batch without an answer, before the connection is given up. */
 const silenceMs = 5000;
+/** How often what waits is looked through for expired deadlines while every connection is busy. */
 const expiryMs = 250;
 
 /**
@@ -56,8 +58,9 @@ const expiryMs = 250;
  * requests. Each of them is on its own all the same: when one is refused, its batch has not happened, and the others are run again without it.
  *
  * Only for short statements that lock nothing, or one row by its key (`locking`): those behind them wait. So the server ends each after `slowMs`; it
- * and those of its name go on apart, on a connection of their own, until they are quick again ({@link Isolation}). A connection that is lost takes the
- * writes on it with it, and those that wait if the server doesn't let us in or doesn't answer; look-ups are run once more. The next statement opens another.
+ * and those of its name go on isolated, on a connection of their own, until they are quick again ({@link Isolation}). When a connection is
+ * lost, the writes on it are {@link Ambiguous} and the look-ups are run once more; when the server can't be reached or is silent, everything that waits is refused. The
+ * next statement opens another connection.
  */
 class Line {
   readonly #options: LineOptions;
@@ -173,8 +176,8 @@ class Line {
   /** Nothing of the batch has happened: all may be run again, what was refused apart from the others and after them. */
   #refused(group: readonly PendingStatement[], { position, cause }: BatchFailure): void {
     const at = group[position];
-    if (at && tookTooLong(cause.cause)) return this.#isolation.setApart(group, at);
-    const passes = cause instanceof Outdated || cause instanceof Conflict || endsSession(cause.cause);
+    if (at && tookTooLong(cause)) return this.#isolation.isolate(group, at);
+    const passes = cause instanceof Outdated || cause instanceof Conflict || endsSession(cause);
     if (passes && group.every(({ attempts }) => attempts === 0)) return this.#backlog.again(group);
     if (group.length === 1) return group[0]?.reject(cause);
     if (at) this.#backlog.again(group.filter((one) => one !== at));

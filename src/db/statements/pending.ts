@@ -20,7 +20,7 @@ export type PendingStatement = Terms & {
   readonly since: number;
   readonly resolve: (rows: QueryResultRow[]) => void;
   readonly reject: (error: unknown) => void;
-  /** How often it was run in vain, through no fault of its own. */
+  /** How often it was run in a batch that failed because of another statement, or of the connection. */
   attempts: number;
 };
 
@@ -34,7 +34,7 @@ export function byKey({ key: one }: PendingStatement, { key: other }: PendingSta
   return Number(typeof one === 'string') - Number(typeof other === 'string');
 }
 
-/** Takes out and refuses those whose time is up; nothing is begun for them. */
+/** Refuses those whose time is up, for nothing is begun for them. @returns the others; the same array when there are none to refuse */
 export function withoutExpired(waiting: PendingStatement[]): PendingStatement[] {
   if (waiting.every(({ deadline }) => deadline.left() > 0)) return waiting;
   return waiting.filter((one) => {

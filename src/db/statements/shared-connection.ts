@@ -2,8 +2,7 @@ import { DatabaseError, type Client, type QueryResultRow } from 'pg';
 import { StatementBatch, type PreparedStatements } from './batch.js';
 import type { NamedQuery } from './named.js';
 import { Ambiguous, Outdated, Unavailable } from '../failures.js';
-import { failureOf } from '../sqlstate.js';
-import { endsSession } from './refusals.js';
+import { endsSession, failureOf } from '../sqlstate.js';
 
 /** An open connection and what it has prepared. */
 export type Session = { readonly client: Client; readonly prepared: PreparedStatements };
@@ -63,7 +62,7 @@ export class SharedConnection {
 export class BatchFailure extends Error {
   constructor(
     readonly kind: 'refused' | 'unread' | 'lost' | 'silent',
-    /** Which statement was not answered, by its place in the batch; the number of statements when all were, and the commit was not. */
+    /** Index of the statement that was not answered; the number of statements when all were, and the commit was not. */
     readonly position: number,
     /** Whether the connection can be used further. */
     readonly usable: boolean,
@@ -85,16 +84,17 @@ export function failureFor(kind: BatchFailure['kind'], cause: Error, writes: boo
 function batchFailureOf(batch: StatementBatch, length: number, silent: boolean, error: Error): BatchFailure {
   const { position } = batch;
   if (error === batch.unreadable) return new BatchFailure('unread', position, true, error);
-  // Whoever waits for a standby when the server ends its session is told so after the commit.
-  if (!(error instanceof DatabaseError) || (endsSession(error) && position === length))
+  const failure = failureOf(error, { call: 'committing', lost: false });
+  // With synchronous replication a session that is ended while it waits for the standby has committed already.
+  if (!(error instanceof DatabaseError) || (endsSession(failure) && position === length))
     return new BatchFailure(silent ? 'silent' : 'lost', position, false, error);
-  const refusal = failureOf(error, { call: 'committing', lost: false });
-  const usable = !endsSession(error) && !batch.prepares && !(refusal instanceof Outdated);
-  return new BatchFailure('refused', position, usable, refusal);
+  const usable = !endsSession(failure) && !batch.prepares && !(failure instanceof Outdated);
+  return new BatchFailure('refused', position, usable, failure);
 }
 
 /**
- * Runs the queries as one batch and answers the rows of each. A server that hasn't answered after `silenceMs` is hung up on.
+ * Runs the queries as one batch. A server that hasn't answered after `silenceMs` milliseconds is hung up on.
+ * @returns the rows of each query
  * @throws {BatchFailure}
  */
 export function sendBatch({ client, prepared }: Session, queries: readonly NamedQuery[], silenceMs: number): Promise<QueryResultRow[][]> {

@@ -86,7 +86,7 @@ export async function insertDelivery(
 }
 
 /** Tells the delivery loops of all replicas, at commit, that there is something to do. */
-export async function wakeOutbox(scope: Scope): Promise<void> {
+async function wakeOutbox(scope: Scope): Promise<void> {
   await scope.knex.raw(`select pg_notify('outbox', 'webhook')`);
 }
 

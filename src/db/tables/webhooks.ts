@@ -1,7 +1,7 @@
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 
 /** Why the service disabled a webhook by itself: the receiver answered 410, or 100 events in a row failed for good. */
-export const disabledReasons = ['receiver_gone', 'consecutive_failures'] as const;
+const disabledReasons = ['receiver_gone', 'consecutive_failures'] as const;
 
 /** One of {@link disabledReasons}. */
 export type DisabledReason = (typeof disabledReasons)[number];

@@ -20,56 +20,60 @@ type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout; read
  * most `maxWaitMs`; a task whose expected wait is longer is refused at once.
  */
 export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concurrency: number; queueMax: number; maxWaitMs: number }) {
-  const lines: Record<Priority, Waiter[]> = { known: [], stranger: [] };
+  const waiting: Record<Priority, Waiter[]> = { known: [], stranger: [] };
   let running = 0;
+  /** How long a task takes: a moving average; a guess until some have run. */
   let averageMs = 50;
   let refused = 0;
 
-  const waitMs = (urgency: Priority): number => {
-    const ahead = lines.known.length + (urgency === 'stranger' ? lines.stranger.length : 0);
+  /** How long one that comes now would wait. */
+  const waitMs = (priority: Priority): number => {
+    const ahead = waiting.known.length + (priority === 'stranger' ? waiting.stranger.length : 0);
     return (ahead * averageMs) / concurrency;
   };
-  const overloaded = (urgency: Priority) => {
+  const overloaded = (priority: Priority) => {
     refused += 1;
-    return new OverloadedError(Math.max(1, Math.ceil(waitMs(urgency) / 1000)));
+    return new OverloadedError(Math.max(1, Math.ceil(waitMs(priority) / 1000)));
   };
 
-  function turn(urgency: Priority, patienceMs: number): Promise<void> {
-    const line = lines[urgency];
-    if (line.length >= queueMax || waitMs(urgency) > patienceMs) return Promise.reject(overloaded(urgency));
+  /** Resolves when the caller's turn has come. */
+  function turn(priority: Priority, patienceMs: number): Promise<void> {
+    const queue = waiting[priority];
+    if (queue.length >= queueMax || waitMs(priority) > patienceMs) return Promise.reject(overloaded(priority));
     return new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
-        line.splice(line.indexOf(waiter), 1);
-        reject(overloaded(urgency));
+        queue.splice(queue.indexOf(waiter), 1);
+        reject(overloaded(priority));
       }, patienceMs);
       const waiter: Waiter = { start: resolve, timer, since: performance.now() };
-      line.push(waiter);
+      queue.push(waiter);
     });
   }
 
   function startNext(): void {
-    const next = lines.known.shift() ?? lines.stranger.shift();
+    const next = waiting.known.shift() ?? waiting.stranger.shift();
     if (!next) return void running--;
     clearTimeout(next.timer);
     next.start();
   }
 
   return {
-    /** How long it is now. */
+    /** Its figures at the moment, for the metrics. */
     state(): QueueState {
-      const oldest = Math.min(...[lines.known[0], lines.stranger[0]].map((waiter) => waiter?.since ?? performance.now()));
-      const length = running + lines.known.length + lines.stranger.length;
+      const oldest = Math.min(...[waiting.known[0], waiting.stranger[0]].map((waiter) => waiter?.since ?? performance.now()));
+      const length = running + waiting.known.length + waiting.stranger.length;
       return { queue: 'hashing', length, wait: (performance.now() - oldest) / 1000, refused };
     },
 
     /**
+     * Runs a task when its turn has come. @returns what the task does
      * @param deadline until when the caller waits, if that is sooner than `maxWaitMs`: the end of its request, or of the wait for several turns
      * @throws {OverloadedError}
      */
-    async run<T>(urgency: Priority, work: () => Promise<T>, deadline: Deadline = noDeadline): Promise<T> {
+    async run<T>(priority: Priority, work: () => Promise<T>, deadline: Deadline = noDeadline): Promise<T> {
       const patienceMs = Math.min(maxWaitMs, deadline.left());
-      if (patienceMs <= 0) throw overloaded(urgency);
-      if (running >= concurrency) await turn(urgency, patienceMs);
+      if (patienceMs <= 0) throw overloaded(priority);
+      if (running >= concurrency) await turn(priority, patienceMs);
       else running++;
       const started = performance.now();
       try {

@@ -72,7 +72,7 @@ async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): 
 
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
- * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each urgency wait, for `maxWaitMs` (default 5 s)
+ * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each priority wait, for `maxWaitMs` (default 5 s)
  * at most, or until the caller's deadline; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
  * `cost` is for tests that aren't about passwords: nothing else hashes for less.
  */
@@ -98,10 +98,10 @@ export function createPasswordHasher({
     return !received.equals(normalised) && (await check(phc, received));
   }
 
-  async function verifyDecoy(password: string, urgency: Priority = 'stranger', kind = made, deadline?: Deadline): Promise<false> {
+  async function verifyDecoy(password: string, priority: Priority = 'stranger', kind = made, deadline?: Deadline): Promise<false> {
     const sample = sampleOf(kind);
     if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
-    await queue.run(urgency, () => checkBoth(sample, password), deadline);
+    await queue.run(priority, () => checkBoth(sample, password), deadline);
     return false;
   }
 
@@ -125,10 +125,10 @@ export function createPasswordHasher({
      * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
      * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
      */
-    async verify(phc: string, password: string, urgency: Priority = 'stranger', deadline?: Deadline): Promise<boolean> {
+    async verify(phc: string, password: string, priority: Priority = 'stranger', deadline?: Deadline): Promise<boolean> {
       if (tooLong(password)) return false;
-      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency, made, deadline);
-      return queue.run(urgency, () => checkBoth(phc, password), deadline);
+      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, priority, made, deadline);
+      return queue.run(priority, () => checkBoth(phc, password), deadline);
     },
 
     /** Costs what `verify` of a hash of the kind (ours, unless told) costs and is never true: for an unknown account, or one without a password. */

@@ -33,13 +33,13 @@ export async function checkPassword(ctx: Context, user: UserRow | null, password
   const patience = ctx.passwords.patience(ctx.scope.deadline);
   const phc = user?.password_hash ?? null;
   const trusted = user === null || phc === null ? null : await trustedBrowser(ctx, device, user);
-  const urgency = trusted ? 'known' : 'stranger';
+  const priority = trusted ? 'known' : 'stranger';
   const accountLocked = user?.locked_until != null && user.locked_until > now;
   const locked = trusted ? trusted.locked : accountLocked;
   const right =
     phc === null
-      ? await ctx.passwords.verifyDecoy(password, urgency, undefined, patience)
-      : await ctx.passwords.verify(phc, password, urgency, patience);
+      ? await ctx.passwords.verifyDecoy(password, priority, undefined, patience)
+      : await ctx.passwords.verify(phc, password, priority, patience);
   if (right && !locked) {
     await trusted?.succeeded();
     return true;

@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import { Refusal } from '../refusal.js';
 
 /** For this many seconds a sign-in counts as recent. */
-export const recentSignInSeconds = 600;
+const recentSignInSeconds = 600;
 
 /** When the actor last authenticated; null when unknown, as with a provider that doesn't send `auth_time`. */
 async function provenAt(tx: Context, actor: Actor): Promise<Date | null> {

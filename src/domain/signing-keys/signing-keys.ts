@@ -56,9 +56,6 @@ export async function keyRing(ctx: Context): Promise<KeyRing> {
   return ring;
 }
 
-/** The keys if they are remembered, at once. */
-export const recallKeyRing = (ctx: Context): KeyRing | undefined => ctx.cache.recall(ctx.environment.id, 'signing_keys', 'ring');
-
 /** The keys for the JWKS, which everybody may keep for {@link publicMaxAgeMs}. */
 export const recallPublicKeyRing = (ctx: Context): PublicEntry<KeyRing> | undefined =>
   ctx.cache.recallPublic(ctx.environment.id, 'signing_keys', 'ring', publicMaxAgeMs);

@@ -33,12 +33,12 @@ const attributes: Readonly<Record<string, (user: UserWithRoles) => unknown>> = n
 });
 
 /** The sources that have a name of their own; beside them `metadata.<path>`. */
-export const claimSources: readonly string[] = [...Object.keys(attributes), 'roles', 'permissions'];
+const claimSources: readonly string[] = [...Object.keys(attributes), 'roles', 'permissions'];
 
 const metadataPath = /^metadata(\.[^.]{1,100}){1,8}$/;
 
 /** Whether a mapping can draw on it. */
-export const isClaimSource = (source: string): boolean => claimSources.includes(source) || metadataPath.test(source);
+const isClaimSource = (source: string): boolean => claimSources.includes(source) || metadataPath.test(source);
 
 /** Claims that this service means something by itself (RFC 7519 4.1, RFC 9068 2.2, OIDC Core 2, RFC 7662 2.2, RFC 9493 4.1), in any case: whoever reads them relies on that. */
 export const reservedClaims: readonly string[] = [

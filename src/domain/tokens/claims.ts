@@ -28,7 +28,7 @@ export const namesakeClaims = {
 } as const satisfies Readonly<Record<string, Claim>>;
 
 /** Every claim that userinfo knows, by scope (OIDC Core 5.4). Discovery's `claims_supported` and `scopes_supported` follow. */
-export const claimsByScope: Readonly<Record<string, Readonly<Record<string, Claim>>>> = named({
+const claimsByScope: Readonly<Record<string, Readonly<Record<string, Claim>>>> = named({
   profile: {
     name: fullName,
     given_name: (user) => textOf(user.first_name),

@@ -26,8 +26,8 @@ export type IdTokenContent = {
 /** Half of the SHA-256 of the access token (OIDC Core 3.1.3.6): the two came together, and neither was exchanged on the way. */
 const atHash = (access_token: string) => digest(access_token).subarray(0, 16).toString('base64url');
 
-/** Who the claims of a token are about, and what was asked for. */
-export type Saying = ClaimFacts & {
+/** What the claims of an ID token are chosen and made from: the facts, and what was asked for. */
+export type ClaimSelection = ClaimFacts & {
   readonly scope: string;
   /** The names that the `claims` parameter asked for in the ID token (OIDC Core 5.5). */
   readonly requested: readonly string[];
@@ -41,7 +41,7 @@ export const saysOfUser = ({ id_token_claims, claim_mappings }: Client): boolean
  * The claims about the person in the client's ID token: what was asked for there, with `id_token_claims` `profile` also what the scopes release
  * (OIDC Core 5.4), and what is mapped, which goes before the others.
  */
-export function idTokenClaimsOf(client: Client, { scope, requested, ...facts }: Saying): Record<string, unknown> {
+export function idTokenClaimsOf(client: Client, { scope, requested, ...facts }: ClaimSelection): Record<string, unknown> {
   const scopes = client.id_token_claims === 'profile' ? scope.split(' ') : [];
   return { ...(facts.user && claimsOf(facts.user, scopes, requested)), ...mappedClaims(client.claim_mappings, 'id_token', facts) };
 }

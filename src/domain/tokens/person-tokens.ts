@@ -23,8 +23,8 @@ export type PersonsGrant = {
   readonly user: UserWithRoles | null;
 };
 
-/** What is to be signed for it. */
-export type Issue = {
+/** The tokens to be made for a grant: for whom, of what kind and how long; `lifetime` of the access token, in seconds. */
+export type Issuance = {
   readonly client: Client;
   readonly target: Target | null;
   readonly seed: TokenSeed;
@@ -32,7 +32,7 @@ export type Issue = {
   readonly lifetime: number;
   readonly scope: string;
   readonly issued_at: Date;
-  /** Only of the request that the code answers. */
+  /** `nonce` of the authorization request; null for refreshed tokens, and when it had none. */
   readonly nonce: string | null;
 };
 
@@ -44,9 +44,9 @@ type Contents = {
 };
 
 /** What both tokens are to say. */
-function contentsOf(ctx: Context, granted: PersonsGrant, issue: Issue): Contents {
+function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Contents {
   const { user, user_id, session_id, auth_time, acr, amr, grant_id } = granted;
-  const { client, target, seed, format, lifetime, scope, issued_at, nonce } = issue;
+  const { client, target, seed, format, lifetime, scope, issued_at, nonce } = issuance;
   const permissions = target && shownPermissions(client, target, scope, granted.permissions);
   const facts = { user, permissions };
   const access: AccessTokenContent = {
@@ -79,9 +79,9 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issue: Issue): Contents
 export async function signForPerson(
   ctx: Context,
   granted: PersonsGrant,
-  issue: Issue,
+  issuance: Issuance,
 ): Promise<{ access_token: string; id_token: string | undefined }> {
-  const { access, id } = contentsOf(ctx, granted, issue);
+  const { access, id } = contentsOf(ctx, granted, issuance);
   const access_token = await accessTokenValue(ctx, access);
   return { access_token, id_token: id === null ? undefined : await idTokenValue(ctx, { ...id, access_token }) };
 }
@@ -102,13 +102,13 @@ export const userinfoClaims = (
 export function previewForPerson(
   ctx: Context,
   granted: PersonsGrant & { readonly user: UserWithRoles },
-  issue: Issue,
+  issuance: Issuance,
 ): { access_token: Record<string, unknown>; id_token: Record<string, unknown> | null; userinfo: Record<string, unknown> | null } {
-  const { facts, access, id } = contentsOf(ctx, granted, issue);
+  const { facts, access, id } = contentsOf(ctx, granted, issuance);
   const whose = { user: granted.user, permissions: facts.permissions, sub: granted.user_id };
   return {
     access_token: accessTokenPayload(ctx, access),
-    id_token: id && idTokenPayload(ctx, { ...id, access_token: issue.seed.value }),
-    userinfo: id && userinfoClaims(issue.client, whose, issue.scope.split(' '), Object.keys(granted.claims ?? {})),
+    id_token: id && idTokenPayload(ctx, { ...id, access_token: issuance.seed.value }),
+    userinfo: id && userinfoClaims(issuance.client, whose, issuance.scope.split(' '), Object.keys(granted.claims ?? {})),
   };
 }

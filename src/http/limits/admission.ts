@@ -32,13 +32,15 @@ export type AdmissionOptions = {
   readonly shareMs?: number;
 };
 
-/** So long must every turn have been a long one: a burst is worked off, a queue that stands is not. */
+/** For so many milliseconds every turn must have been a long one: a burst is worked off meanwhile, a standing queue isn't. */
 const standingMs = 200;
-/** So long nothing must have been refused before everything is let in again. */
+/** For so many milliseconds nothing must have been refused before everything is let in again. */
 const calmMs = 500;
 /** What every turn takes, however long it is: some get through whatever else the process does. */
 const leastPerTurn = 4;
+/** Who would wait longer for a signature is refused. */
 const maxWaitMs = 500;
+/** Seconds. */
 const retryAfter = '2';
 
 const text = 'the service is busy; try again shortly';
@@ -147,7 +149,7 @@ function createShares(maxEach: number, callerOf: (req: IncomingMessage) => strin
 }
 
 /**
- * Keeps a process that gets more than it can carry working at full speed on what it can: while the turns of its event loop stay long, each gives
+ * Admission control, by load shedding: keeps a process that gets more than it can carry working at full speed on what it can. While the turns of its event loop stay long, each gives
  * only a share of itself to new requests, and the others are refused at once for next to nothing. Nothing is refused while it keeps up.
  */
 export function createAdmission(options: AdmissionOptions): Admission {
@@ -165,8 +167,8 @@ export function createAdmission(options: AdmissionOptions): Admission {
     inFlight -= 1;
   };
 
-  /** Whether this turn has taken its share of requests, while there are more than the process can carry. */
-  function isOverrun(elapsed: number): boolean {
+  /** Whether load is shed now, and this turn has taken its share of requests. */
+  function isOverloaded(elapsed: number): boolean {
     if (!shedding && !turns.standing()) return false;
     const now = performance.now();
     if (!shedding) lastRefused = now;
@@ -175,7 +177,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       turn = turns.began();
       admitted = 0;
     }
-    return shedding && inFlight + admitted >= fewInFlight && elapsed > shareMs && admitted >= leastPerTurn;
+    return shedding && Math.max(inFlight, admitted) >= fewInFlight && elapsed > shareMs && admitted >= leastPerTurn;
   }
 
   function count(): void {
@@ -190,10 +192,10 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   return {
     admits(req, res) {
-      const overrun = isOverrun(turns.elapsed());
+      const overloaded = isOverloaded(turns.elapsed());
       const path = pathOf(req);
       const isOpen = open.has(path);
-      if (!isOpen && (overrun || inFlight >= maxInFlight || shares.isTaken(req) || waitMs(path) > maxWaitMs)) {
+      if (!isOpen && (overloaded || inFlight >= maxInFlight || shares.isTaken(req) || waitMs(path) > maxWaitMs)) {
         count();
         refuse(req, res, path, options);
         return false;

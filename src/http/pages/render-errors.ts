@@ -117,7 +117,7 @@ function surfaceOf(path: string): Surface {
 }
 
 /** One JSON:API error object; `id` is the request id (specification 11.1.1). */
-export function apiErrorDocument(req: Pick<Request, 'request_id'>, errors: readonly ApiErrorObject[]): string {
+function apiErrorDocument(req: Pick<Request, 'request_id'>, errors: readonly ApiErrorObject[]): string {
   return JSON.stringify({
     jsonapi: { version: '1.1' },
     errors: errors.map((error) => ({ id: req.request_id, ...error, status: String(error.status) })),

@@ -15,7 +15,7 @@ export function cookieName(req: Request, name: string): string {
 }
 
 /** Whether cookies are `Secure`: decided by the issuer, never by a header of the request. */
-export function isSecure(req: Request): boolean {
+function isSecure(req: Request): boolean {
   return req.ctx.environment.issuer.startsWith('https:');
 }
 

@@ -72,7 +72,7 @@ const isPlain = (value: unknown, depth = 0): boolean => {
 };
 
 /** Parses a JSON object whose texts can be stored. @throws {BodyError} */
-export function parseJsonObject(body: unknown): Record<string, unknown> {
+function parseJsonObject(body: unknown): Record<string, unknown> {
   const text = decode(body);
   if (text === '') return {};
   let value: unknown;

@@ -115,7 +115,7 @@ async function record({ knex, logger, metrics }: Deps, results: Results): Promis
 const nextAttemptAt = ({ at, retry_in_ms }: Sending) => (retry_in_ms === null ? null : new Date(at.getTime() + retry_in_ms));
 
 /** `backchannel_logouts` as a queue. */
-export function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
+function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
   return {
     ...rowQueue(backchannelQueueRows, deps.knex, leaseMs),
     name,

@@ -111,7 +111,7 @@ async function record(deps: MailDeps, results: readonly { job: RowJob<MailRow>; 
 }
 
 /** `mails` as a queue. */
-export function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
+function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
   return {
     ...rowQueue(mailQueueRows, deps.knex, leaseMs),
     name: 'mail',

@@ -12,7 +12,7 @@ const slowClaimMs = 50;
 export type QueueDeps = { readonly logger: Logger; readonly metrics: Pick<Metrics, 'claimSeconds'> };
 
 /** Claims, and says how long it took. */
-export async function claimTimed<J extends Job>(
+async function claimTimed<J extends Job>(
   queue: Queue<J, AttemptOutcome>,
   { logger, metrics }: QueueDeps,
   wanted: readonly (Due & { room: number })[],

@@ -83,7 +83,7 @@ function createPatrol(knex: Deps['knex']): () => Promise<Due[]> {
 }
 
 /** `webhook_deliveries` as a queue. */
-export function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
+function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
   const { config, knex, logger, clock, metrics } = deps;
   const { timeoutMs, retryBaseMs } = config.webhook;
   const leaseMs = leaseMsFor(timeoutMs);

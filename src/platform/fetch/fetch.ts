@@ -4,7 +4,7 @@ import { ResponseHandler } from './response-handler.js';
 import { guardedConnector } from './connector.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
-import type { QueueState } from '../metrics/queue-state.js';
+import { QueueGauge, type QueueState } from '../metrics/queue-state.js';
 
 export { checkUrl } from './guard.js';
 export { OutboundError, type OutboundReason } from './outbound-error.js';
@@ -82,35 +82,31 @@ function createAgents(create: () => Agent) {
   };
 }
 
-/** Counts the requests without an answer, by host and pool: what a host that hangs may hold is bounded. */
-function createUnanswered() {
+/** A bulkhead for each host and pool: a host that hangs holds at most {@link maxUnanswered} requests. */
+function createHostBulkheads() {
   const counts = new Map<string, number>();
-  const since = new Set<{ readonly at: number }>();
-  let refused = 0;
+  const gauge = new QueueGauge('outbound');
   return {
-    /** Runs the exchange. @throws {OutboundError} at once, when too many others wait for the same host */
-    async during<T>(place: string, exchange: () => Promise<T>): Promise<T> {
-      const count = counts.get(place) ?? 0;
+    /** Sends a request. @throws {OutboundError} `busy` at once, when too many others to the same host have no answer */
+    async during<T>(pool: string, origin: string, send: () => Promise<T>): Promise<T> {
+      const key = `${pool} ${origin}`;
+      const count = counts.get(key) ?? 0;
       if (count >= maxUnanswered) {
-        refused += 1;
+        gauge.countRefused();
         throw new OutboundError('busy', `${maxUnanswered} requests to the host have no answer yet`);
       }
-      counts.set(place, count + 1);
-      const begun = { at: performance.now() };
-      since.add(begun);
+      counts.set(key, count + 1);
+      const queued = gauge.enter();
       try {
-        return await exchange();
+        return await send();
       } finally {
-        since.delete(begun);
-        const left = (counts.get(place) ?? 1) - 1;
-        if (left > 0) counts.set(place, left);
-        else counts.delete(place);
+        gauge.leave(queued);
+        const left = (counts.get(key) ?? 1) - 1;
+        if (left > 0) counts.set(key, left);
+        else counts.delete(key);
       }
     },
-    state(): QueueState {
-      const [oldest] = since;
-      return { queue: 'outbound', length: since.size, wait: oldest ? (performance.now() - oldest.at) / 1000 : 0, refused };
-    },
+    state: (): QueueState => gauge.state(),
   };
 }
 
@@ -160,7 +156,7 @@ export function createGuardedFetch({
 }: NetworkPolicy & { readonly resolve?: NameLookup; readonly trustedCertificates?: readonly string[] }): GuardedFetch {
   const policy = { allowPrivateNetwork };
   const urls = createUrlParser(policy);
-  const unanswered = createUnanswered();
+  const bulkheads = createHostBulkheads();
   const connect = guardedConnector(resolve, policy, trustedCertificates);
   const agents = createAgents(
     () =>
@@ -182,7 +178,7 @@ export function createGuardedFetch({
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
     const { origin, path } = urls.parse(String(url), options.allowHttp === true);
     const pool = options.pool ?? '';
-    const response = await unanswered.during(`${pool} ${origin}`, () => {
+    const response = await bulkheads.during(pool, origin, () => {
       const handler = new ResponseHandler({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
       agents.of(pool).dispatch({ origin, path, method, headers, body }, handler);
       return handler.response;
@@ -212,5 +208,5 @@ export function createGuardedFetch({
     }
   }
 
-  return { request, fetch, queue: unanswered.state, close: () => agents.destroy() };
+  return { request, fetch, queue: bulkheads.state, close: () => agents.destroy() };
 }

@@ -8,7 +8,7 @@ export type NetworkPolicy = { readonly allowPrivateNetwork: boolean };
 export type UrlProblem = 'url_invalid' | 'url_scheme' | 'url_userinfo' | 'url_fragment' | 'url_port' | 'url_address';
 
 /** Longest URL that is accepted as a destination, in characters. */
-export const MAX_URL_LENGTH = 2048;
+const MAX_URL_LENGTH = 2048;
 
 /** Cloud instance metadata services, which hand out credentials: refused even where private networks are allowed. Azure's is a public address. */
 const metadataAddresses = new Set([

@@ -63,9 +63,6 @@ export function createFastCounter(registry: Registry, description: Description) 
   };
 }
 
-/** A counter that costs next to nothing to count. */
-export type FastCounter = ReturnType<typeof createFastCounter>;
-
 /** The same for durations: a histogram with the given upper bounds, in seconds. */
 export function createFastHistogram(registry: Registry, description: Description & { readonly buckets: readonly number[] }) {
   const { buckets, labelNames, name } = description;

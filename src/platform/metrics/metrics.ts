@@ -52,9 +52,9 @@ function poolMetrics(registers: Registry[]) {
         this.set(pool?.().oldestWait ?? 0);
       },
     }),
-    statementsApart: new Gauge({
-      name: 'database_statement_apart',
-      help: '1 for each short statement that is slow or waits for a lock, and is kept apart from the others.',
+    statementsIsolated: new Gauge({
+      name: 'database_statement_isolated',
+      help: '1 for each short statement that is slow or waits for a lock, and runs isolated from the others.',
       labelNames: ['statement'],
       aggregator: 'max',
       registers,

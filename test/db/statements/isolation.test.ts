@@ -87,6 +87,17 @@ describe('one table is locked', () => {
     await expect.poll(async () => (await lookUp(read('locked'))) && lines.look_up.state().isolated, { timeout: 10_000 }).toEqual([]);
   });
 
+  test('look-ups of more names than there are bulkheads are all answered, though they came with one that waits (fault F10)', async () => {
+    await lockTable();
+    const stuck = lookUp(read('locked'));
+    const beside = Array.from({ length: 40 }, (_, n) => lookUp({ ...read('free'), name: `test.read_free_${n}` }));
+    for (const one of beside) expect(await one).toHaveLength(1);
+    expect(await isOpen(stuck)).toBe(true);
+    expect(lines.look_up.state().refused).toBe(0);
+    await holder.rollback();
+    expect(await stuck).toHaveLength(1);
+  });
+
   test('writes of other tables are committed once each, and those of the table once when it is free again (fault F10)', async () => {
     await knex.raw('update free set value = 0');
     await knex.raw('update locked set value = 0');
@@ -173,7 +184,9 @@ test('a write whose connection is cut without a word has happened or not; a look
   closing.push(() => own.destroy());
   lines = statementLinesOf(own) as StatementLines;
   const waits = async (name: string) => {
-    const asked = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like ?`;
+    // Longer than the 200 ms after which the line would run it anew, on another connection.
+    const asked = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like ?
+      and query_start < clock_timestamp() - interval '300 ms'`;
     return (await knex.raw<{ rows: unknown[] }>(asked, [`%${name}%`])).rows.length > 0;
   };
   await lockTable();

@@ -13,7 +13,7 @@ import { deleteExpiredRateLimits, type RateLimitDemand } from '../../../src/db/t
 import { createRedisStore } from '../../../src/http/limits/rate-limit-redis.js';
 import { createMemoryStore, createPostgresStore, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
 import { createLimiter } from '../../../src/http/limits/rate-limiter.js';
-import { systemClock } from '../../../src/platform/clock.js';
+import { createAdjustableClock } from '../../../src/platform/clock.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { locate, needs } from '../../support/programs.js';
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 5 });
   stores.set('postgres', createPostgresStore(knex));
-  stores.set('memory', createMemoryStore({ clock: systemClock }));
+  stores.set('memory', createMemoryStore({ clock: createAdjustableClock() }));
   if (!redisServer) return;
   directory = await mkdtemp(join(tmpdir(), 'redis-'));
   const port = await freePort();

@@ -168,7 +168,7 @@ export async function stopPostmaster(clusterDir: string, pid: number): Promise<v
 }
 
 /** Sends a signal to a process that may be gone already. */
-export function signalTo(pid: number, signal: NodeJS.Signals): void {
+function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { Unavailable } from '../../src/db/failures.js';
+import { Ambiguous, Unavailable } from '../../src/db/failures.js';
 import { startEmbeddedPostgres } from '../../src/db/postgres/embedded/embedded-postgres.js';
 import { createKnex, databaseQueues } from '../../src/db/knex.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -57,7 +57,9 @@ test.each([true, false])(
     const failed = outcomes.filter((one) => one.status === 'rejected');
     expect(failed.length).toBeGreaterThan(40);
     expect(outcomes.length - failed.length).toBeGreaterThan(0);
-    for (const { reason } of failed) expect(reason).toBeInstanceOf(Unavailable);
+    // Without a line to cancel it through, the connection is given up; what a statement of its own has done by then isn't known.
+    const isTold = (reason: unknown) => reason instanceof Unavailable || (!prepared && reason instanceof Ambiguous);
+    expect(failed.map(({ reason }) => reason as unknown).filter((reason) => !isTold(reason))).toEqual([]);
     await pool('locked').select('*');
     await pool.destroy();
   },
