@@ -4,8 +4,8 @@ import { insufficientScope } from './problems.js';
 import { couldBeId } from './records.js';
 import { permissionFor, type Resource } from './resource.js';
 
-/** Options of a writing operation that concern its permissions. */
-export type AdmissionOptions = {
+/** What an operation that writes is authorized with. */
+export type AuthorizationOptions = {
   /** Collects the permissions that the write needed; without it the reach of actors who hold every permission isn't computed. */
   readonly needed?: Set<string> | undefined;
   /**
@@ -30,14 +30,14 @@ export async function admitRead(call: Call, resource: Resource, id: string | nul
 }
 
 /** Requires the permission to write a resource, and others, and tells `needed`. @throws {ApiError} 403 `insufficient_scope` */
-export function requireForWrite(call: Call, resource: Resource, { needed }: AdmissionOptions, others: readonly string[] = []): void {
+export function requireForWrite(call: Call, resource: Resource, { needed }: AuthorizationOptions, others: readonly string[] = []): void {
   const permissions = [permissionFor(resource, 'write'), ...others];
   for (const one of permissions) needed?.add(one);
   requirePermissions(call, ...permissions);
 }
 
 /** The same as the first step of an operation: then `admitted` reads the rest of the request. @returns the call to go on with */
-export async function admitWrite(call: Call, resource: Resource, options: AdmissionOptions, others: readonly string[] = []): Promise<Call> {
+export async function admitWrite(call: Call, resource: Resource, options: AuthorizationOptions, others: readonly string[] = []): Promise<Call> {
   requireForWrite(call, resource, options, others);
   return (await options.admitted?.(call)) ?? call;
 }

@@ -1,5 +1,5 @@
 import { transaction, type Context } from '../domain/context.js';
-import { admitWrite, requireForWrite, requirePermissions, targetIdOf, type AdmissionOptions } from './admission.js';
+import { admitWrite, requireForWrite, requirePermissions, targetIdOf, type AuthorizationOptions } from './admission.js';
 import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
@@ -13,7 +13,7 @@ import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resour
 /** A write that was done: the record of the answer and its resource. */
 export type WriteResult = Written<Row> & { readonly resource: Resource };
 
-export type WriteOptions = AdmissionOptions & {
+export type WriteOptions = AuthorizationOptions & {
   /** The versions that the caller saw (`If-Match`); null accepts any. */
   readonly expected?: readonly number[] | null | undefined;
   /** First thing inside the transaction. */
