@@ -41,7 +41,7 @@ const argumentsOf = (code: string, names: RegExp): string[] =>
   [...code.matchAll(new RegExp(`\\b(?:${names.source})\\s*\\(`, 'g'))].map((call) => bracketed(code, call.index + call[0].length - 1));
 
 const logCalls = /(?:logger|log|pino)\??\.(?:trace|debug|info|warn|error|fatal)/;
-const recordingCalls = /recordSecurityEvent|noteSecurityEvent|tellSecurityEvent|endReusedGrant/;
+const recordingCalls = /recordSecurityEvent|noteSecurityEvent|logSecurityEvent|endReusedGrant/;
 
 /** Log lines of the code that bear an `event`, whatever it says. */
 const eventsInLogCalls = (code: string): string[] =>

@@ -19,6 +19,7 @@ export const programs = [
   'nginx',
   'pgbouncer',
   'php',
+  'prlimit',
   'python3',
   'redis-server',
   'ruby',

@@ -97,6 +97,9 @@ export async function storeTokenIssued(
   );
 }
 
+/** Where a JWT's user doesn't exist: no row, so that a replica that doesn't have the user yet isn't believed. */
+const unknownUser: TokenStanding = { user_status: null, session_revoked_at: null, revoked: false };
+
 const standing = `u.status as user_status, s.revoked_at as session_revoked_at`;
 
 /** The opaque token of the digest with the state of its user, session and grant; null when there is none. */
@@ -138,7 +141,7 @@ export async function findJwtStanding(
     },
     [token.ids, token.user_id, token.session_id],
   );
-  return rows[0] ?? { user_status: null, session_revoked_at: null, revoked: false };
+  return rows[0] ?? unknownUser;
 }
 
 /** What a look-up with claims hands back beside the token's standing. */
@@ -212,12 +215,13 @@ export async function findJwtStandingWithUser(
              left join sessions s on s.environment_id = $1 and s.id = $4::uuid
              cross join lateral (
                select $3::uuid is not null and $7::text <> 'never' and ${mapsClaimsSql('$5::text', '$6::text')} as maps offset 0
-             ) m`,
+             ) m
+             where $3::uuid is null or u.id is not null`,
     },
     [token.ids, token.user_id, token.session_id, token.client_id, token.resource, wanted],
   );
-  const row = rows[0] as TokenStanding & UserPart;
-  return { standing: row, ...userPart(row) };
+  const [row] = rows;
+  return row ? { standing: row, ...userPart(row) } : { standing: unknownUser, user: null, permissions: [] };
 }
 
 /** Deletes one opaque token; true when there was one. */
