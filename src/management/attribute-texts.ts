@@ -1,9 +1,11 @@
+import { named } from '../lib/named.js';
+
 /**
  * What attributes mean, for the OpenAPI document and the reference: by type, under `*` those that mean the same everywhere. What takes more than a
  * sentence, or is shared by what is shown and what is set, stands beside its schema instead. Lifetimes are in whole seconds.
  */
 // prettier-ignore
-export const attributeTexts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+export const attributeTexts = named<Readonly<Record<string, string>>>({
   '*': {
     created_at: 'When it was made.',
     updated_at: 'When it last changed; at first the same as created_at.',
@@ -204,4 +206,4 @@ export const attributeTexts: Readonly<Record<string, Readonly<Record<string, str
     user_agent: 'The `User-Agent` that it was asked with; null = there was none.',
     request_id: 'The request that did it; null = none did.',
   },
-};
+});

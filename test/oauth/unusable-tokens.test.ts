@@ -95,7 +95,10 @@ test('userinfo says since when a token is expired, and what became of one that i
   const [opaque, jwt] = [(await tokens()).access_token, await machineToken()];
   const issued = Math.floor(service.clock.now().getTime() / 1000);
   service.clock.advance(7_200_000);
-  for (const [token, lifetime] of [[opaque, 3600], [jwt, resource.access_token_lifetime]] as const) {
+  for (const [token, lifetime] of [
+    [opaque, 3600],
+    [jwt, resource.access_token_lifetime],
+  ] as const) {
     const reason = await reasonAtUserinfo(token);
     const [, time = ''] = /^the access token expired at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/.exec(reason) ?? [];
     expect(Math.abs(Date.parse(time) / 1000 - issued - lifetime)).toBeLessThan(60);
