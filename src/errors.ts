@@ -54,6 +54,9 @@ export class OAuthError extends Error {
 /** A link on an error page to what the person can do next. */
 export type PageLink = { readonly href: string; readonly label: string };
 
+/** What an error page lists below its text, for whoever develops the application: a name and its values. */
+export type PageDetail = { readonly name: string; readonly values: readonly string[] };
+
 /** A refusal shown as a page, or as `{error, error_description, fields}` to a JSON client of the same endpoint. */
 export class PageError extends Error {
   constructor(
@@ -65,6 +68,7 @@ export class PageError extends Error {
     cause?: unknown,
     /** A link to what the person can do next; null for none. */
     readonly next: PageLink | null = null,
+    readonly details: readonly PageDetail[] = [],
   ) {
     super(`${code}: ${text}`, { cause });
     this.name = 'PageError';

@@ -7,7 +7,7 @@ import { queryOf } from '../http/request/form.js';
 import { csvRecord } from '../lib/csv.js';
 import { deadlineIn } from '../lib/deadline.js';
 import { recordDenial, recordWrite } from '../management/audit.js';
-import { requirePermissions } from '../management/admission.js';
+import { requirePermissions } from '../management/authorize.js';
 import { audit_logs } from './pages/audit-logs.js';
 import type { ResourceObject } from '../management/documents.js';
 import { listOf, resourceOf } from './resource-objects.js';

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { connectionStrategies } from '../domain/connections/strategies.js';
-import { requirePermissions } from '../management/admission.js';
+import { requirePermissions } from '../management/authorize.js';
 import { kinds } from './pages/client-kinds.js';
 import type { Render } from './render.js';
 import type { Part } from './page-parts.js';

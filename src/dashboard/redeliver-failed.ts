@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { maxRedeliveries } from '../domain/webhooks/webhooks.js';
-import { requirePermissions } from '../management/admission.js';
+import { requirePermissions } from '../management/authorize.js';
 import { actOnRecord } from '../management/operations.js';
 import { figure, words } from './values.js';
 import type { Choice, Field, Part } from './page-parts.js';

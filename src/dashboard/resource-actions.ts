@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { requirePermissions } from '../management/admission.js';
+import { requirePermissions } from '../management/authorize.js';
 import { actOnRecord, deleteRecord, type WriteResult } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { idOf, permissionFor } from '../management/resource.js';

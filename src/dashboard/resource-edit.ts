@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { notFound } from '../management/problems.js';
-import { requirePermissions } from '../management/admission.js';
+import { requirePermissions } from '../management/authorize.js';
 import { updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
 import type { Call } from '../management/call.js';
 import type { Input } from '../management/input.js';
-import { requirePermissions } from '../management/admission.js';
+import { requirePermissions } from '../management/authorize.js';
 import { checkInput, createRecord, type WriteOptions } from '../management/operations.js';
 import { idOf, permissionFor, type Resource } from '../management/resource.js';
 import { notFound } from '../management/problems.js';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { readInput } from '../management/input.js';
-import { requirePermissions } from '../management/admission.js';
+import { requirePermissions } from '../management/authorize.js';
 import { actOnRecord, updateRecord } from '../management/operations.js';
 import { recordPath } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { Actor } from '../domain/actor.js';
 import { apiResourceOf, clientGrantOf } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
+import { quoted } from '../domain/tokens/unusable-token.js';
 import { findActiveTokenWithUser, type ActiveToken } from '../domain/tokens/active-token.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { OAuthError } from '../errors.js';
@@ -27,8 +28,11 @@ export type ApiCaller = { readonly actor: Actor; readonly subject: string };
 export async function authenticate(req: Request): Promise<ApiCaller> {
   const { ctx } = req;
   const found = await findActiveTokenWithUser(ctx, bearerTokenOf(req));
-  if (!found || found.token.audience !== ctx.environment.management_audience) throw OAuthError.invalid_token();
+  if ('inactive' in found) throw OAuthError.invalid_token(found.inactive);
   const { token, user } = found;
+  const { management_audience } = ctx.environment;
+  if (token.audience !== management_audience)
+    throw OAuthError.invalid_token(`the access token is for ${quoted(token.audience)}; ask for resource=${management_audience}`);
   const held = new Set(await heldPermissions(ctx, token));
   const permissions = new Set(token.scope.split(' ').filter((scope) => held.has(scope)));
   const actor: Actor =

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.js';
-import { admitWrite, targetIdOf } from './admission.js';
+import { authorizeWrite, targetIdOf } from './authorize.js';
 import { changesBetween, operationNames, recordDenial } from './audit.js';
 import type { Call } from './call.js';
 import type { Identifier } from './documents.js';
@@ -24,7 +24,7 @@ export async function changeRelationship(
   const entry = { action: operationNames.update(), resource, target_id: targetIdOf(resource, id) };
   await recordDenial(asked, entry, async () => {
     const change = relationship?.kind === 'many' ? relationship.change : undefined;
-    const call = await admitWrite(asked, resource, options, change?.needs);
+    const call = await authorizeWrite(asked, resource, options, change?.needs);
     await requireRecord(call.ctx, resource, id, options);
     const linkage = read();
     const operation = change?.[how];

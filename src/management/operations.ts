@@ -1,5 +1,5 @@
 import { transaction, type Context } from '../domain/context.js';
-import { admitWrite, requireForWrite, requirePermissions, targetIdOf, type AdmissionOptions } from './admission.js';
+import { authorizeWrite, requireForWrite, requirePermissions, targetIdOf, type AuthorizationOptions } from './authorize.js';
 import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
@@ -13,7 +13,7 @@ import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resour
 /** A write that was done: the record of the answer and its resource. */
 export type WriteResult = Written<Row> & { readonly resource: Resource };
 
-export type WriteOptions = AdmissionOptions & {
+export type WriteOptions = AuthorizationOptions & {
   /** The versions that the caller saw (`If-Match`); null accepts any. */
   readonly expected?: readonly number[] | null | undefined;
   /** First thing inside the transaction. */
@@ -92,7 +92,7 @@ export async function createRecord(asked: Call, resource: Resource, read: () => 
   if (!create) throw new Error(`${resource.path} can not be created`);
   const entry = { action: operationNames.create(), resource, target_id: null };
   return recordDenial(asked, entry, async () => {
-    const call = await admitWrite(asked, resource, options);
+    const call = await authorizeWrite(asked, resource, options);
     const input = read();
     requireForWrite(call, resource, options, neededByLinks(resource, input));
     return translated(input.document, async () => {
@@ -144,7 +144,7 @@ export async function updateRecord(
   if (!update) throw new Error(`${resource.path} can not be updated`);
   const entry = { action: operationNames.update(), resource, target_id: targetIdOf(resource, id) };
   return recordDenial(asked, entry, async () => {
-    const call = await admitWrite(asked, resource, options);
+    const call = await authorizeWrite(asked, resource, options);
     const seen = await requireRecord(call.ctx, resource, id, options);
     const input = read();
     requireForWrite(call, resource, options, neededByLinks(resource, input));
@@ -179,7 +179,7 @@ export async function deleteRecord(asked: Call, resource: Resource, id: string, 
   if (!remove) throw new Error(`${resource.path} can not be deleted`);
   const entry = { action: operationNames.remove(resource), resource, target_id: targetIdOf(resource, id) };
   await recordDenial(asked, entry, async () => {
-    const call = await admitWrite(asked, resource, options);
+    const call = await authorizeWrite(asked, resource, options);
     await write(call, {
       entry,
       options,
@@ -208,7 +208,7 @@ export async function actOnRecord(
   if (!action) throw new Error(`${resource.path} have no action ${verb}`);
   const entry = { action: operationNames.act(resource, verb), resource, target_id: targetIdOf(resource, id) };
   return recordDenial(asked, entry, async () => {
-    const call = await admitWrite(asked, resource, options, action.needs);
+    const call = await authorizeWrite(asked, resource, options, action.needs);
     const seen = await requireRecord(call.ctx, resource, id, options);
     const answers = action.answers === undefined ? resource : (call.registry.byType.get(action.answers) ?? resource);
     return translated(undefined, async () => {

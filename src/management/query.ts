@@ -39,11 +39,11 @@ export type Query = {
 
 const defaultSize = 25;
 const maxSize = 100;
-const maxSorts = 4;
-const maxIncludePaths = 20;
+export const maxSorts = 4;
+export const maxIncludePaths = 20;
 /** Each further level multiplies what is read: a user's roles' permissions' API resources' clients would be everything. */
-const maxIncludeDepth = 3;
-const maxFilterValues = 50;
+export const maxIncludeDepth = 3;
+export const maxFilterValues = 50;
 
 /** Query parameters by name. Flat names only: `a[b][c]` is one name (JSON:API 1.1, "Query Parameter Families"). */
 export type QueryParameters = Readonly<Record<string, string>>;
@@ -104,14 +104,15 @@ function readSort(resource: Resource, text: string): SortKey[] {
   const names = text.split(',');
   if (names.length > maxSorts) throw unsupportedSort(`At most ${maxSorts} fields can be sorted by.`);
   const seen = new Set<string>();
-  return names.map((name) => {
+  return names.flatMap((name) => {
     const descending = name.startsWith('-');
     const field = descending ? name.slice(1) : name;
     const key = Object.hasOwn(resource.sorts, field) ? resource.sorts[field] : undefined;
-    if (!key || seen.has(field))
-      throw unsupportedSort(`A list of ${resource.path} can be sorted by ${Object.keys(resource.sorts).join(', ')}, each once.`);
+    if (!key) throw unsupportedSort(`A list of ${resource.path} can be sorted by ${Object.keys(resource.sorts).join(', ')}.`);
+    // Records that are equal by a field stay equal by it: a second time changes nothing.
+    if (seen.has(field)) return [];
     seen.add(field);
-    return { ...key, descending };
+    return [{ ...key, descending }];
   });
 }
 

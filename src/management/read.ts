@@ -1,4 +1,4 @@
-import { admitRead } from './admission.js';
+import { authorizeRead } from './authorize.js';
 import type { Call } from './call.js';
 import { apiRoot } from './call.js';
 import { encodeCursor } from './cursor.js';
@@ -64,7 +64,7 @@ async function composeList(call: Call, list: List, query: Query, sent: string): 
 
 /** `GET /api/{path}`. @throws {ApiError} 400, 403 */
 export async function readList(call: Call, resource: Resource, asked: ReadRequest): Promise<ComposedList> {
-  await admitRead(call, resource, null);
+  await authorizeRead(call, resource, null);
   const { path } = resource;
   const list: List = { target: resource, address: `${apiRoot(call)}/${path}`, name: path, within: [] };
   return composeList(call, list, listQuery(call, resource, path, asked), asked.sent);
@@ -92,7 +92,7 @@ async function requireRow(call: Call, resource: Resource, id: string): Promise<R
 
 /** `GET /api/{path}/{id}`. @throws {ApiError} 400, 403, 404 */
 export async function readOne(call: Call, resource: Resource, id: string, asked: ReadRequest): Promise<Composed<ResourceObject>> {
-  await admitRead(call, resource, id);
+  await authorizeRead(call, resource, id);
   const query = readQuery(call, asked.parameters(), { resource, list: false }, '');
   const row = await requireRow(call, resource, id);
   return composeRecord(call, resource, row, query, { self: `${selfLink(call, resource, id)}${asked.sent}` });
@@ -110,7 +110,7 @@ const listNameOf = (resource: Resource, id: string, name: string) => `${resource
 export async function readRelatedList(call: Call, resource: Resource, id: string, name: string, asked: ReadRequest): Promise<ComposedList> {
   const relationship = relationshipOf(resource, name, 'many');
   const target = targetOf(call.registry, relationship);
-  await admitRead(call, resource, id, permissionFor(target, 'read'));
+  await authorizeRead(call, resource, id, permissionFor(target, 'read'));
   const listName = listNameOf(resource, id, name);
   const query = listQuery(call, target, listName, asked);
   const within = [relatedTo(resource, await requireRow(call, resource, id), relationship, target)];
@@ -134,7 +134,7 @@ export async function readRelatedOne(
 ): Promise<Composed<ResourceObject | null>> {
   const relationship = relationshipOf(resource, name, 'one');
   const target = targetOf(call.registry, relationship);
-  await admitRead(call, resource, id, permissionFor(target, 'read'));
+  await authorizeRead(call, resource, id, permissionFor(target, 'read'));
   const query = readQuery(call, asked.parameters(), { resource: target, list: false }, '');
   const one = await targetOfOne(call, relationship, target, await requireRow(call, resource, id));
   const self = `${selfLink(call, resource, id)}/${name}${asked.sent}`;
@@ -151,7 +151,7 @@ export async function readLinkage(
   name: string,
   asked: ReadRequest,
 ): Promise<Composed<Identifier | null | readonly Identifier[]>> {
-  await admitRead(call, resource, id);
+  await authorizeRead(call, resource, id);
   const target = targetOf(call.registry, relationship);
   const listName = listNameOf(resource, id, name);
   const rules = { resource: target, list: relationship.kind === 'many', linkage: true };

@@ -15,7 +15,7 @@ import { parametersOf } from './query.js';
 import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
 import { documentReply, send, unlessKnown, type Reply } from './reply.js';
 import type { Registry } from './resource.js';
-import { addressOf, findRoute, methodsOf, verbOf, type Address, type Route } from './routes.js';
+import { addressOf, allowedMethodsOf, findRoute, methodsOf, verbOf, type Address, type Route } from './routes.js';
 import { answerWrite } from './write.js';
 
 /** A request of the Management API once its route is known. */
@@ -103,8 +103,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     if (address.path === '/openapi.json') return answerOpenApi(req, res);
     const route = findRoute(registry, address.path);
     if (!route) throw notFound('There is nothing at this address.');
-    const methods = methodsOf(route);
-    if (!methods.includes(req.method)) throw new MethodNotAllowedError(methods.join(', '));
+    if (!methodsOf(route).includes(req.method)) throw new MethodNotAllowedError(allowedMethodsOf(route).join(', '));
     req.api = { address, route, caller: await authenticated(req) };
     next();
   }

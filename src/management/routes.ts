@@ -26,11 +26,14 @@ export type Route =
 /** An address under /api, taken apart once: the path, and the query with its question mark. */
 export type Address = { readonly path: string; readonly query: string };
 
+/** A slash at the end makes no other address (RFC 3986 6.2.4): it is left out of everything that is derived from the path. */
+const withoutSlash = (path: string) => (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
+
 /** The address of a request. In the query what has no place in a URI (RFC 3986 3.4), such as brackets, is encoded. */
 export function addressOf(url: string): Address {
   const mark = url.indexOf('?');
-  if (mark < 0) return { path: url, query: '' };
-  return { path: url.slice(0, mark), query: url.slice(mark).replaceAll(/[^\w\-.~!$&'()*+,;=:@/?%]/g, encodeURIComponent) };
+  if (mark < 0) return { path: withoutSlash(url), query: '' };
+  return { path: withoutSlash(url.slice(0, mark)), query: url.slice(mark).replaceAll(/[^\w\-.~!$&'()*+,;=:@/?%]/g, encodeURIComponent) };
 }
 
 const decode = (segment: string): string | null => {
@@ -64,7 +67,10 @@ export function findRoute(registry: Registry, path: string): Route | null {
   return relationship ? { kind: 'related', resource, id, name: third, relationship } : null;
 }
 
-/** The methods of a route. Relationships take the changing ones even where they are then refused with 403, as JSON:API wants it. */
+/**
+ * The methods that a route answers otherwise than with 405. Relationships take the changing ones even where they are then refused with 403, as JSON:API
+ * wants it ("Updating Relationships").
+ */
 export function methodsOf(route: Route): string[] {
   const { resource } = route;
   const reading = ['GET', 'HEAD'];
@@ -80,6 +86,13 @@ export function methodsOf(route: Route): string[] {
     case 'linkage':
       return [...reading, 'PATCH', ...(route.relationship.kind === 'many' ? ['POST', 'DELETE'] : [])];
   }
+}
+
+/** The methods that may succeed, for `Allow` (RFC 9110 10.2.1). */
+export function allowedMethodsOf(route: Route): string[] {
+  if (route.kind !== 'linkage') return methodsOf(route);
+  const change = route.relationship.kind === 'many' ? route.relationship.change : undefined;
+  return ['GET', 'HEAD', ...(change?.replace ? ['PATCH'] : []), ...(change ? ['POST', 'DELETE'] : [])];
 }
 
 /** What a request with the method reads, for its query and permissions. */

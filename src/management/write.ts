@@ -104,7 +104,7 @@ export async function answerWrite(asked: Call, writing: Writing): Promise<Reply>
   const options: WriteOptions = {
     needed,
     expected: expectedVersions(req),
-    admitted: async (call) => {
+    authorized: async (call) => {
       sent = await readSent(call, writing);
       if (!sent.repeatable) return call;
       const earlier = await storedReply(call, sent.repeatable);

@@ -46,8 +46,13 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
   };
 }
 
+/** Why a token was called inactive is for the log alone, under the request id: the answer must not say (RFC 7662 2.2). */
+function noteInactive({ ctx, client, request_id }: Request, reason: string): void {
+  ctx.logger.info({ request_id, environment_id: ctx.environment.id, client_id: client.id, reason }, 'introspection.inactive');
+}
+
 /**
- * POST /oauth/introspect (RFC 7662): one statement, of a read replica if there is one. Whatever is wrong with a token, the answer is exactly `{"active":false}`; the
+ * POST /oauth/introspect (RFC 7662): one statement, of a read replica if there is one. Whatever is wrong with a token, the answer is exactly `{"active":false}`, and the log says why; the
  * token's own form tells its kind, so a wrong hint changes nothing. A client without `introspection_allowed` is told of its own tokens only:
  * what somebody stole and can register a client for says nothing about whose it is (RFC 7662 4).
  */
@@ -55,12 +60,15 @@ export async function introspect(req: Request, res: Response): Promise<void> {
   const value = req.form.get('token');
   if (value === undefined) throw OAuthError.invalid_request('token is required');
   const { ctx, client } = req;
-  let answer: object | null;
-  if (value.startsWith('rt_')) answer = await describeRefreshToken(ctx, client, value);
-  else {
+  let answer: object | null = null;
+  if (value.startsWith('rt_')) {
+    answer = await describeRefreshToken(ctx, client, value);
+    if (!answer) noteInactive(req, 'the refresh token is unknown, expired, revoked, rotated, or of another client');
+  } else {
     const described = await describeActiveToken(ctx, value, lookUpScope(ctx));
-    const told = described !== null && (client.introspection_allowed || described.token.client.id === client.id);
-    answer = told ? describe(described) : null;
+    if ('inactive' in described) noteInactive(req, described.inactive);
+    else if (client.introspection_allowed || described.token.client.id === client.id) answer = describe(described);
+    else noteInactive(req, 'the client may introspect its own tokens only');
   }
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Content-Type', 'application/json');

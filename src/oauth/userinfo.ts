@@ -8,12 +8,12 @@ import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
 
 /**
  * GET and POST /oauth/userinfo (OIDC Core 5.3): the claims of the granted scopes and those that the client maps, in one statement. Any access
- * token with `openid` will do, whatever its audience. Signed for clients that registered `userinfo_signed_response_alg` (5.3.2).
+ * token with `openid` will do, whatever its audience; of one that isn't good the answer says why. Signed for clients that registered `userinfo_signed_response_alg` (5.3.2).
  */
 export async function userinfo(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
   const found = await findActiveTokenWithUser(ctx, bearerTokenOf(req));
-  if (!found) throw OAuthError.invalid_token();
+  if ('inactive' in found) throw OAuthError.invalid_token(found.inactive);
   const { token, user, permissions } = found;
   const scopes = token.scope.split(' ');
   if (user === null || !scopes.includes('openid')) throw OAuthError.insufficient_scope('openid');

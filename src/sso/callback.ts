@@ -121,6 +121,7 @@ export function callback(web: Web, memory: ProviderMemory) {
     const answer = answerOf(req);
     const flow = answer['state'] ? await redeemFlow(req, answer['state']) : null;
     if (!flow) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
+    req.return_to = flow.return_to;
     const connection = await connectionOf(req.ctx, flow.connection_id);
     if (!connection || (connection.status !== 'enabled' && flow.purpose !== 'test')) throw ssoRefusal('not_found');
     // Whoever connects an account is still the one who began.

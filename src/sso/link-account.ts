@@ -115,6 +115,7 @@ async function proveWaiting(req: Request, waiting: Waiting, user: UserRow): Prom
 export function linkAccount(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const waiting = openWaiting(req);
+    if (waiting) req.return_to = waiting.return_to;
     const connection = waiting && (await connectionOf(req.ctx, waiting.account.connection_id));
     const user = waiting && (await findUser(req.ctx.scope, waiting.user_id));
     if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });

@@ -174,6 +174,11 @@ const queries = [
   '?page[size]=1&page[size]=2',
   '?fields[user]=%27',
   '?filter[search]=%25%5f%5c',
+  '?filter[search]=',
+  '?sort=',
+  '?sort=created_at,-created_at',
+  '?include=',
+  `?page[after]=${'%2B'.repeat(2000)}`,
 ];
 const headers: Record<string, string>[] = [
   {},
@@ -182,6 +187,8 @@ const headers: Record<string, string>[] = [
   { 'if-match': 'x' },
   { 'if-none-match': '""' },
   { 'idempotency-key': ' ' },
+  { 'idempotency-key': 'k'.repeat(256) },
+  { 'if-match': '' },
   { accept: 'application/vnd.api+json; x=y' },
 ];
 

@@ -349,3 +349,26 @@ test('parallel creations of one name: one 201, the rest 409 (attack 15.183)', as
 test('every exchange of this file is as the OpenAPI document says', async () => {
   expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
 });
+
+test('Allow names what may succeed: not the changes that every read-only relationship refuses with 403', async () => {
+  const role = await api.create('roles', 'role', { name: 'Allowed' });
+  const allow = async (path: string) => (await api.request('PUT', path)).headers.get('allow');
+  expect(await allow(`/roles/${role['id']}/relationships/users`)).toBe('GET, HEAD, POST, DELETE');
+  expect(await allow(`/roles/${role['id']}/relationships/permissions`)).toBe('GET, HEAD, PATCH, POST, DELETE');
+  expect(await allow(`/roles/${role['id']}/relationships/environment`)).toBe('GET, HEAD');
+});
+
+test('a slash at the end makes no other address: links, Location and the Idempotency-Key go without it', async () => {
+  const key = { 'idempotency-key': 'slash' };
+  const body = { data: { type: 'role', attributes: { name: 'Slash' } } };
+  const made = await api.request('POST', '/roles/', { body, headers: key });
+  const again = await api.request('POST', '/roles', { body, headers: key });
+  expect([made.status, again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 201, 'true']);
+  const path = `/roles/${made.body['data'].id}`;
+  expect(made.headers.get('location')).toBe(`${service.url}/api${path}`);
+  const read = await api.get(`${path}/?include=permissions`);
+  expect([read.status, read.body['links'].self]).toEqual([200, `${service.url}/api${path}?include=permissions`]);
+  expect((await api.get(`${path}/relationships/permissions/`)).status).toBe(200);
+  for (const nowhere of ['/', '//', `${path}//`, '//roles', '/roles//'])
+    expect([nowhere, (await api.get(nowhere)).status]).toEqual([nowhere, 404]);
+});

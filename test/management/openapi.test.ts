@@ -2,6 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { beforeAll, expect, test } from 'vitest';
 import { eventTypes } from '../../src/domain/events/catalogue.js';
 import { createOpenApi, createPublishedOpenApi } from '../../src/management/openapi/document.js';
+import { attributeTexts } from '../../src/management/attribute-texts.js';
 import { registry, resources } from '../../src/management/resources/index.js';
 import { manage, type Api, type Document } from '../support/management.js';
 import type {} from '../support/service.js';
@@ -73,4 +74,125 @@ test('operation ids are unique, and every operation names its permission', () =>
   const ids = operations.map((operation) => operation.operationId);
   expect(new Set(ids).size).toBe(ids.length);
   for (const operation of operations) expect(operation.security[0].oauth2.length).toBeGreaterThan(0);
+});
+
+type Schema = Record<string, unknown>;
+
+/** Every attribute of every record, creation, change and action, with where it stands. */
+function attributes(): [place: string, schema: Schema][] {
+  const schemas = document['components'].schemas as Record<string, Schema>;
+  return Object.entries(schemas).flatMap(([name, schema]) => {
+    const properties = (schema['properties'] ?? {}) as Record<string, Schema>;
+    const ofRecord = (properties['attributes']?.['properties'] ?? {}) as Record<string, Schema>;
+    const ofInput = /_attributes$|_meta$/.test(name) ? (properties as Record<string, Schema>) : {};
+    return Object.entries({ ...ofRecord, ...ofInput }).map(([attribute, one]): [string, Schema] => [`${name}.${attribute}`, one]);
+  });
+}
+
+const mayBeNull = ({ type, anyOf }: Schema): boolean =>
+  [type].flat().includes('null') || ((anyOf ?? []) as Schema[]).some((one) => one['type'] === 'null');
+
+test('every attribute says what it means, and what null means where it may be null', () => {
+  const all = attributes();
+  expect(all.length).toBeGreaterThan(300);
+  const text = (schema: Schema) => (schema['description'] ?? '') as string;
+  expect(all.filter(([, schema]) => text(schema).length < 4).map(([place]) => place)).toEqual([]);
+  expect(all.filter(([, schema]) => mayBeNull(schema) && !/\bnull\b/.test(text(schema))).map(([place]) => place)).toEqual([]);
+});
+
+test('nothing is explained that is not there, and lifetimes name their unit', () => {
+  const types = new Map(resources.map((one) => [one.type, one]));
+  for (const [type, texts] of Object.entries(attributeTexts).filter(([one]) => one !== '*'))
+    expect([type, Object.keys(texts).filter((name) => !Object.hasOwn(types.get(type)?.attributes.shape ?? {}, name))]).toEqual([type, []]);
+  const lifetimes = attributes().filter(([place]) => place.endsWith('_lifetime'));
+  expect(lifetimes.length).toBeGreaterThan(20);
+  for (const [place, schema] of lifetimes) expect([place, schema['description']]).toEqual([place, expect.stringContaining('in seconds')]);
+});
+
+test('parameters say what they take: enumerations, ids, lengths, several values with commas', () => {
+  const parameters = document['paths']['/api/users'].get.parameters as Schema[];
+  const named = (name: string) => parameters.find((one) => one['name'] === name) as Schema & { schema: Schema };
+  const commas = { style: 'form', explode: false };
+  expect(named('filter[status]')).toMatchObject({ ...commas, schema: { type: 'array', items: { enum: ['active', 'blocked'] } } });
+  expect(named('filter[role]')).toMatchObject({ ...commas, schema: { maxItems: 50, items: { format: 'uuid' } } });
+  expect(named('filter[search]')).toMatchObject({ schema: { type: 'string', minLength: 1, maxLength: 255 } });
+  expect(named('filter[created_at][gte]')).toMatchObject({ schema: { format: 'date-time' } });
+  expect(named('sort')).toMatchObject({ ...commas, schema: { maxItems: 4, items: { enum: expect.arrayContaining(['email', '-email']) } } });
+  expect(named('include')).toMatchObject({
+    ...commas,
+    schema: { items: { enum: expect.arrayContaining(['roles', 'roles.permissions']) } },
+  });
+  expect(named('fields[user]')).toMatchObject({ ...commas, schema: { items: { enum: expect.arrayContaining(['email', 'roles']) } } });
+  const creation = document['paths']['/api/users'].post.parameters as Schema[];
+  expect(creation.find((one) => one['name'] === 'Idempotency-Key')).toMatchObject({ schema: { minLength: 1, maxLength: 255 } });
+  expect(document['paths']['/api/users/{id}'].get.parameters[0]).toMatchObject({ name: 'id', schema: { format: 'uuid' } });
+});
+
+test('what is documented as taken is taken: every filter, order, path and field of every list', async () => {
+  for (const resource of resources.filter((one) => one.routed !== false)) {
+    const parameters = document['paths'][`/api/${resource.path}`].get.parameters as { in: string; name: string; schema: Schema }[];
+    for (const { name, schema } of parameters.filter((one) => one.in === 'query')) {
+      const item = (schema['items'] ?? schema) as Schema;
+      const values = ((item['enum'] ?? []) as string[]).filter((value) => name !== 'sort' || !value.startsWith('-'));
+      const most = Number(schema['maxItems'] ?? values.length);
+      for (let at = 0; at < values.length; at += most) {
+        const value = schema['items'] ? values.slice(at, at + most).join(',') : (values[at] as string);
+        const answer = await api.get(`/${resource.path}?${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+        expect([name, value, answer.status]).toEqual([name, value, 200]);
+      }
+    }
+  }
+});
+
+/** Values that a parameter's schema excludes, each in one way. */
+function excludedBy({ schema }: { schema: Schema }): string[] {
+  const item = (schema['items'] ?? schema) as Schema;
+  const [most, least] = [schema['maxItems'], schema['items'] ? schema['minItems'] : item['minLength']];
+  const fitting = ((item['enum'] as string[] | undefined) ?? ['00000000-0000-7000-8000-000000000000'])[0] as string;
+  return [
+    ...(item['enum'] || item['format'] ? ['\u0001'] : []),
+    ...(Number(least) > 0 ? [''] : []),
+    ...(typeof item['maxLength'] === 'number' && item['maxLength'] < 2048 ? ['x'.repeat(item['maxLength'] + 1)] : []),
+    ...(typeof most === 'number' && item['format'] === 'uuid' ? [Array.from({ length: most + 1 }, () => fitting).join(',')] : []),
+    ...(item['type'] === 'integer' ? ['0', '101', 'x'] : []),
+  ];
+}
+
+test('what is documented as not taken is refused: empty, too long, too many, and what no enumeration has', async () => {
+  let refused = 0;
+  for (const resource of resources.filter((one) => one.routed !== false)) {
+    const parameters = document['paths'][`/api/${resource.path}`].get.parameters as { in: string; name: string; schema: Schema }[];
+    for (const parameter of parameters.filter((one) => one.in === 'query')) {
+      for (const value of excludedBy(parameter)) {
+        const answer = await api.get(`/${resource.path}?${encodeURIComponent(parameter.name)}=${encodeURIComponent(value)}`);
+        expect([resource.path, parameter.name, value.slice(0, 50), answer.status]).toEqual([
+          resource.path,
+          parameter.name,
+          value.slice(0, 50),
+          400,
+        ]);
+        refused++;
+      }
+    }
+  }
+  expect(refused).toBeGreaterThan(150);
+});
+
+test('a field sorted by twice counts once, and the pages hold together', async () => {
+  for (const name of ['Sorted 1', 'Sorted 2', 'Sorted 3']) await api.create('roles', 'role', { name });
+  const first = await api.get('/roles?sort=name,-name,name&filter[search]=sorted&page[size]=2');
+  const next = await fetch(first.body['links'].next as string, { headers: { authorization: `Bearer ${api.token}` } });
+  const names = (body: Document) => (body['data'] as Document[]).map((one) => one['attributes'].name as string);
+  expect([...names(first.body), ...names((await next.json()) as Document)]).toEqual(['Sorted 1', 'Sorted 2', 'Sorted 3']);
+});
+
+test('relationships that a creation needs are required, and can not be null', () => {
+  const create = document['components'].schemas.client_grant_create.properties.data;
+  expect(create.required).toContain('relationships');
+  expect(create.properties.relationships.required).toEqual(['client', 'api_resource']);
+  expect(create.properties.relationships.properties.client).toMatchObject({
+    required: ['data'],
+    description: expect.stringMatching(/^Required\./),
+  });
+  expect(create.properties.relationships.properties.client.properties.data.type).toBe('object');
 });

@@ -133,3 +133,47 @@ describe('where an answer may go', () => {
     }
   });
 });
+
+describe('a redirect URI that is not registered', () => {
+  const sent = 'https://app.example/other?secret=s3cret&<b>=1';
+  const shown = 'https://app.example/other?secret=s3cret&amp;&lt;b&gt;=1';
+  const lines = () =>
+    service.log
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === 'authorization.redirect_uri_mismatch');
+
+  async function pageOf(kind: string): Promise<string> {
+    const ctx = await service.context();
+    await service.deps.knex('environments').where({ id: ctx.environment.id }).update({ kind });
+    service.deps.cache.clear();
+    return page400(sent);
+  }
+  afterAll(async () => {
+    await service.deps
+      .knex('environments')
+      .where({ id: (await service.context()).environment.id })
+      .update({ kind: 'development' });
+    service.deps.cache.clear();
+  });
+
+  test('in a development environment the page shows what came and what is registered, as text', async () => {
+    const page = await pageOf('development');
+    expect(page).toContain(shown);
+    expect(page).toContain('<code>https://app.example/cb</code>');
+  });
+
+  test.each(['staging', 'production'])('in one of kind %s it shows neither', async (kind) => {
+    const page = await pageOf(kind);
+    expect(page).toContain('invalid_redirect_uri');
+    expect(page).not.toContain('app.example');
+  });
+
+  test.each(['development', 'production'])('the log has both, under the request id, without values of a query (%s)', async (kind) => {
+    const before = lines().length;
+    const page = await pageOf(kind);
+    expect(lines().slice(before)).toMatchObject([
+      { client_id: client.id, redirect_uri: 'https://app.example/other?secret=...&<b>=...', registered: ['https://app.example/cb'] },
+    ]);
+    expect(page).toContain(String(lines().at(-1)?.['request_id']));
+  });
+});

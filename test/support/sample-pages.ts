@@ -209,6 +209,25 @@ const samples: Record<string, SamplePage> = {
       text: 'The application that sent you here asked us to send you back to an address it has not registered.',
       next_step: 'Go back to the application and try again. If it happens again, tell its makers.',
       next: null,
+      details: [],
+    },
+  },
+  'error-details': {
+    view: 'error',
+    model: {
+      ...base('This sign-in cannot continue'),
+      status: 400,
+      code: 'invalid_redirect_uri',
+      text: 'The application asked us to send you to an address that is not registered for it, so we did not.',
+      next_step: 'Go back to the application and start again.',
+      next: null,
+      details: [
+        {
+          name: 'Address sent',
+          values: ['https://notes.example/callback/of/a/quite/long/path?tenant=acme-notes-of-the-analytical-society'],
+        },
+        { name: 'Registered for this client', values: ['https://notes.example/callback', 'http://localhost:3000/callback'] },
+      ],
     },
   },
   'error-next': {
@@ -220,6 +239,7 @@ const samples: Record<string, SamplePage> = {
       text: 'This sign-in was started in another browser, or too long ago.',
       next_step: 'Start again from the sign-in page.',
       next: { href: '/login', label: 'Go to sign-in' },
+      details: [],
     },
   },
   register: {

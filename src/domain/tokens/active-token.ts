@@ -14,6 +14,7 @@ import type { Context } from '../context.js';
 import { accessTokenMappedClaims } from './claim-mappings.js';
 import { isOpenidScope } from './scopes.js';
 import { shownPermissions, withoutUnheld } from './target.js';
+import { expiredAt, whyUnknown } from './unusable-token.js';
 import { isOwnAudience, lookUpToken, texts, type Found, type TokenContent } from './token-look-up.js';
 
 /** An access token that is good right now. */
@@ -21,11 +22,16 @@ export type ActiveToken = TokenContent & { readonly client: Client };
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
-function stands(ctx: Context, { claims, standing }: Found): boolean {
-  if (claims.expires_at <= ctx.clock.now() || standing.revoked) return false;
-  if (claims.user_id !== null && standing.user_status !== 'active') return false;
+/** A token that is not good, and why, in words for whoever holds it (`error_description` of RFC 6750 3). */
+export type InactiveToken = { readonly inactive: string };
+
+/** Why a token that was found is not good by itself; null when it is. */
+function fault(ctx: Context, { claims, standing }: Found): string | null {
+  if (claims.expires_at <= ctx.clock.now()) return expiredAt(seconds(claims.expires_at));
+  if (standing.revoked) return 'the access token was revoked';
+  if (claims.user_id !== null && standing.user_status !== 'active') return 'the person of the access token is gone or blocked';
   const outlivesSession = claims.scope.split(' ').includes('offline_access');
-  return standing.session_revoked_at === null || outlivesSession;
+  return standing.session_revoked_at === null || outlivesSession ? null : 'the session of the access token has ended';
 }
 
 /** What a token still gives at its API resource. */
@@ -73,12 +79,15 @@ async function forceOf(ctx: Context, client: Client, { claims, beside }: Found):
 
 type Activated = { readonly token: ActiveToken; readonly force: Force };
 
-async function activate(ctx: Context, found: Found | null): Promise<Activated | null> {
-  if (!found || !stands(ctx, found)) return null;
+async function activate(ctx: Context, found: Found): Promise<Activated | InactiveToken> {
+  const wrong = fault(ctx, found);
+  if (wrong !== null) return { inactive: wrong };
   const { client_id, ...claims } = found.claims;
   const client = await enabledClient(ctx, client_id);
-  const force = client && (await forceOf(ctx, client, found));
-  return client === null || force === null ? null : { token: { ...claims, scope: force.scope, client }, force };
+  if (!client) return { inactive: 'the client of the access token is gone or disabled' };
+  const force = await forceOf(ctx, client, found);
+  if (!force) return { inactive: 'what the access token allowed at its API resource has been withdrawn' };
+  return { token: { ...claims, scope: force.scope, client }, force };
 }
 
 /**
@@ -86,8 +95,9 @@ async function activate(ctx: Context, found: Found | null): Promise<Activated | 
  * resource still stand. One statement; client, resource and grant come from memory. Null for everything else, whatever the reason.
  */
 export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | null> {
-  const active = await activate(ctx, await lookUpToken(ctx, ctx.scope, token, null));
-  return active && active.token;
+  const found = await lookUpToken(ctx, ctx.scope, token, null);
+  const active = found && (await activate(ctx, found));
+  return active && 'token' in active ? active.token : null;
 }
 
 /** A good access token with the person's claims, for userinfo. */
@@ -105,11 +115,13 @@ function permissionsLeft({ force }: Activated, { beside }: Found): readonly stri
   return force.permissions && (said === null ? force.permissions : force.permissions.filter((name) => said.includes(name)));
 }
 
-/** The same with the user and what the user holds, still in one statement. */
-export async function findActiveTokenWithUser(ctx: Context, token: string): Promise<TokenWithUser | null> {
+/** The same with the user and what the user holds, still in one statement; or what is wrong with the token. */
+export async function findActiveTokenWithUser(ctx: Context, token: string): Promise<TokenWithUser | InactiveToken> {
   const found = await lookUpToken(ctx, ctx.scope, token, { jwt: 'always', opaque: 'always' });
+  if (!found) return { inactive: await whyUnknown(ctx, token) };
   const active = await activate(ctx, found);
-  return found && active && { token: active.token, user: found.beside?.user ?? null, permissions: permissionsLeft(active, found) };
+  if ('inactive' in active) return active;
+  return { token: active.token, user: found.beside?.user ?? null, permissions: permissionsLeft(active, found) };
 }
 
 /** A good access token with all that it says. */
@@ -122,13 +134,14 @@ function mappedInJwt({ token, force }: Activated, payload: Readonly<Record<strin
 }
 
 /**
- * The access token if it is good, with permissions and mapped claims, for introspection: an opaque token says what the JWT in its place would.
+ * The access token if it is good, or what is wrong with it, with permissions and mapped claims, for introspection: an opaque token says what the JWT in its place would.
  * @param scope where it is looked up: `lookUpScope(ctx)`, for an answer up to a second old will do
  */
-export async function describeActiveToken(ctx: Context, token: string, scope: Scope): Promise<DescribedToken | null> {
+export async function describeActiveToken(ctx: Context, token: string, scope: Scope): Promise<DescribedToken | InactiveToken> {
   const found = await lookUpToken(ctx, scope, token, { jwt: 'never', opaque: 'mapped' });
+  if (!found) return { inactive: await whyUnknown(ctx, token) };
   const active = await activate(ctx, found);
-  if (!found || !active) return null;
+  if ('inactive' in active) return active;
   const permissions = permissionsLeft(active, found);
   const { payload = null, user = null } = found.beside ?? {};
   const mapped = payload

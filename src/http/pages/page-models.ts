@@ -1,5 +1,5 @@
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
-import type { PageLink } from '../../errors.js';
+import type { PageDetail, PageLink } from '../../errors.js';
 
 /** What every page needs; `basePage` in pages.ts builds it. */
 export interface BasePage {
@@ -210,6 +210,8 @@ export interface ErrorPage extends BasePage {
   /** One sentence */
   next_step: string;
   next: PageLink | null;
+  /** In development environments alone: what it takes to mend the application. */
+  details: readonly PageDetail[];
 }
 
 export type MailboxMessage = { id: string; to: string; subject: string; text: string; created_at: string };

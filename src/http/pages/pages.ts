@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import { createTemplates } from '../../lib/templates.js';
+import { isWithinSignIn } from '../request/return-to.js';
 import type { BasePage, PageModels } from './page-models.js';
 import { accentPath, type Assets } from './static.js';
 import { viewHelpers } from './view-functions.js';
@@ -32,7 +33,10 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
   return {
     renderPage(res, view, model, { status = 200, formAction = [] } = {}) {
       const html = templates.render(view, { ...model, ...helpers });
-      res.status(status).set(pageHeaders(formAction)).send(html);
+      res.status(status).set(pageHeaders(formAction));
+      // Within a client's sign-in it would cut the popup off from the application that has opened it, and stays off for what follows there.
+      if (!isWithinSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
+      res.send(html);
     },
   };
 }
@@ -83,7 +87,6 @@ function pageHeaders(formAction: readonly string[]): Record<string, string> {
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; font-src 'self'; " +
       `form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
     'X-Frame-Options': 'DENY',
-    'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
   };

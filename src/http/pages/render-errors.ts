@@ -9,6 +9,7 @@ import {
   RateLimitedError,
   UnavailableError,
   type ApiErrorObject,
+  type PageDetail,
   type PageLink,
 } from '../../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../../lib/error-codes.js';
@@ -26,6 +27,7 @@ type RenderedError = {
   headers: Record<string, string>;
   extra: Readonly<Record<string, unknown>>;
   next?: PageLink | null;
+  details?: readonly PageDetail[];
 };
 
 const retryHeaders = (seconds: number) => ({ 'Retry-After': String(seconds) });
@@ -39,7 +41,15 @@ function ownError(error: unknown): RenderedError | null {
   if (error instanceof OAuthError)
     return { status: error.status, code: error.error, text: error.description, headers: { ...error.headers }, extra: {} };
   if (error instanceof PageError)
-    return { status: error.status, code: error.code, text: error.text, headers: {}, extra: error.extra, next: error.next };
+    return {
+      status: error.status,
+      code: error.code,
+      text: error.text,
+      headers: {},
+      extra: error.extra,
+      next: error.next,
+      details: error.details,
+    };
   if (error instanceof ApiError) {
     const [first] = error.errors;
     return { status: first?.status ?? 500, code: first?.code ?? 'server_error', text: first?.detail ?? '', ...plain };
@@ -177,6 +187,7 @@ function renderAsPage(web: Web, req: Request, res: Response, refusal: RenderedEr
         ? 'If it happens again, tell support the request id below.'
         : (nextStep[refusal.status] ?? 'Go back to the application and start again.'),
       next: refusal.next ?? null,
+      details: refusal.details ?? [],
     },
     { status: refusal.status },
   );

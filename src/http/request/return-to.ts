@@ -1,5 +1,12 @@
 import type { Request } from 'express';
 
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Where the request returns to after sign-in, once that is known from elsewhere than its own parameters. */
+    return_to?: string | null;
+  }
+}
+
 /**
  * The path to return to after sign-in, or null. Only a path of our own: it is resolved as a browser does, and must stay on
  * the origin (CWE-601); backslashes, control characters and a second slash are refused outright.
@@ -51,6 +58,21 @@ export function pendingOf(req: Request, return_to: string | null): PendingAuthor
   if (return_to === null || !return_to.startsWith(`${resumePath}?`)) return null;
   const handle = new URLSearchParams(return_to.slice(resumePath.length + 1)).get('request');
   return handle === null ? null : openPending(req, handle);
+}
+
+/** The return path as it was sent: the form's, else the query's. */
+function sentReturnTo(req: Request): string | null {
+  const mark = req.originalUrl.indexOf('?');
+  return req.form?.get('return_to') ?? (mark < 0 ? null : new URLSearchParams(req.originalUrl.slice(mark)).get('return_to'));
+}
+
+/**
+ * Whether the request belongs to the sign-in or sign-out of a client's: an address of the protocol, or a step that returns to a pending authorization
+ * request. Single-page applications have these in a popup that they hold on to.
+ */
+export function isWithinSignIn(req: Request): boolean {
+  if (req.path.startsWith('/oauth/')) return true;
+  return req.ctx !== undefined && pendingOf(req, req.return_to ?? safeReturnTo(sentReturnTo(req))) !== null;
 }
 
 /** The client of the pending request that a return path leads to, as the request claims it, or null. */

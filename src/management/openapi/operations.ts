@@ -4,22 +4,24 @@ import { jsonApi } from '../media-type.js';
 import { permissionFor, targetOf, type Action, type Registry, type Relationship, type Resource, type Row } from '../resource.js';
 import { headerParameters, linkageParameters, listParameters, recordParameters } from './parameters.js';
 import { documentResponse, errorResponses, location, noContentResponse, notModified } from './responses.js';
-import { actionRequest, linkageDocument, linkageRequest, schemasOf, type ResourceSchemas } from './schemas.js';
+import { actionRequest, idSchema, linkageDocument, linkageRequest, schemasOf, type ResourceSchemas } from './schemas.js';
 
 type Schemas = ReadonlyMap<string, ResourceSchemas>;
 
-const pathId = (resource: Resource) => ({ path: z.object({ id: z.string().meta({ description: `The id of a ${resource.type}.` }) }) });
+const pathId = (resource: Resource) => ({
+  path: z.object({ id: idSchema(resource).meta({ description: `The id of a ${resource.type}.` }) }),
+});
 const secured = (...permissions: string[]) => ({ security: [{ oauth2: permissions }] });
 const body = (schema: z.ZodObject) => ({ required: true, content: { [jsonApi]: { schema } } });
 const queryOf = (parameters: Record<string, z.ZodType>) => ({ query: z.object(parameters) });
 
-function collectionItem(resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
+function collectionItem(registry: Registry, resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
   const list: ZodOpenApiOperationObject = {
     operationId: `list_${resource.path}`,
     tags: [resource.path],
     summary: `List ${resource.title.toLowerCase()}`,
     ...secured(permissionFor(resource, 'read')),
-    requestParams: { ...queryOf(listParameters(resource)), header: z.object(headerParameters.read) },
+    requestParams: { ...queryOf(listParameters(registry, resource)), header: z.object(headerParameters.read) },
     responses: { '200': documentResponse('One page.', schemas.list), '304': notModified, ...errorResponses(400) },
   };
   if (!resource.create || !schemas.create) return { get: list };
@@ -30,14 +32,14 @@ function collectionItem(resource: Resource, schemas: ResourceSchemas): ZodOpenAp
     tags: [resource.path],
     summary: `Create a ${resource.type.replaceAll('_', ' ')}`,
     ...secured(permissionFor(resource, 'write')),
-    requestParams: { ...queryOf(recordParameters(resource)), header: z.object(headerParameters.create) },
+    requestParams: { ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.create) },
     requestBody: body(schemas.create),
     responses: { '201': documentResponse('Created.', answer, location), ...errorResponses(400, 404, 409, 413, 415, 422) },
   };
   return { get: list, post: create };
 }
 
-function recordItem(resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
+function recordItem(registry: Registry, resource: Resource, schemas: ResourceSchemas): ZodOpenApiPathItemObject {
   const name = resource.type.replaceAll('_', ' ');
   const tags = [resource.path];
   const item: ZodOpenApiPathItemObject = {
@@ -46,7 +48,7 @@ function recordItem(resource: Resource, schemas: ResourceSchemas): ZodOpenApiPat
       tags,
       summary: `Read a ${name}`,
       ...secured(permissionFor(resource, 'read')),
-      requestParams: { ...pathId(resource), ...queryOf(recordParameters(resource)), header: z.object(headerParameters.read) },
+      requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.read) },
       responses: { '200': documentResponse('The resource.', schemas.one), '304': notModified, ...errorResponses(400, 404) },
     },
   };
@@ -56,7 +58,7 @@ function recordItem(resource: Resource, schemas: ResourceSchemas): ZodOpenApiPat
       tags,
       summary: `Change a ${name}`,
       ...secured(permissionFor(resource, 'write')),
-      requestParams: { ...pathId(resource), ...queryOf(recordParameters(resource)), header: z.object(headerParameters.change) },
+      requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, resource)), header: z.object(headerParameters.change) },
       requestBody: body(schemas.update),
       responses: { '200': documentResponse('As it is now.', schemas.one), ...errorResponses(400, 404, 409, 412, 413, 415, 422) },
     };
@@ -83,7 +85,7 @@ function actionItem(registry: Registry, all: Schemas, resource: Resource, verb: 
     tags: [resource.path],
     summary: action.description,
     ...secured(permissionFor(resource, 'write'), ...(action.needs ?? [])),
-    requestParams: { ...pathId(resource), ...queryOf(recordParameters(answers)), header: z.object(headerParameters.change) },
+    requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, answers)), header: z.object(headerParameters.change) },
     ...(action.input ? { requestBody: body(actionRequest(`${resource.type}_${verb}_request`, action.input)) } : {}),
     responses: {
       [action.method === 'PATCH' ? '200' : '202']: documentResponse(action.method === 'PATCH' ? 'As it is now.' : 'Under way.', answer),
@@ -112,7 +114,7 @@ function relatedItem(
       ...secured(...permissions),
       requestParams: {
         ...pathId(resource),
-        ...queryOf(many ? listParameters(target) : recordParameters(target)),
+        ...queryOf(many ? listParameters(registry, target) : recordParameters(registry, target)),
         header: z.object(headerParameters.read),
       },
       responses: {
@@ -146,17 +148,17 @@ function linkageItem(registry: Registry, resource: Resource, name: string, relat
   };
   const change = relationship.kind === 'many' ? relationship.change : undefined;
   if (!change) return item;
-  const write = (verb: string, words: string): ZodOpenApiOperationObject => ({
+  const write = (verb: string, words: string, headers: z.ZodRawShape = headerParameters.change): ZodOpenApiOperationObject => ({
     ...common,
     operationId: `${verb}_${resource.type}_${name}`,
     summary: words,
     ...secured(permissionFor(resource, 'write'), ...(change.needs ?? [])),
-    requestParams: { ...pathId(resource), header: z.object(headerParameters.change) },
+    requestParams: { ...pathId(resource), header: z.object(headers) },
     requestBody: body(linkageRequest(registry, relationship)),
     responses: { '204': noContentResponse, ...errorResponses(400, 404, 409, 412, 413, 415, 422) },
   });
   item.post = write('add', `Add ${name} to a ${resource.type}`);
-  item.delete = write('remove', `Take ${name} from a ${resource.type}`);
+  item.delete = write('remove', `Take ${name} from a ${resource.type}`, headerParameters.remove);
   if (change.replace) item.patch = write('replace', `Replace the ${name} of a ${resource.type}`);
   return item;
 }
@@ -168,8 +170,8 @@ export function pathsOf(registry: Registry): ZodOpenApiPathsObject {
   for (const resource of registry.byPath.values()) {
     const schemas = all.get(resource.type) as ResourceSchemas;
     const root = `/api/${resource.path}`;
-    paths[root] = collectionItem(resource, schemas);
-    paths[`${root}/{id}`] = recordItem(resource, schemas);
+    paths[root] = collectionItem(registry, resource, schemas);
+    paths[`${root}/{id}`] = recordItem(registry, resource, schemas);
     for (const [verb, action] of Object.entries(resource.actions ?? {}))
       paths[`${root}/{id}/${verb}`] = actionItem(registry, all, resource, verb, action);
     for (const [name, relationship] of Object.entries(resource.relationships)) {

@@ -1,60 +1,72 @@
 import { z } from 'zod';
-import type { Filter, Resource } from '../resource.js';
+import { targetOf, type Filter, type Registry, type Resource } from '../resource.js';
 import { named } from '../../lib/named.js';
+import { maxFilterValues, maxIncludeDepth, maxIncludePaths, maxSorts } from '../query.js';
 
-const includable = (resource: Resource) =>
-  Object.entries(resource.relationships)
-    .filter(([, one]) => one.include)
-    .map(([name]) => name);
+/** Every path that `include` takes for a resource, shorter ones first: at most three relationships deep. */
+function includable(registry: Registry, resource: Resource, depth = maxIncludeDepth): string[] {
+  if (depth === 0) return [];
+  const direct = Object.entries(resource.relationships).filter(([, one]) => one.include);
+  const deeper = direct.flatMap(([name, one]) => includable(registry, targetOf(registry, one), depth - 1).map((path) => `${name}.${path}`));
+  return [...direct.map(([name]) => name), ...deeper];
+}
+
+/** A parameter that takes several values with commas between them (OpenAPI 3.1, `style` form without `explode`); `items` has its limits. */
+const commaSeparated = (items: z.ZodArray, description: string, example?: readonly string[]) =>
+  items.optional().meta({ description, ...(example ? { example } : {}), param: { style: 'form', explode: false } });
+
+const oneOf = (values: readonly string[]) => z.enum(values as [string, ...string[]]);
 
 /** `include` and `fields[...]` of an answer that bears records. */
-export function recordParameters(resource: Resource): Record<string, z.ZodType> {
-  const names = includable(resource);
+export function recordParameters(registry: Registry, resource: Resource): Record<string, z.ZodType> {
+  const paths = includable(registry, resource);
   const fields = [...Object.keys(resource.attributes.shape), ...Object.keys(resource.relationships)];
+  const include = 'Related records to add: paths of at most three relationships (a.b.c).';
   return {
-    ...(names.length > 0
-      ? {
-          include: z
-            .string()
-            .optional()
-            .meta({
-              description: `Related records to add, comma-separated paths of at most three relationships (a.b.c): ${names.join(', ')}.`,
-              example: names[0],
-            }),
-        }
-      : {}),
-    [`fields[${resource.type}]`]: z
-      .string()
-      .optional()
-      .meta({ description: `Only these fields, comma-separated: ${fields.join(', ')}.` }),
+    ...(paths.length > 0 ? { include: commaSeparated(z.array(oneOf(paths)).max(maxIncludePaths), include, paths.slice(0, 1)) } : {}),
+    [`fields[${resource.type}]`]: commaSeparated(z.array(oneOf(fields)), 'Only these fields.', fields.slice(0, 1)),
   };
 }
 
-function filterParameters(name: string, filter: Filter): [string, z.ZodType][] {
-  const description = filter.list === false ? filter.description : `${filter.description} Several, comma-separated, mean any of them.`;
-  const schema = () => z.string().optional().meta({ description });
-  if (!filter.comparisons) return [[`filter[${name}]`, schema()]];
-  return filter.comparisons.map((comparison) => [`filter[${name}][${comparison}]`, schema()]);
+/** One value among several: a comma would make it two. */
+const withoutComma = (schema: z.ZodType): z.ZodType => (schema instanceof z.ZodString ? schema.regex(/^[^,]*$/) : schema);
+
+function filterParameters(name: string, { description, schema, list, comparisons }: Filter): [string, z.ZodType][] {
+  const single = () => schema.optional().meta({ description });
+  if (comparisons) return comparisons.map((comparison) => [`filter[${name}][${comparison}]`, single()]);
+  if (list === false) return [[`filter[${name}]`, single()]];
+  return [
+    [
+      `filter[${name}]`,
+      commaSeparated(z.array(withoutComma(schema)).min(1).max(maxFilterValues), `${description} Several mean any of them.`),
+    ],
+  ];
 }
+
+const cursor = z.string().min(1).max(2048);
 
 const pageParameters: Record<string, z.ZodType> = named({
   'page[size]': z.int().min(1).max(100).optional().meta({ description: 'Records a page; 25 unless given.' }),
-  'page[after]': z.string().optional().meta({ description: 'The page after this cursor; take it from links.next.' }),
-  'page[before]': z.string().optional().meta({ description: 'The page before this cursor; take it from links.prev.' }),
+  'page[after]': cursor.optional().meta({ description: 'The page after this cursor; take it from links.next.' }),
+  'page[before]': cursor.optional().meta({ description: 'The page before this cursor; take it from links.prev.' }),
 });
 
 /** Everything that a list takes. */
-export function listParameters(resource: Resource): Record<string, z.ZodType> {
+export function listParameters(registry: Registry, resource: Resource): Record<string, z.ZodType> {
   const sorts = Object.keys(resource.sorts);
+  const standard = resource.defaultSort ?? '-created_at';
+  const sort = `The order, most important first; \`-\` for descending. ${standard} unless given.`;
   return {
     ...Object.fromEntries(Object.entries(resource.filters).flatMap(([name, filter]) => filterParameters(name, filter))),
-    sort: z
-      .string()
-      .optional()
-      .meta({
-        description: `Comma-separated, \`-\` for descending: ${sorts.join(', ')}. ${resource.defaultSort ?? '-created_at'} unless given.`,
-      }),
-    ...recordParameters(resource),
+    sort: commaSeparated(
+      z
+        .array(oneOf(sorts.flatMap((name) => [name, `-${name}`])))
+        .min(1)
+        .max(maxSorts),
+      sort,
+      [standard],
+    ),
+    ...recordParameters(registry, resource),
     ...pageParameters,
   };
 }
@@ -63,7 +75,26 @@ export function listParameters(resource: Resource): Record<string, z.ZodType> {
 export const linkageParameters = pageParameters;
 
 const requestId = {
-  'X-Request-Id': z.string().optional().meta({ description: '1 to 128 safe characters; echoed, and the id of every error.' }),
+  'X-Request-Id': z.string().optional().meta({
+    description: '1 to 128 letters, digits and `_ . : -`: echoed, and the id of every error. Anything else is replaced.',
+    example: 'order-42',
+  }),
+};
+
+const idempotencyKey = {
+  'Idempotency-Key': z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*$/)
+    .optional()
+    .meta({
+      description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
+    }),
+};
+
+const ifMatch = {
+  'If-Match': z.string().optional().meta({ description: 'The ETag that was seen: 412 if the resource changed since.' }),
 };
 
 /** Headers that a request may bear, by what it does. */
@@ -72,21 +103,7 @@ export const headerParameters = {
     ...requestId,
     'If-None-Match': z.string().optional().meta({ description: 'The ETag of an answer at hand: 304 if it is still right.' }),
   },
-  create: {
-    ...requestId,
-    'Idempotency-Key': z.string().optional().meta({
-      description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
-    }),
-  },
-  change: {
-    ...requestId,
-    'If-Match': z.string().optional().meta({ description: 'The ETag that was seen: 412 if the resource changed since.' }),
-    'Idempotency-Key': z.string().optional().meta({
-      description: 'Makes a repetition within 24 hours safe: it gets the first answer again, but for secrets (`meta.secret_shown_before`).',
-    }),
-  },
-  remove: {
-    ...requestId,
-    'If-Match': z.string().optional().meta({ description: 'The ETag that was seen: 412 if the resource changed since.' }),
-  },
+  create: { ...requestId, ...idempotencyKey },
+  change: { ...requestId, ...ifMatch, ...idempotencyKey },
+  remove: { ...requestId, ...ifMatch },
 } as const;

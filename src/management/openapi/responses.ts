@@ -16,6 +16,7 @@ const texts: Record<number, string> = {
   415: 'The body must be of the JSON:API media type without foreign parameters.',
   422: 'Values are invalid; there is one error for each.',
   429: 'More than 100 requests in a minute with this token. Retry-After says when to go on.',
+  431: 'The head of the request is larger than 16 KiB.',
   500: 'Something went wrong; the log has the cause under the request id.',
   503: 'The service can not do it right now; try again.',
 };
@@ -33,7 +34,8 @@ const shared = Object.fromEntries(
       {
         id: `error_${status}`,
         description,
-        content: { [jsonApi]: { schema: errorDocument } },
+        // Node answers this one before there is a request.
+        ...(status === '431' ? {} : { content: { [jsonApi]: { schema: errorDocument } } }),
         ...(headers ? { headers: z.object(headers) } : {}),
       },
     ];
@@ -42,7 +44,7 @@ const shared = Object.fromEntries(
 
 /** The shared error answers of an operation. */
 export function errorResponses(...statuses: number[]): Record<`${1 | 2 | 3 | 4 | 5}${string}`, ZodOpenApiResponseObject> {
-  const all = [...new Set([...statuses, 401, 403, 406, 429, 500, 503])].sort((one, other) => one - other);
+  const all = [...new Set([...statuses, 401, 403, 406, 429, 431, 500, 503])].sort((one, other) => one - other);
   return Object.fromEntries(all.map((status) => [String(status), shared[String(status)]])) as Record<
     `4${string}`,
     ZodOpenApiResponseObject

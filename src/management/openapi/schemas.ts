@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { apiErrorCodes, type ApiErrorCode } from '../../lib/error-codes.js';
 import type { Registry, Relationship, Resource } from '../resource.js';
 import { targetOf } from '../resource.js';
-import { named } from '../../lib/named.js';
+import { attributeTexts } from '../attribute-texts.js';
+import { named, own } from '../../lib/named.js';
 
 const address = z.string().meta({ format: 'uri-reference' });
 const jsonapi = z.looseObject({ version: z.literal('1.1') });
@@ -15,8 +16,25 @@ const pageLinks = z.looseObject({
   describedby: address,
 });
 
-/** `{type, id}` of one type. */
-const identifierOf = (type: string) => z.looseObject({ type: z.literal(type), id: z.string() });
+/** The ids of a resource's records. */
+export const idSchema = ({ source }: Resource) => (source.keyType === 'uuid' ? z.uuid() : z.string().min(1).max(255));
+
+/** `{type, id}` of a record. */
+const identifierOf = (resource: Resource) => z.looseObject({ type: z.literal(resource.type), id: idSchema(resource) });
+
+/** What the attribute of a type means; null when nothing says so. */
+export const textOf = (type: string, attribute: string): string | null =>
+  own(attributeTexts[type], attribute) ?? own(attributeTexts['*'], attribute) ?? null;
+
+/** Attributes with what they mean, but for those whose schemas say it; what can be set means what it does where it is shown. */
+function described({ type, attributes }: Resource, shape: z.ZodRawShape): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    Object.entries(shape).map(([name, schema]) => {
+      const text = textOf(type, name) ?? (own(attributes.shape, name) as z.ZodType | undefined)?.description ?? null;
+      return [name, text === null || (schema as z.ZodType).description ? schema : (schema as z.ZodType).meta({ description: text })];
+    }),
+  ) as Record<string, z.ZodType>;
+}
 
 /** Any included record. */
 const included = z.array(z.looseObject({ type: z.string(), id: z.string() })).optional();
@@ -46,7 +64,7 @@ export const errorDocument = z
   .meta({ id: 'error_document', description: 'What a refusal looks like.' });
 
 const linkageOf = (registry: Registry, relationship: Relationship) => {
-  const one = identifierOf(targetOf(registry, relationship).type);
+  const one = identifierOf(targetOf(registry, relationship));
   return relationship.kind === 'one' ? one.nullable() : z.array(one);
 };
 
@@ -70,23 +88,27 @@ function writtenRelationships(registry: Registry, resource: Resource, creating: 
     const settable = relationship.kind === 'many' ? relationship.write === true : creating && relationship.create !== undefined;
     if (!settable) continue;
     const needed = relationship.kind === 'one' && relationship.create === 'required';
-    const data = z.object({ data: linkageOf(registry, relationship) }).meta({ description: relationship.description });
+    const linkage = needed ? identifierOf(targetOf(registry, relationship)) : linkageOf(registry, relationship);
+    const description = needed ? `Required. ${relationship.description}` : relationship.description;
+    const data = z.object({ data: linkage }).meta({ description });
     shape[name] = needed ? data : data.optional();
     required ||= needed;
   }
-  return Object.keys(shape).length === 0 ? null : { shape: z.object(shape), required };
+  return Object.keys(shape).length === 0 ? null : { shape: z.strictObject(shape), required };
 }
 
 function requestDocument(registry: Registry, resource: Resource, attributes: z.ZodObject, creating: boolean): z.ZodObject {
   const related = writtenRelationships(registry, resource, creating);
   const attributesNeeded =
     creating && Object.values(attributes.shape).some((schema) => !(schema as z.ZodType).safeParse(undefined).success);
-  const named = attributes.meta({ id: `${resource.type}_${creating ? 'create' : 'update'}_attributes` });
+  const named = z
+    .strictObject(described(resource, attributes.shape))
+    .meta({ id: `${resource.type}_${creating ? 'create' : 'update'}_attributes` });
   return z
     .object({
       data: z.object({
         type: z.literal(resource.type),
-        ...(creating ? {} : { id: z.string() }),
+        ...(creating ? {} : { id: idSchema(resource) }),
         attributes: attributesNeeded ? named : named.optional(),
         ...(related ? { relationships: related.required ? related.shape : related.shape.optional() } : {}),
       }),
@@ -117,14 +139,14 @@ export function schemasOf(registry: Registry, resource: Resource): ResourceSchem
   const objectWith = (attributes: z.ZodRawShape) =>
     z.looseObject({
       type: z.literal(type),
-      id: z.string(),
+      id: idSchema(resource),
       attributes: z.looseObject(attributes),
       ...(Object.keys(relationships).length > 0 ? { relationships: z.looseObject(relationships).optional() } : {}),
       links: z.looseObject({ self: address }).optional(),
       meta: z.looseObject({ version: z.int() }),
     });
   // Sparse fieldsets leave attributes out.
-  const shown = resource.attributes.partial().shape;
+  const shown = z.object(described(resource, resource.attributes.shape)).partial().shape;
   const object = objectWith(shown).meta({ id: type, description: resource.description });
   const envelope = { jsonapi, links: documentLinks, included };
   const named = (suffix: string, shape: z.ZodRawShape) => z.looseObject(shape).meta({ id: `${type}_${suffix}` });

@@ -44,7 +44,8 @@ const idTokenContent =
 const mappings =
   'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
 const signedUserinfo = 'Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON.';
-const initiation = 'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`.';
+const initiation =
+  'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
 
 const settable = z
   .strictObject({
@@ -103,19 +104,16 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     allowed_origins: z.array(z.string()),
     grant_types: z.array(z.string()),
     token_endpoint_auth_method: z.string(),
-    jwks: z.looseObject({}).nullable().meta({ description: 'Its public keys, for private_key_jwt and signed request objects (RFC 7517).' }),
-    jwks_uri: z.string().nullable().meta({ description: 'Where its public keys are, instead of jwks.' }),
-    scopes: z.array(z.string()).nullable().meta({ description: 'Scopes that it may ask for; null = all.' }),
+    jwks: z.looseObject({}).nullable(),
+    jwks_uri: z.string().nullable(),
+    scopes: z.array(z.string()).nullable(),
     access_token_format: z.enum(['jwt', 'opaque']),
     first_party: z.boolean().meta({ description: firstParty }),
-    introspection_allowed: z.boolean().meta({
-      description:
-        'Whether it may ask about tokens of other clients (RFC 7662). A new confidential client may unless told otherwise, one that registered itself never.',
-    }),
+    introspection_allowed: z.boolean(),
     require_pkce: z.boolean(),
     id_token_lifetime: z.int().nullable(),
     refresh_token_lifetime: z.int().nullable(),
-    token_rate_limit: z.int().nullable().meta({ description: 'Token requests a minute once authenticated; null = the default.' }),
+    token_rate_limit: z.int().nullable(),
     backchannel_logout_uri: z.string().nullable(),
     backchannel_logout_session_required: z.boolean(),
     initiate_login_uri: z.string().nullable().meta({ description: initiation }),
@@ -129,10 +127,10 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     contacts: z.array(z.string()),
     status: z.enum(['enabled', 'disabled']),
     is_system: z.boolean(),
-    secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret.' }),
+    secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret; null = there is none.' }),
     secret_rotated_at: isoTime.nullable(),
     previous_secret_expires_at: isoTime.nullable(),
-    last_used_at: isoTime.nullable().meta({ description: 'When it last authenticated, to the half minute.' }),
+    last_used_at: isoTime.nullable().meta({ description: 'When it last authenticated, to the half minute; null = never.' }),
     ...stamps,
   }),
   reach: {

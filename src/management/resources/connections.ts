@@ -56,14 +56,9 @@ const settable = z
     claim_mapping: claimMapping,
     options: z.record(z.string().max(100), z.unknown()),
     allow_registration: z.boolean(),
-    account_linking: linking.meta({
-      description:
-        'What happens when a user of the address exists already. `ask` unless told otherwise; `verified_email` takes every Management permission.',
-    }),
+    account_linking: linking,
     profile_sync: sync,
-    domains: uniqueTexts(z.string().min(1).max(253), 200).meta({
-      description: 'Its own email domains: such addresses are led to it. Adding one takes every Management permission.',
-    }),
+    domains: uniqueTexts(z.string().min(1).max(253), 200),
     required: requiredHere,
     trusted,
   })

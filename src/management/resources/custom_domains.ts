@@ -41,16 +41,16 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
     verified_at: isoTime.nullable(),
     last_checked_at: isoTime.nullable(),
     failure_reason: z.string().nullable(),
-    missing_since: isoTime
-      .nullable()
-      .meta({ description: 'Since when the record of a verified domain has been missing; after seven days it has failed.' }),
+    missing_since: isoTime.nullable().meta({
+      description: 'Since when the record of a verified domain has been missing; after seven days it has failed. null = it is there.',
+    }),
     ...stamps,
   }),
   computed: { verification_records: verificationRecords },
   reach: { of: (_tx, row) => reachOfCustomDomain(row), attributes: { domain: 'plain', is_primary: 'reach' } },
   relationships: { environment: environmentLink },
   filters: {
-    domain: equalTo('domain', z.string().max(253), 'The exact name.'),
+    domain: equalTo('domain', z.string().min(1).max(253), 'The exact name.'),
     status: equalTo('status', status, 'Pending, verified or failed.'),
   },
   sorts: { ...stampSorts('custom_domains'), domain: textSort('custom_domains.domain') },

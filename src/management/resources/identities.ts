@@ -19,7 +19,7 @@ export const identities = resource<KnownIdentity>({
   source: { table: 'identities', key: 'id', keyType: 'uuid', visible: visibleIdentities },
   attributes: z.object({
     subject: z.string().meta({ description: "The provider's id of the account." }),
-    email: z.string().nullable().meta({ description: 'The address that the provider gave last.' }),
+    email: z.string().nullable().meta({ description: 'The address that the provider gave last; null = none.' }),
     proven: z.boolean().meta({
       description: 'false: the connection has changed since; the next sign-in through it asks for the proof of the local account first.',
     }),

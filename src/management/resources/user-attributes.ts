@@ -8,8 +8,7 @@ const metadata = z
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, {
     message: 'must be at most 16 KiB of JSON',
     params: { code: 'too_long' },
-  })
-  .meta({ description: 'Any JSON object of at most 16 KiB; replaced as a whole.' });
+  });
 
 const address = z.strictObject({
   formatted: z.string().max(1024).optional(),

@@ -48,7 +48,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
     email_verified: z
       .boolean()
       .meta({ description: 'Whether the address was proven; another address is unproven unless the same request says so.' }),
-    full_name: z.string().nullable().meta({ description: 'First and last name.' }),
+    full_name: z.string().nullable().meta({ description: 'First and last name; null = neither is set.' }),
     ...z.object(profileAttributes).shape,
     external_id: z.string().nullable(),
     status: z.enum(['active', 'blocked']),

@@ -1,9 +1,12 @@
+import type { Request } from 'express';
 import { enabledClient, type Client } from '../../domain/clients/clients.js';
-import type { Context } from '../../domain/context.js';
-import { PageError } from '../../errors.js';
+import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
 import { responseModes, type Addressee, type ResponseMode } from './request.js';
+
+/** Of the HTTP request that bears the authorization request. */
+export type Asked = Pick<Request, 'ctx' | 'request_id'>;
 
 type Sender = { readonly sent: Parameters; readonly client: Client | null };
 
@@ -26,18 +29,41 @@ function isRegistered({ sent, client }: Sender): boolean {
   return client !== null && uri !== undefined && matchesRedirectUri(client.redirect_uris, uri, client.application_type === 'native');
 }
 
+/** Addresses that are logged or shown at once, and characters of each: what somebody sends must not fill the log. */
+const toldUris = 20;
+const toldLength = 500;
+
+/**
+ * Logs the redirect URI that came beside those that are registered: the commonest mistake in setting up a client, and one that nobody but the two
+ * sides can see. Values of a query stay out of the log: they may be secrets. In a development environment the page shows both as well; elsewhere it
+ * says nothing of a client's registration.
+ */
+function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Client | null): PageDetail[] {
+  const came = (sent.get('redirect_uri') ?? '').slice(0, toldLength);
+  const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map((uri) => uri.slice(0, toldLength));
+  const { id: environment_id, kind } = ctx.environment;
+  const redirect_uri = came.replaceAll(/([?&#][^=&#]*=)[^&#]*/g, '$1...');
+  ctx.logger.info({ request_id, environment_id, client_id: client?.id, redirect_uri, registered }, 'authorization.redirect_uri_mismatch');
+  if (kind !== 'development') return [];
+  return [
+    { name: 'Address sent', values: [came] },
+    { name: 'Registered for this client', values: registered.length > 0 ? registered : ['none'] },
+  ];
+}
+
 /**
  * The client that asks, and the redirect URI that the answer may go to. Anything wrong with them is shown to the person and never redirected
  * (RFC 6749 4.1.2.1, RFC 9700 4.11).
  * @throws {PageError} 400
  */
-export async function findAddressee(ctx: Context, sent: Parameters): Promise<Addressee> {
+export async function findAddressee(req: Asked, sent: Parameters): Promise<Addressee> {
+  const { ctx } = req;
   const client_id = sent.get('client_id');
   const client = client_id === undefined ? null : await enabledClient(ctx, client_id);
   const failed = addresseeChecks.find(([, fails]) => fails({ sent, client }));
   if (failed) {
     const [, , code, text] = failed;
-    throw new PageError(400, code, text);
+    throw new PageError(400, code, text, {}, undefined, null, code === 'invalid_redirect_uri' ? tellMismatch(req, sent, client) : []);
   }
   const mode = sent.get('response_mode');
   return {

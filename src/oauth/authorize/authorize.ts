@@ -17,7 +17,7 @@ import { validate } from './validate.js';
 export async function proceed(web: Web, req: Request, res: Response, sent: SentRequest, allowed = false): Promise<void> {
   const { ctx, session } = req;
   const { parameters } = sent;
-  const addressee = await findAddressee(ctx, parameters);
+  const addressee = await findAddressee(req, parameters);
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
     const request = await withinRights(ctx, await validate(ctx, addressee, parameters), session);
@@ -48,7 +48,7 @@ function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error:
 async function enter(web: Web, req: Request, res: Response, sent: SentRequest): Promise<void> {
   let parameters;
   try {
-    parameters = await unwrapRequestObject(req.ctx, sent.parameters);
+    parameters = await unwrapRequestObject(req, sent.parameters);
   } catch (error) {
     return refuse(web, req, res, sent, error);
   }

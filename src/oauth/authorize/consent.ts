@@ -17,7 +17,7 @@ export function consent(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx, session, form } = req;
     const sent = requirePendingRequest(req, form.get('request'));
-    const addressee = await findAddressee(ctx, sent.parameters);
+    const addressee = await findAddressee(req, sent.parameters);
     const decision = form.get('decision');
     if (decision === 'deny') {
       if (session !== null) noteConsentDenied(ctx, session.user_id, addressee.client.id, originOf(req));

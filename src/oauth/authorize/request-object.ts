@@ -4,7 +4,7 @@ import type { Context } from '../../domain/context.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
-import { findAddressee } from './addressee.js';
+import { findAddressee, type Asked } from './addressee.js';
 import { named } from '../../lib/named.js';
 
 /** Claims of a request object that are about the object itself, not parameters (RFC 9101 4). */
@@ -53,7 +53,8 @@ const isUnsigned = (jwt: string): boolean => {
  * redirect URI that stands, registered, in the request itself.
  * @throws {AuthorizationError | PageError}
  */
-export async function unwrapRequestObject(ctx: Context, sent: Parameters): Promise<Parameters> {
+export async function unwrapRequestObject(req: Asked, sent: Parameters): Promise<Parameters> {
+  const { ctx } = req;
   const jwt = sent.get('request');
   const client_id = sent.get('client_id');
   // Whatever is wrong with the rest of the request is found by the checks that every request goes through.
@@ -61,7 +62,7 @@ export async function unwrapRequestObject(ctx: Context, sent: Parameters): Promi
   const client = await enabledClient(ctx, client_id);
   if (!client) return sent;
   const fail = async (error: OAuthErrorCode, description: string) =>
-    new AuthorizationError(await findAddressee(ctx, sent), error, description);
+    new AuthorizationError(await findAddressee(req, sent), error, description);
   if (isUnsigned(jwt)) throw await fail('request_not_supported', 'unsigned request objects are not supported');
   const verified = await verifyClientJwt(ctx, client, jwt);
   if ('reason' in verified) throw await fail('invalid_request_object', verified.reason);

@@ -60,6 +60,14 @@ function parseObject(part: string): Record<string, unknown> | null {
 
 const allowedHeaderMembers = new Set(['alg', 'typ', 'kid']);
 
+/** What a JWT says of itself, which proves nothing: for telling its sender what is wrong with it. Null when it isn't one. */
+export function peekJwt(token: string): { readonly header: Record<string, unknown>; readonly claims: Record<string, unknown> } | null {
+  const parts = token.length > maxLength ? null : shape.exec(token);
+  const header = parts && parseObject(parts[1] ?? '');
+  const claims = parts && parseObject(parts[2] ?? '');
+  return header && claims && { header, claims };
+}
+
 /**
  * The claims of a JWT that this environment signed with a key it still publishes, or null. Nothing in the token chooses
  * how it is verified: the algorithm is RS256, the key is ours, any other header member (jwk, jku, x5c, crit, b64, zip) is

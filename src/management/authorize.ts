@@ -4,15 +4,15 @@ import { insufficientScope } from './problems.js';
 import { couldBeId } from './records.js';
 import { permissionFor, type Resource } from './resource.js';
 
-/** Options of a writing operation that concern its permissions. */
-export type AdmissionOptions = {
+/** What an operation that writes is authorized with. */
+export type AuthorizationOptions = {
   /** Collects the permissions that the write needed; without it the reach of actors who hold every permission isn't computed. */
   readonly needed?: Set<string> | undefined;
   /**
    * Called once the permissions of the address are there, before anything is looked up: reads the rest of the request. Hands back the call as
    * the operation goes on with it.
    */
-  readonly admitted?: ((call: Call) => Promise<Call>) | undefined;
+  readonly authorized?: ((call: Call) => Promise<Call>) | undefined;
 };
 
 /** The id in an address as the audit log keeps it: null when it couldn't be one of the resource. */
@@ -24,20 +24,25 @@ export function requirePermissions(call: Call, ...permissions: readonly string[]
 }
 
 /** Requires the permission to read a resource, and others; a refusal is noted in the audit log. @throws {ApiError} 403 `insufficient_scope` */
-export async function admitRead(call: Call, resource: Resource, id: string | null, ...others: readonly string[]): Promise<void> {
+export async function authorizeRead(call: Call, resource: Resource, id: string | null, ...others: readonly string[]): Promise<void> {
   const entry = { action: operationNames.read(), resource, target_id: id === null ? null : targetIdOf(resource, id) };
   await recordDenial(call, entry, async () => requirePermissions(call, permissionFor(resource, 'read'), ...others));
 }
 
 /** Requires the permission to write a resource, and others, and tells `needed`. @throws {ApiError} 403 `insufficient_scope` */
-export function requireForWrite(call: Call, resource: Resource, { needed }: AdmissionOptions, others: readonly string[] = []): void {
+export function requireForWrite(call: Call, resource: Resource, { needed }: AuthorizationOptions, others: readonly string[] = []): void {
   const permissions = [permissionFor(resource, 'write'), ...others];
   for (const one of permissions) needed?.add(one);
   requirePermissions(call, ...permissions);
 }
 
-/** The same as the first step of an operation: then `admitted` reads the rest of the request. @returns the call to go on with */
-export async function admitWrite(call: Call, resource: Resource, options: AdmissionOptions, others: readonly string[] = []): Promise<Call> {
+/** The same as the first step of an operation: then `authorized` reads the rest of the request. @returns the call to go on with */
+export async function authorizeWrite(
+  call: Call,
+  resource: Resource,
+  options: AuthorizationOptions,
+  others: readonly string[] = [],
+): Promise<Call> {
   requireForWrite(call, resource, options, others);
-  return (await options.admitted?.(call)) ?? call;
+  return (await options.authorized?.(call)) ?? call;
 }
