@@ -1,9 +1,11 @@
 // A guide's application, as a reader gets it: its files in a folder, its variables, its start.sh.
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { eventually } from '../support/webhooks.js';
+import { person } from './service.js';
 
 export type Application = { readonly directory: string; readonly log: string; stop(): Promise<void> };
 
@@ -28,17 +30,10 @@ const isOver = (pid: number): boolean => {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/**
- * Copies `examples/clients/<name>` beside what earlier runs downloaded and built, and runs its start.sh until `url` answers.
- * @throws when the port is taken, when start.sh ends, and when nothing answers in time
- */
-export async function startApplication(
-  name: string,
-  url: string,
-  cache: string,
-  variables: Readonly<Record<string, string>>,
-): Promise<Application> {
-  if (await answers(url)) throw new Error(`something else listens at ${url}`);
+type Started = { readonly child: ChildProcess; readonly directory: string; readonly log: string; stop(): Promise<void> };
+
+/** Copies `examples/clients/<name>` beside what earlier runs downloaded and built, and runs its start.sh. */
+async function start(name: string, cache: string, variables: Readonly<Record<string, string>>): Promise<Started> {
   const directory = join(cache, name);
   await mkdir(directory, { recursive: true });
   await cp(join('examples/clients', name), directory, { recursive: true });
@@ -68,15 +63,58 @@ export async function startApplication(
     await end('SIGTERM');
     await end('SIGKILL');
   };
+  return { child, directory, log, stop };
+}
+
+const isEnded = ({ child }: Started) => child.exitCode !== null || child.signalCode !== null;
+const lastLines = async ({ log }: Started) => (await readFile(log, 'utf8')).trimEnd().split('\n').slice(-15).join('\n');
+
+/**
+ * Starts a guide's application and waits until `url` answers.
+ * @throws when the port is taken, when start.sh ends, and when nothing answers in time
+ */
+export async function startApplication(
+  name: string,
+  url: string,
+  cache: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<Application> {
+  if (await answers(url)) throw new Error(`something else listens at ${url}`);
+  const started = await start(name, cache, variables);
   const until = Date.now() + upWithinMs;
   while (!(await answers(url))) {
-    const isEnded = child.exitCode !== null || child.signalCode !== null;
-    if (isEnded || Date.now() > until) {
-      await stop();
-      const said = (await readFile(log, 'utf8')).trimEnd().split('\n').slice(-15).join('\n');
-      throw new Error(`${name} ${isEnded ? 'ended' : 'does not answer'}:\n${said}`);
+    if (isEnded(started) || Date.now() > until) {
+      await started.stop();
+      throw new Error(`${name} ${isEnded(started) ? 'ended' : 'does not answer'}:\n${await lastLines(started)}`);
     }
     await pause(200);
   }
-  return { directory, log, stop };
+  return started;
+}
+
+/**
+ * Runs a guide's command, which prints the address to open, and greets the person when it ends.
+ * @returns its folder
+ * @throws when it prints no address, fails or greets nobody
+ */
+export async function runCommand(
+  name: string,
+  cache: string,
+  variables: Readonly<Record<string, string>>,
+  open: (address: string) => Promise<unknown>,
+): Promise<string> {
+  const started = await start(name, cache, variables);
+  try {
+    const said = (pattern: RegExp) =>
+      eventually(async () => {
+        const found = pattern.exec(await readFile(started.log, 'utf8'));
+        if (!found && isEnded(started)) throw new Error(`${name} ended:\n${await lastLines(started)}`);
+        return found;
+      }, upWithinMs, 100); // prettier-ignore
+    await open((await said(/^Open (\S+)$/m))[1] as string);
+    await said(new RegExp(`^Hello ${person.name}, ${person.email}$`, 'm'));
+    return started.directory;
+  } finally {
+    await started.stop();
+  }
 }

@@ -24,7 +24,7 @@ async function begin(page: Page, issuer: string): Promise<void> {
 
 /** Some frameworks ask once more, on a page of their own; then the application begins anew. */
 async function confirmed(page: Page, url: string): Promise<void> {
-  const start = page.getByRole('link', { name: /sign in|log in/i }).first();
+  const start = page.getByRole('link', { name: /sign in|log in/i }).or(page.getByRole('button', { name: /sign in|log in/i })).first(); // prettier-ignore
   const sure = page.getByRole('button', { name: /sign out|log out/i }).first();
   await eventually(async () => {
     if (await start.isVisible()) return true;
@@ -35,19 +35,34 @@ async function confirmed(page: Page, url: string): Promise<void> {
 
 /** What a person does with an application, and how it knows that it worked. */
 export type Visit = {
-  readonly url: string;
   /** `provider`: signing out ends the session at the provider too. `application`: the framework ends its own alone. */
   readonly signOut: 'provider' | 'application';
+  /** Whether the password is asked for by the application's own form. */
+  readonly ownForm?: true;
 };
 
+/** Opens the address that a command prints, and signs in. */
+export async function open(browser: Browser, address: string): Promise<string> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  try {
+    await page.goto(address);
+    await enterPassword(page);
+    await page.getByText('You are signed in.').waitFor({ timeout: patienceMs });
+    return await page.innerText('body');
+  } finally {
+    await context.close();
+  }
+}
+
 /** Signs in with the password, reads the name, signs out; where that ends the session at the provider, the password is asked for anew. */
-export async function visit(browser: Browser, issuer: string, { url, signOut }: Visit): Promise<void> {
+export async function visit(browser: Browser, issuer: string, url: string, { signOut, ownForm }: Visit): Promise<void> {
   const context = await browser.newContext();
   const page = await context.newPage();
   page.setDefaultTimeout(patienceMs);
   try {
     await page.goto(url);
-    await begin(page, issuer);
+    if (!ownForm) await begin(page, issuer);
     await enterPassword(page);
     await showsPerson(page);
     await page.getByText(person.email).first().waitFor();

@@ -4,41 +4,54 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Service } from './service.js';
 
-const audience = 'https://orders.example.com';
+/** What a guide's API is called, where it listens, and which of its addresses want `orders:read`. */
+export type OrdersApi = { readonly folder: string; readonly audience: string; readonly origin: string; readonly paths: readonly string[] };
+type Variables = Readonly<Record<string, string>>;
 
 /** Creates what the guide's `api_resource.json` says, its permission `orders:read`, and the client's grant for it. */
-export async function grantOrders(service: Service, clientId: string, folder = 'spring'): Promise<void> {
-  const document = JSON.parse(await readFile(join('examples/clients', folder, 'api_resource.json'), 'utf8')) as unknown;
-  const { id } = await service.create('/api_resources', document);
-  const api_resource = { data: { type: 'api_resource', id } };
-  await service.create('/permissions', { data: { type: 'permission', attributes: { name: 'orders:read' }, relationships: { api_resource } } });
-  await service.create('/client_grants', {
-    data: {
-      type: 'client_grant',
-      attributes: { scopes: ['orders:read'] },
-      relationships: { client: { data: { type: 'client', id: clientId } }, api_resource },
-    },
-  });
-}
+export const grantOrders =
+  ({ folder }: OrdersApi) =>
+  async (service: Service, clientId: string): Promise<void> => {
+    const document = JSON.parse(await readFile(join('examples/clients', folder, 'api_resource.json'), 'utf8')) as unknown;
+    const { id } = await service.create('/api_resources', document);
+    const api_resource = { data: { type: 'api_resource', id } };
+    const permission = { type: 'permission', attributes: { name: 'orders:read' }, relationships: { api_resource } };
+    await service.create('/permissions', { data: permission });
+    const relationships = { client: { data: { type: 'client', id: clientId } }, api_resource };
+    await service.create('/client_grants', { data: { type: 'client_grant', attributes: { scopes: ['orders:read'] }, relationships } });
+  };
 
-type Tokens = { readonly access_token: string };
-
-/** A token for the API is let in; none, a forged one, and one for somebody else's API are not. */
-export async function ordersAreProtected({ issuer }: Service, variables: Readonly<Record<string, string>>): Promise<void> {
+async function tokenFor(issuer: string, variables: Variables, resource: string, scope: string): Promise<string> {
   const credentials = Buffer.from(`${variables['CLIENT_ID']}:${variables['CLIENT_SECRET']}`).toString('base64');
-  const request = { grant_type: 'client_credentials', resource: audience, scope: 'orders:read' };
   const answer = await fetch(`${issuer}/oauth/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${credentials}` },
-    body: new URLSearchParams(request),
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource, scope }),
   });
-  const { access_token } = (await answer.json()) as Tokens;
-  const ask = (token: string | null) =>
-    fetch('http://localhost:8080/api/orders', { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
-  const status = async (token: string | null) => (await ask(token)).status;
-  assert.equal(await status(null), 401, 'without a token');
-  assert.equal(await status(`${access_token.slice(0, -8)}AAAAAAAA`), 401, 'with a forged signature');
-  const good = await ask(access_token);
-  assert.equal(good.status, 200, `with a good token: ${good.headers.get('www-authenticate')}`);
-  assert.deepEqual(await good.json(), { for: variables['CLIENT_ID'] });
+  const body = (await answer.json()) as { access_token?: string };
+  assert.ok(body.access_token, JSON.stringify(body));
+  return body.access_token;
+}
+
+/** A token for the API is let in; none, a forged one, and one for another API are not. */
+export const ordersAreProtected =
+  ({ audience, origin, paths }: OrdersApi) =>
+  async (service: Service, variables: Variables): Promise<void> => {
+    const good = await tokenFor(service.issuer, variables, audience, 'orders:read');
+    const elsewhere = await service.managementToken();
+    for (const path of paths) {
+      const ask = (token: string | null) => fetch(origin + path, { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
+      assert.equal((await ask(null)).status, 401, `${path} without a token`);
+      assert.equal((await ask(`${good.slice(0, -8)}AAAAAAAA`)).status, 401, `${path} with a forged token`);
+      assert.equal((await ask(elsewhere)).status, 401, `${path} with a token for another API`);
+      const answer = await ask(good);
+      assert.equal(answer.status, 200, `${path}: ${answer.headers.get('www-authenticate')}`);
+      assert.deepEqual(await answer.json(), { for: variables['CLIENT_ID'] });
+    }
+  };
+
+/** A good token that holds too little is 403. */
+export async function ordersNeedPermission({ issuer }: Service, variables: Variables, api: OrdersApi, path: string): Promise<void> {
+  const token = await tokenFor(issuer, variables, api.audience, 'orders:read');
+  assert.equal((await fetch(api.origin + path, { headers: { authorization: `Bearer ${token}` } })).status, 403);
 }

@@ -5,8 +5,8 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../support/chromium.js';
-import { startApplication } from './application.js';
-import { visit } from './browser.js';
+import { runCommand, startApplication } from './application.js';
+import { open, visit } from './browser.js';
 import { startService, type Service } from './service.js';
 import { writeResults, type Result } from './table.js';
 import { trials, type Trial } from './trials.js';
@@ -26,16 +26,20 @@ function isInstalled(program: string): boolean {
 }
 
 async function attempt(service: Service, browser: Browser, trial: Trial): Promise<Result> {
-  const { name, visit: story } = trial;
+  const { name, url } = trial;
   const absent = trial.programs.find((program) => !isInstalled(program));
   if (absent !== undefined) return { name, outcome: 'skipped', note: `${absent} is not installed`, version: '' };
   const document = JSON.parse(await readFile(join('examples/clients', name, 'client.json'), 'utf8')) as unknown;
   const { id, attributes } = await service.create('/clients', document);
   await trial.prepare?.(service, id);
   const variables = { ISSUER: service.issuer, CLIENT_ID: id, CLIENT_SECRET: String(attributes['client_secret']) };
-  const application = await startApplication(name, story.url, cache, variables);
+  if (url === null) {
+    const directory = await runCommand(name, cache, variables, (address) => open(browser, address));
+    return { name, outcome: 'passed', note: '', version: await trial.version(directory) };
+  }
+  const application = await startApplication(name, url, cache, variables);
   try {
-    await visit(browser, service.issuer, story);
+    if (trial.visit) await visit(browser, service.issuer, url, trial.visit);
     await trial.check?.(service, variables);
     return { name, outcome: 'passed', note: '', version: await trial.version(application.directory) };
   } finally {
@@ -53,9 +57,12 @@ async function main(names: readonly string[]): Promise<number> {
   try {
     for (const trial of trials.filter(({ name }) => names.length === 0 || names.includes(name))) {
       const began = performance.now();
-      const result = await attempt(service, browser, trial).catch(
-        (error: unknown): Result => ({ name: trial.name, outcome: 'failed', note: String(error), version: '' }),
-      );
+      const result = await attempt(service, browser, trial).catch((error: unknown): Result => ({
+        name: trial.name,
+        outcome: 'failed',
+        note: String(error),
+        version: '',
+      }));
       results.push(result);
       const seconds = ((performance.now() - began) / 1000).toFixed(0);
       console.log(`${result.outcome} ${result.name} ${result.version} (${seconds} s) ${result.note}`);

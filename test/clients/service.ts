@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { callApi, type Access } from '../../src/programs/cli/api.js';
 import { eventually } from '../support/webhooks.js';
@@ -13,6 +14,8 @@ export type Service = {
   readonly issuer: string;
   /** Creates what a guide's JSON document describes. @returns its id and attributes, the secret among them */
   create(path: string, document: unknown): Promise<{ readonly id: string; readonly attributes: Record<string, unknown> }>;
+  /** An access token for the Management API. */
+  managementToken(): Promise<string>;
   stop(): Promise<void>;
 };
 
@@ -29,8 +32,7 @@ export async function startService(directory: string): Promise<Service> {
   const port = await freePort();
   const issuer = `http://localhost:${port}`;
   const access: Access = { url: issuer, clientId: 'management', clientSecret: 'a secret of the client trials' };
-  const dataDir = join(directory, 'data');
-  await rm(dataDir, { recursive: true, force: true });
+  const dataDir = await mkdtemp(join(tmpdir(), 'identity-provider-clients-'));
   const child = spawn(process.execPath, ['dist/main.js'], {
     env: {
       PATH: process.env['PATH'],
@@ -60,6 +62,12 @@ export async function startService(directory: string): Promise<Service> {
     const { data } = await callApi(access, 'POST', path, document as Record<string, unknown>);
     return (Array.isArray(data) ? data[0] : data) as Awaited<ReturnType<Service['create']>>;
   };
+  const managementToken = async () => {
+    const { clientId: client_id, clientSecret: client_secret } = access;
+    const body = new URLSearchParams({ grant_type: 'client_credentials', resource: `${issuer}/api`, client_id, client_secret });
+    const answer = await fetch(`${issuer}/oauth/token`, { method: 'POST', body });
+    return ((await answer.json()) as { access_token: string }).access_token;
+  };
   try {
     await eventually(isReady, 120_000, 100);
     const { email, password } = person;
@@ -70,5 +78,5 @@ export async function startService(directory: string): Promise<Service> {
     await stop();
     throw error;
   }
-  return { issuer, create, stop };
+  return { issuer, create, managementToken, stop };
 }

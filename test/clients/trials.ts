@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Visit } from './browser.js';
-import { grantOrders, ordersAreProtected } from './orders.js';
+import { grantOrders, ordersAreProtected, ordersNeedPermission, type OrdersApi } from './orders.js';
 import type { Service } from './service.js';
 
 /** A guide whose application is run. */
@@ -14,7 +14,10 @@ export type Trial = {
   readonly title: string;
   /** Without which it can't be run, as paths or names on PATH. */
   readonly programs: readonly string[];
-  readonly visit: Visit;
+  /** Where it listens once it is up; null for a command that prints the address to open and ends after the sign-in. */
+  readonly url: string | null;
+  /** What a person does there; null for an API. */
+  readonly visit: Visit | null;
   /** What the guide has created beside the client. */
   readonly prepare?: (service: Service, clientId: string) => Promise<void>;
   /** What is tried beside the person's visit, while the application runs. */
@@ -28,8 +31,10 @@ export type Trial = {
 const fromPackage = (name: string) => async (directory: string) =>
   (JSON.parse(await readFile(join(directory, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version;
 
-const found = (pattern: RegExp, ...path: string[]) => async (directory: string) =>
-  pattern.exec(await readFile(join(directory, ...path), 'utf8'))?.[1] ?? 'unknown';
+const found =
+  (pattern: RegExp, ...path: string[]) =>
+  async (directory: string) =>
+    pattern.exec(await readFile(join(directory, ...path), 'utf8'))?.[1] ?? 'unknown';
 
 /** Of a Debian package. */
 const installedPackage = (name: string) => async () =>
@@ -37,12 +42,26 @@ const installedPackage = (name: string) => async () =>
 
 const signInAndOut = 'sign in, name and email address, sign out';
 
+const springOrders: OrdersApi = {
+  folder: 'spring',
+  audience: 'https://orders.example.com',
+  origin: 'http://localhost:8080',
+  paths: ['/api/orders'],
+};
+const orders: OrdersApi = {
+  folder: 'protect-an-api',
+  audience: 'https://orders.example.org',
+  origin: 'http://localhost:3003',
+  paths: ['/orders', '/payments'],
+};
+
 export const trials: readonly Trial[] = [
   {
     name: 'openid-client',
     title: 'openid-client (Node.js)',
     programs: ['npm'],
-    visit: { url: 'http://localhost:3001/', signOut: 'provider' },
+    url: 'http://localhost:3001/',
+    visit: { signOut: 'provider' },
     version: fromPackage('openid-client'),
     shows: signInAndOut,
   },
@@ -50,7 +69,8 @@ export const trials: readonly Trial[] = [
     name: 'auth-js',
     title: 'Auth.js',
     programs: ['npm'],
-    visit: { url: 'http://localhost:3001/', signOut: 'application' },
+    url: 'http://localhost:3001/',
+    visit: { signOut: 'application' },
     version: fromPackage('@auth/core'),
     shows: 'sign in, name and email address, sign out of the application',
   },
@@ -58,7 +78,8 @@ export const trials: readonly Trial[] = [
     name: 'authlib',
     title: 'Authlib (Python, Flask)',
     programs: ['python3'],
-    visit: { url: 'http://localhost:5000/', signOut: 'provider' },
+    url: 'http://localhost:5000/',
+    visit: { signOut: 'provider' },
     version: found(/authlib==(\S+)/i, 'installed.txt'),
     shows: signInAndOut,
   },
@@ -66,7 +87,8 @@ export const trials: readonly Trial[] = [
     name: 'go-oidc',
     title: 'go-oidc',
     programs: ['go'],
-    visit: { url: 'http://localhost:5556/', signOut: 'provider' },
+    url: 'http://localhost:5556/',
+    visit: { signOut: 'provider' },
     version: found(/go-oidc\/v3 v(\S+)/, 'go.mod'),
     shows: signInAndOut,
   },
@@ -74,9 +96,10 @@ export const trials: readonly Trial[] = [
     name: 'spring',
     title: 'Spring Boot',
     programs: ['mvn', 'javac'],
-    visit: { url: 'http://localhost:8080/', signOut: 'provider' },
-    prepare: grantOrders,
-    check: ordersAreProtected,
+    url: 'http://localhost:8080/',
+    visit: { signOut: 'provider' },
+    prepare: grantOrders(springOrders),
+    check: ordersAreProtected(springOrders),
     version: found(/<artifactId>spring-boot-starter-parent<\/artifactId>\s*<version>(.+?)</, 'pom.xml'),
     shows: `${signInAndOut}; client credentials; an API that checks audience and permissions`,
   },
@@ -84,7 +107,8 @@ export const trials: readonly Trial[] = [
     name: 'rust-openidconnect',
     title: 'openidconnect (Rust)',
     programs: ['cargo'],
-    visit: { url: 'http://localhost:8082/', signOut: 'provider' },
+    url: 'http://localhost:8082/',
+    visit: { signOut: 'provider' },
     version: found(/name = "openidconnect"\nversion = "(.+?)"/, 'Cargo.lock'),
     shows: signInAndOut,
   },
@@ -92,7 +116,8 @@ export const trials: readonly Trial[] = [
     name: 'mozilla-django-oidc',
     title: 'mozilla-django-oidc',
     programs: ['python3'],
-    visit: { url: 'http://localhost:8000/', signOut: 'provider' },
+    url: 'http://localhost:8000/',
+    visit: { signOut: 'provider' },
     version: found(/mozilla-django-oidc==(\S+)/i, 'installed.txt'),
     shows: signInAndOut,
   },
@@ -100,8 +125,50 @@ export const trials: readonly Trial[] = [
     name: 'mod-auth-openidc',
     title: 'mod_auth_openidc (Apache)',
     programs: ['apache2', '/usr/lib/apache2/modules/mod_auth_openidc.so'],
-    visit: { url: 'http://localhost:8083/', signOut: 'provider' },
+    url: 'http://localhost:8083/',
+    visit: { signOut: 'provider' },
     version: installedPackage('libapache2-mod-auth-openidc'),
     shows: signInAndOut,
+  },
+  {
+    name: 'protect-an-api',
+    title: 'Protect an API',
+    programs: ['npm'],
+    url: 'http://localhost:3003/',
+    visit: null,
+    prepare: grantOrders(orders),
+    check: async (service, variables) => {
+      await ordersAreProtected(orders)(service, variables);
+      await ordersNeedPermission(service, variables, orders, '/secrets');
+    },
+    version: fromPackage('jose'),
+    shows: 'JWT and introspection: good tokens, forged ones, for another API, with too little',
+  },
+  {
+    name: 'single-page',
+    title: 'Single-page application',
+    programs: ['npm'],
+    url: 'http://localhost:3002/',
+    visit: { signOut: 'provider' },
+    version: fromPackage('openid-client'),
+    shows: `${signInAndOut}, without a server`,
+  },
+  {
+    name: 'native',
+    title: 'Native application',
+    programs: ['npm'],
+    url: null,
+    visit: null,
+    version: fromPackage('openid-client'),
+    shows: 'sign in, name and email address, on a loopback port of its own choice',
+  },
+  {
+    name: 'own-login-pages',
+    title: 'Own login pages',
+    programs: ['npm'],
+    url: 'http://localhost:3004/',
+    visit: { signOut: 'application', ownForm: true },
+    version: async () => '',
+    shows: 'sign in and out by JSON from another origin',
   },
 ];

@@ -5,7 +5,7 @@ import { config } from './auth.js';
 const escape = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 const app = express();
-app.use('/auth/*splat', ExpressAuth(config));
+app.use('/auth/*', ExpressAuth(config));
 
 app.get('/', async (req, res) => {
   const session = await getSession(req, config);
