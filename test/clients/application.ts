@@ -107,7 +107,7 @@ export async function runCommand(
   try {
     const said = (pattern: RegExp) =>
       eventually(async () => {
-        const found = pattern.exec(await readFile(started.log, 'utf8'));
+        const found = pattern.exec(await readFile(started.log, 'utf8').catch(() => ''));
         if (!found && isEnded(started)) throw new Error(`${name} ended:\n${await lastLines(started)}`);
         return found;
       }, upWithinMs, 100); // prettier-ignore
