@@ -56,6 +56,12 @@ export function readGuides(addresses: Addresses | null = null, docsDir = default
   };
 }
 
+/** The Markdown of the guides of a folder, by name, as it stands in the files; without the folder's README.md. */
+export function readGuideFiles(folder: string, docsDir = defaultDocsDir): Readonly<Record<string, string>> {
+  const files = filesIn(docsDir).filter((file) => posix.dirname(file) === folder && posix.basename(file) !== 'README.md');
+  return Object.fromEntries(files.map((file) => [posix.basename(file, '.md'), readFileSync(join(docsDir, file), 'utf8')]));
+}
+
 /** The id of a heading, as the links of the files expect it. */
 export const anchorOf = (text: string): string =>
   text
