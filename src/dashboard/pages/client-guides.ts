@@ -24,14 +24,16 @@ const telling = ['id_token_claims', 'claim_mappings'];
 const fence = /(?:<!-- file: (\S+) -->\n\n)?^```(\w+)\n([\s\S]*?)^```$/gm;
 const isDocument = (path: string) => /(?:client|api_resource)\.json$|start\.sh$/.test(path);
 
-/** What is shown of a guide as ready to copy, in its order; files go by the path that they have in the application. */
+/** What is shown of a guide as ready to copy: commands first, then the rest in its order; files go by the path that they have in the application. */
 function snippetsOf(markdown: string): Snippet[] {
   const there = markdown.slice(Math.max(0, markdown.indexOf('\n## There')));
   const found = [...there.matchAll(fence)].filter(([, path = '']) => !isDocument(path));
-  return found.map(([, path, language = '', code = '']) => {
+  const snippets = found.map(([, path, language = '', code = '']) => {
     const file = path?.split('/').slice(3).join('/');
     return { title: file ?? (language === 'sh' ? 'Commands' : 'Settings'), code: code.trimEnd() };
   });
+  const isCommands = ({ title }: Snippet) => title === 'Commands';
+  return [...snippets.filter(isCommands), ...snippets.filter((snippet) => !isCommands(snippet))];
 }
 
 function guideOf(name: string, markdown: string): ClientGuide | null {

@@ -26,9 +26,10 @@ export function lackingOf(record: Shown, guide: ClientGuide): Record<string, unk
   return { ...Object.fromEntries(lacking), ...(missing.length > 0 ? { claim_mappings: [...own, ...missing] } : {}) };
 }
 
-const sentences: Readonly<Record<string, string>> = {
-  id_token_claims: 'The ID token holds name, email address and what else the scopes release: it looks nowhere else for them.',
-  claim_mappings: 'The names of a person’s roles are told as groups, where it looks for them.',
+/** What a setting is for, in the words of the page. */
+const sentences: Readonly<Record<string, (title: string) => string>> = {
+  id_token_claims: (title) => `The ID token will hold name, email address and what else the scopes release: ${title} looks for them there.`,
+  claim_mappings: (title) => `The names of a person’s roles will be in the claim groups, where ${title} looks for them.`,
 };
 
 /** The API resources whose tokens have another `typ` than the guide's. */
@@ -42,8 +43,8 @@ function apiField(apis: readonly Shown[], guide: ClientGuide): Field {
   return {
     kind: 'select',
     name: 'api_resource',
-    label: 'The API that it is',
-    hint: `Its access tokens then say typ ${words(guide.token_typ)} in their header, as the default decoder wants. Leave it out where there is no API.`,
+    label: 'API whose access tokens it checks',
+    hint: `They will say typ ${words(guide.token_typ)} in their header, as the decoder of ${guide.title} wants by default.`,
     optional: true,
     value: '',
     chosen: [],
@@ -57,7 +58,7 @@ function apiField(apis: readonly Shown[], guide: ClientGuide): Field {
 async function settingsPart(look: Look, record: Shown, guide: ClientGuide): Promise<readonly Part[]> {
   const lacking = lackingOf(record, guide);
   const apis = await unfitApis(look, guide);
-  const text = Object.keys(lacking).map((name) => sentences[name] ?? name);
+  const text = Object.keys(lacking).map((name) => sentences[name]?.(guide.title) ?? name);
   if (text.length === 0 && apis.length === 0) return [];
   if (!may(look.req.call, 'clients', 'write'))
     return [
