@@ -9,9 +9,7 @@ COPY src ./src
 RUN npm run build
 
 FROM node:22-slim
-# GLIBC_TUNABLES and the options of node below keep memory small and flat: docs/operations.md, "Memory".
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data \
-  GLIBC_TUNABLES=glibc.malloc.mmap_threshold=8388608:glibc.malloc.hugetlb=1:glibc.malloc.arena_max=2
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional \
@@ -19,6 +17,7 @@ RUN npm ci --omit=dev --omit=optional \
   && npm cache clean --force \
   && install -d -o node -g node /data
 COPY --from=build /app/dist ./dist
+COPY bin ./bin
 COPY migrations ./migrations
 COPY views ./views
 COPY public ./public
@@ -28,4 +27,5 @@ USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=50", "--no-allocation-site-pretenuring", "--enable-source-maps", "dist/main.js"]
+# The shell gives way to Node, which is then the first process and gets the signals.
+CMD ["sh", "bin/start.sh"]

@@ -1,17 +1,20 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.js';
 import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
 
 /** Without a database: pure functions, a router or a client by itself. */
 const unit = [
   'test/{config,tidy}.test.ts',
+  'test/bin/**',
+  'test/chaos/{schedule,rules/rules}.test.ts',
   'test/lib/**',
   'test/platform/**',
   'test/domain/events/catalogue.test.ts',
   'test/domain/mail/templates.test.ts',
   'test/domain/passwords/*.test.ts',
   'test/docs/{error-codes,generated,sso-guide}.test.ts',
-  'test/http/exact-routes.test.ts',
+  'test/http/{exact-routes,private-parts}.test.ts',
   'test/http/limits/rate-limits.test.ts',
   'test/http/pages/*.test.ts',
   'test/oauth/grant-params.test.ts',
@@ -23,6 +26,7 @@ const unit = [
 const slow = [
   'test/browser/**',
   'test/faults/**',
+  'test/chaos/chaos.test.ts',
   'test/account/timing.test.ts',
   'test/dashboard/hostile-text.test.ts',
   'test/db/knex.test.ts',
@@ -32,19 +36,21 @@ const slow = [
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   'test/platform/silent-mail-server.test.ts',
+  'test/sso/hanging-provider.test.ts',
 ];
 
 const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
 const except = (...paths: readonly string[]) => [...configDefaults.exclude, ...paths];
-const database = { globalSetup: ['test/support/postgres.ts'] };
+const database = { globalSetup: ['test/support/postgres.ts', 'test/support/compiled.ts'] };
 
 export default defineConfig({
   test: {
     pool: 'forks',
     // The files of a project take turns in the same processes, which load the service once.
     isolate: false,
-    // One more than there are processors: many tests wait for what they see. Four is what one PostgreSQL serves gladly.
-    maxWorkers: Math.min(4, availableParallelism() + 1),
+    // Two more than there are processors: many tests wait for what they see. Four is what one PostgreSQL serves gladly.
+    maxWorkers: Math.min(4, availableParallelism() + 2),
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,

@@ -5,6 +5,7 @@ import { scenarios } from './scenarios.js';
 export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
                    [--grown] [--concurrency N] [--profile DIR] [--events N]
        npm run bench -- --workers [--quick] [--rounds N] [--seconds N] [--json FILE]
+       npm run bench -- --overload [--quick] [--rounds N] [--seconds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
 scenarios: ${scenarios.map(({ name }) => name).join(', ')}
@@ -17,6 +18,7 @@ scenarios: ${scenarios.map(({ name }) => name).join(', ')}
   --concurrency  WEB_CONCURRENCY of the product; above 1 nothing is pinned
   --events       how many deliveries the webhook scenario queues (10000)
   --workers      one process against two workers on two processors, instead
+  --overload     what one process carries, and what it does with twice as much, instead
   --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
 BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
@@ -44,6 +46,7 @@ export function readArguments(argv: readonly string[]) {
       profile: { type: 'string' },
       events: { type: 'string' },
       workers: { type: 'boolean', default: false },
+      overload: { type: 'boolean', default: false },
       soak: { type: 'string' },
       rate: { type: 'string' },
     },
@@ -70,6 +73,7 @@ export function readArguments(argv: readonly string[]) {
     json: values.json ?? null,
     profile: values.profile ?? null,
     workers: values.workers,
+    overload: values.overload,
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only: values.only.split(','),
     events: number(values.events, values.quick ? 2000 : 10_000),

@@ -10,6 +10,7 @@ import { openServer, type BenchServer } from './database.js';
 import { measureGrowth } from './grown.js';
 import { measureLogins } from './logins.js';
 import { measureScenario, type ScenarioResult } from './measure.js';
+import { measureOverload, overloadText } from './overload.js';
 import { reportText } from './report.js';
 import { soak, soakText } from './soak.js';
 import { manager } from './soak-mix.js';
@@ -69,6 +70,17 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     const workers = await measureWorkers(server, asked.plan, log, (end) => void endings.push(end));
     console.log(workersText(workers));
     writeResults(asked.json ?? join(results, 'workers.json'), { machine: machine(server.version), plan: asked.plan, workers });
+    return true;
+  }
+  if (asked.overload) {
+    const rest = `1-${cpus().length - 1}`;
+    const pinned = cpus().length > 1;
+    if (pinned) for (const pid of [process.pid, server.pid].filter((one) => one > 0)) pin(pid, rest);
+    const product = await startProduct({ databaseUrl: await server.create('bench_overload'), processors: pinned ? '0' : '', log });
+    endings.push(() => product.stop());
+    const overload = await measureOverload(product, asked.plan);
+    console.log(overloadText(overload));
+    writeResults(asked.json ?? join(results, 'overload.json'), { machine: machine(server.version), plan: asked.plan, overload });
     return true;
   }
   if (asked.soak === null) return false;

@@ -3,12 +3,15 @@ import { accountRouter } from './account/router.js';
 import type { Deps } from './domain/context.js';
 import { dashboardRouter } from './dashboard/router.js';
 import { PageError } from './errors.js';
+import { recallPublicEnvironment } from './domain/environments/environments.js';
+import { requestDeadlines } from './http/request/deadline.js';
 import { environment } from './http/request/environment.js';
 import { createExactRoutes, inSequence } from './http/exact-routes.js';
-import { healthz, metrics, readyz, type Lifecycle } from './http/health.js';
+import { healthPaths, healthz, metrics, readyz, type Lifecycle } from './http/health.js';
 import { homePage } from './http/pages/home.js';
 import { createPageRenderer } from './http/pages/pages.js';
 import { openRateLimitStore } from './http/limits/rate-limits.js';
+import { createAdmission, type Admission } from './http/limits/admission.js';
 import { createLimiter } from './http/limits/rate-limiter.js';
 import { renderErrors } from './http/pages/render-errors.js';
 import { requestId } from './http/request/request-id.js';
@@ -17,12 +20,14 @@ import type { Web } from './http/web.js';
 import { registry } from './management/resources/index.js';
 import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
+import { endpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter } from './oauth/router.js';
+import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
 import { ssoRouter } from './sso/router.js';
 
 /** The service as an Express app, and what must be closed after it. */
-export type Service = { readonly app: Express; readonly web: Web; close(): Promise<void> };
+export type Service = { readonly app: Express; readonly web: Web; readonly admission: Admission; close(): Promise<void> };
 
 /** Builds the app: the order of middleware and routers is the map of the service. */
 export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }): Service {
@@ -45,12 +50,12 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
 
   const byHost = environment(deps);
   const routes = createExactRoutes();
-  routes.add('/healthz', { get: [healthz], head: true });
-  routes.add('/readyz', { get: [readyz(deps, lifecycle)], head: true });
-  routes.add('/metrics', { get: [metrics(deps)], head: true });
-  addMetadataRoutes(routes.behind(byHost));
+  routes.add(healthPaths.alive, { get: [healthz], head: true });
+  routes.add(healthPaths.ready, { get: [readyz(deps, lifecycle)], head: true });
+  routes.add(healthPaths.metrics, { get: [metrics(deps)], head: true });
+  addMetadataRoutes(routes.behind(environment(deps, recallPublicEnvironment)));
   addOauthRoutes(routes.behind(byHost), web);
-  app.use(inSequence([requestId(deps), routes.handler, assets.handler, byHost, registrationRouter(web)]));
+  app.use(inSequence([requestId(deps), requestDeadlines(), routes.handler, assets.handler, byHost, registrationRouter(web)]));
   app.use(accountRouter(web));
   app.use(ssoRouter(web));
   app.use(dashboardRouter(web));
@@ -60,5 +65,18 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   app.use(renderErrors(web));
-  return { app, web, close: () => limiter.close() };
+  return { app, web, admission: createDoor(deps), close: () => limiter.close() };
+}
+
+/** So many on their way are never too many, however slow the machine is. */
+const fewSignatures = 32;
+
+/** Who is let in while there is more to do than the process can carry. */
+function createDoor({ logger }: Deps): Admission {
+  return createAdmission({
+    open: new Set([...Object.values(healthPaths), ...Object.values(metadataPaths), jwksPath]),
+    // What is spent before its token is signed must not be refused for want of a signature.
+    waitMs: (path) => (path === endpoints.token_endpoint && signing.length >= fewSignatures ? signing.waitMs() : 0),
+    onRefused: (count) => logger.warn({ count }, 'requests.refused'),
+  });
 }

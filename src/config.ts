@@ -7,7 +7,7 @@ import { earlierKeyProblem, randomKeyProblem } from './lib/random-key.js';
 /** `count/seconds`: how many requests a window of that many seconds allows. */
 export type RateLimit = { readonly limit: number; readonly windowSeconds: number };
 
-/** Every problem of the environment at once; `main.ts` prints them and exits 78 (sysexits EX_CONFIG). */
+/** Lists every problem of the environment variables; `process/run.ts` prints them and exits 78 (sysexits EX_CONFIG). */
 export class ConfigError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(`invalid configuration:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
@@ -41,7 +41,7 @@ const origin = z.string().refine((text) => {
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
 }, 'must be an http or https origin without a path, such as https://id.example.com');
 
-/** Refuses a text for which `problemOf` finds words. */
+/** A zod text that is invalid, with the message of `problemOf`, unless that returns null. */
 const sound = (problemOf: (text: string) => string | null) =>
   z.string().superRefine((text, refinement) => {
     const problem = problemOf(text);
@@ -132,7 +132,7 @@ const pairs = [
   ['MANAGEMENT_CLIENT_ID', 'MANAGEMENT_CLIENT_SECRET'],
 ] as const;
 
-/** What is wrong with single variables, and with what they say together. */
+/** Problems of single variables, then of variables that contradict each other, as sentences for the operator. */
 function problemsOf(present: Readonly<Record<string, string | undefined>>, parsed: ReturnType<typeof variables.safeParse>): string[] {
   const problems = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
   for (const [one, other] of pairs) {
@@ -200,7 +200,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
         : null,
     smtpUrl: v.SMTP_URL ?? null,
     emailFrom: v.EMAIL_FROM,
-    /** Who reads captured mail: this machine, any caller, nobody. `on` only ever with a loopback BASE_URL. */
+    /** Who may read captured mail: `local` this machine, `on` any caller, `off` nobody. `on` needs a loopback BASE_URL. */
     devMailbox: v.DEV_MAILBOX,
     trustProxy: v.TRUST_PROXY,
     rateLimits: {
@@ -213,7 +213,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
       redisUrl: v.REDIS_URL ?? null,
     },
     webConcurrency: v.WEB_CONCURRENCY,
-    /** How long a process that was told to stop still takes requests, no longer ready: until its balancer has noticed. */
+    /** Milliseconds for which a stopping process still answers requests while /readyz says 503, so that its load balancer takes it out. */
     shutdownDelayMs: v.SHUTDOWN_DELAY_MS,
     allowPrivateNetwork: v.ALLOW_PRIVATE_NETWORK ?? loopback,
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },

@@ -51,7 +51,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Where a page leads on to. */
+/** A link on an error page to what the person can do next. */
 export type PageLink = { readonly href: string; readonly label: string };
 
 /** A refusal shown as a page, or as `{error, error_description, fields}` to a JSON client of the same endpoint. */
@@ -63,7 +63,7 @@ export class PageError extends Error {
     readonly text: string,
     readonly extra: Readonly<Record<string, unknown>> = named(),
     cause?: unknown,
-    /** A way on, for the page. */
+    /** A link to what the person can do next; null for none. */
     readonly next: PageLink | null = null,
   ) {
     super(`${code}: ${text}`, { cause });
@@ -110,7 +110,7 @@ export class RateLimitedError extends Error {
   }
 }
 
-/** The service can't do it right now (database, overload); rendered as 503 with `Retry-After`. */
+/** Temporarily unavailable (database, overload): rendered as 503 with `Retry-After`, `retry_after` in seconds. */
 export class UnavailableError extends Error {
   constructor(
     readonly retry_after: number,

@@ -275,3 +275,23 @@ test('.ci/run installs every program that a test needs', async () => {
   const listed = /^for program in (.*); do$/m.exec(await readFile('.ci/run', 'utf8'))?.[1]?.split(' ');
   expect(listed, 'Add it to the list in .ci/run, with its Debian package if that has another name.').toEqual([...programs]);
 });
+
+/** `test.skip` and its like, their options, and a test that skips itself. */
+const passedOver = new RegExp(
+  [
+    /\b(?:test|it|describe|suite)(?:\.\w+)*\.(?:skip|skipIf|runIf|todo|only)\b/,
+    /\b(?:xit|xtest|xdescribe|fit|fdescribe)\s*\(/,
+    /\b(?:skip:|(?:todo|only): true)/,
+    /\b(?:ctx|context|task)\.skip\(/,
+    /\(\{[^}]*\bskip\b[^}]*\}\)\s*=>/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
+
+test('no test is skipped but for want of a program', async () => {
+  const files = (await read('test', /\.ts$/)).map((file) => ({ ...file, code: withoutTexts(file.code) }));
+  const found = places(files, passedOver, (path) => path === 'test/support/programs.ts');
+  expect(found, "Make the test hold everywhere; if it runs another program, let it say so: const test = needs('...').").toEqual([]);
+});

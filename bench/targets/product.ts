@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { delimiter, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
@@ -19,14 +19,10 @@ import { endProcess, fixtures, freePort, startProcess, type Started, type Target
 const root = new URL('../../', import.meta.url);
 
 /** What `npm start` runs, with further arguments of Node: so that what is measured is what operators run. */
-function startCommand(nodeArguments: readonly string[]): string[] {
-  const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { scripts: { start: string } };
-  return scripts.start
-    .split(' ')
-    .filter((word) => word !== 'exec')
-    .flatMap((word) => (word === 'node' ? [process.execPath, ...nodeArguments] : [word]))
-    .map((word) => (word.startsWith('dist/') ? fileURLToPath(new URL(word, root)) : word));
-}
+const startCommand = (nodeArguments: readonly string[]): string[] => ['sh', fileURLToPath(new URL('bin/start.sh', root)), ...nodeArguments];
+
+/** With the Node that runs this in front. */
+const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
 
 const stamp = (ctx: Context) => {
   const now = ctx.clock.now();
@@ -37,7 +33,7 @@ const stamp = (ctx: Context) => {
 const token_rate_limit = 100_000_000;
 
 async function seed(ctx: Context): Promise<string> {
-  const base = { ...stamp(ctx), redirect_uris: [fixtures.redirect_uri], token_rate_limit };
+  const base = { ...stamp(ctx), redirect_uris: [fixtures.redirect_uri], token_rate_limit, first_party: true };
   await insertClient(ctx.scope, {
     ...base,
     id: fixtures.client.id,
@@ -103,7 +99,7 @@ export async function startProduct(options: {
   const readyUrl = `http://127.0.0.1:${port}/readyz`;
   const started = await startProcess(startCommand(options.nodeArguments ?? []), {
     processors: options.processors,
-    env,
+    env: { ...env, PATH: path },
     readyUrl,
     log: options.log,
   });

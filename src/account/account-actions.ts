@@ -17,7 +17,7 @@ import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
 import { accountPath, renderAccount } from './account-page.js';
 import { bodyText } from './fields.js';
-import { readProfile } from './profile-fields.js';
+import { readProfileFields } from './profile-fields.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
@@ -32,9 +32,9 @@ const notFound = () => new PageError(404, 'not_found', errorTexts.not_found);
 const pathParameter = (req: Request, name: string): string => String(req.params[name] ?? '');
 
 /** POST /account/profile: changes what the body names, and nothing that a person may not edit. */
-export function profile(web: Web) {
+export function changeOwnProfile(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
-    const { changes, problems } = readProfile(req.body as Record<string, unknown>);
+    const { changes, problems } = readProfileFields(req.body as Record<string, unknown>);
     const refusal = refuseFields(problems);
     if (refusal) {
       if (wantsJson(req)) throw refusalError(refusal);
@@ -53,7 +53,7 @@ const emptyFields = (req: Request, names: readonly string[]) =>
   refuseFields(Object.fromEntries(names.map((name) => [name, bodyText(req, name) === '' ? ['required'] : []])));
 
 /** POST /account/password (specification 4.5.4): 401 for a wrong current password, 422 for a new one that won't do. */
-export function password(web: Web) {
+export function changeOwnPassword(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const session = sessionOf(req);
     const refuse = async (refusal: StepRefusal): Promise<void> => {
@@ -103,7 +103,7 @@ export async function revokeOtherSessions(req: Request, res: Response): Promise<
   done(req, res, 'sessions', { revoked: ended.length });
 }
 
-/** POST /account/identities/{id}/unlink: parts from an account at a provider, unless nothing else signs one in. */
+/** POST /account/identities/{id}/unlink: unlinks an account at a provider; 409 when it is the only way to sign in. */
 export function unlink(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const identity_id = pathParameter(req, 'id');

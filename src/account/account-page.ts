@@ -22,6 +22,7 @@ import { pageErrors, type StepRefusal } from './refusal.js';
 import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
 import { named } from '../lib/named.js';
+import { identityDocument } from './identity-document.js';
 
 /** What the page says after something worked; the name travels in the address. */
 const notices: Readonly<Record<string, string>> = named({
@@ -83,16 +84,7 @@ async function load(req: Request) {
   const sessions = await listLiveSessionsOfUser(ctx.scope, user_id, sessionBounds(ctx));
   const documents = sessions.map((session) => sessionDocument(req, session));
   documents.sort((a, b) => Number(b.current) - Number(a.current));
-  const identities = (await listIdentities(ctx, user_id)).map((identity) => ({
-    id: identity.id,
-    connection_id: identity.connection_id,
-    display_name: identity.connection_display_name,
-    strategy: identity.connection_strategy as PageIdentity['strategy'],
-    email: identity.email,
-    proven: identity.proven,
-    linked_at: identity.created_at.toISOString(),
-    last_login_at: identity.last_login_at?.toISOString() ?? null,
-  }));
+  const identities = (await listIdentities(ctx, user_id)).map(identityDocument);
   const consents = await listConsentsOfUser(ctx.scope, user_id);
   const openable = await listOpenableClients(ctx.scope, user_id);
   const own_applications = openable.map((client) => ownApplication(req, client));

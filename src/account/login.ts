@@ -18,7 +18,7 @@ import { named } from '../lib/named.js';
 
 const home = '/account';
 
-/** The application that waits for this sign-in, if the return path leads to a pending authorization request. */
+/** The client of the pending authorization request in the return path; null without one. */
 export async function pendingClient(req: Request, return_to: string | null): Promise<Client | null> {
   const client_id = pendingClientId(req, return_to);
   return client_id === null ? null : clientOf(req.ctx, client_id);
@@ -113,7 +113,7 @@ export function login(web: Web) {
     const verdict = await provePassword(req.ctx, email, password, { origin: originOf(req), device: deviceOf(req) });
     req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', verdict.outcome === 'ok' ? 'succeeded' : 'failed');
-    // A local password still signs in: the administrator whose connection is broken has to get in somehow.
+    // A local password still signs in, so that the administrator of a broken connection can repair it.
     if (connection && verdict.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
     if (verdict.outcome !== 'ok') {
       const [status, code] = verdict.outcome === 'blocked' ? ([403, 'account_blocked'] as const) : ([401, 'invalid_credentials'] as const);

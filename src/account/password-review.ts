@@ -11,6 +11,7 @@ import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
 import { deviceWords } from '../lib/user-agent.js';
 import { bodyReturnTo, bodyText, withReturnTo } from './fields.js';
+import { identityDocument } from './identity-document.js';
 
 /**
  * After a recovery: what was ended, and what still signs the person in. Posts `review_token` and `drop:<id>` for each account to be
@@ -42,16 +43,7 @@ function documentOf({ sessions, identities }: Recovered) {
       created_at: session.created_at.toISOString(),
       last_activity_at: session.last_activity_at.toISOString(),
     })),
-    identities: identities.map((identity) => ({
-      id: identity.id,
-      connection_id: identity.connection_id,
-      display_name: identity.connection_display_name,
-      strategy: identity.connection_strategy as PageIdentity['strategy'],
-      email: identity.email,
-      proven: identity.proven,
-      linked_at: identity.created_at.toISOString(),
-      last_login_at: identity.last_login_at?.toISOString() ?? null,
-    })),
+    identities: identities.map(identityDocument),
   };
 }
 

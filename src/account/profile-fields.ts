@@ -58,7 +58,10 @@ function givenAddress(body: Readonly<Record<string, unknown>>): [AddressMember, 
 }
 
 /** What of a profile a form or JSON body changes, and what is wrong with it by field. Members that no person may edit are ignored. */
-export function readProfile(body: Readonly<Record<string, unknown>>): { changes: ProfileChanges; problems: Record<string, string[]> } {
+export function readProfileFields(body: Readonly<Record<string, unknown>>): {
+  changes: ProfileChanges;
+  problems: Record<string, string[]>;
+} {
   const columns: Partial<Record<ProfileColumn, string | null>> = {};
   const address: Partial<Record<AddressMember, string | null>> = {};
   const problems: Record<string, string[]> = named();

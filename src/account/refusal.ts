@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { PageError, RateLimitedError } from '../errors.js';
 import { errorText, fieldErrorTexts } from '../http/pages/error-texts.js';
 
-/** Why a step can't be taken: a page shows it beside the fields, JSON as `{error, error_description, fields}` (specification 4.2.1). */
+/** Why a form is refused: pages show it beside the fields, JSON as `{error, error_description, fields}` (specification 4.2.1). */
 export type StepRefusal = {
   readonly status: number;
   readonly code: string;

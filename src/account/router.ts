@@ -6,7 +6,7 @@ import { formOrJson } from '../http/request/form.js';
 import { freshSignIn } from '../http/auth/fresh-sign-in.js';
 import { route, type Methods } from '../http/routes.js';
 import type { Web } from '../http/web.js';
-import { password, profile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
+import { changeOwnPassword, changeOwnProfile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { accountPage } from './account-page.js';
 import { limitAttempts, limitLogin, limitMails, limitSignedIn } from './limits.js';
 import { login, loginPage } from './login.js';
@@ -61,12 +61,12 @@ function passwordRoutes(router: Router, web: Web): void {
 function ownAccountRoutes(router: Router, web: Web): void {
   const action = [formOrJson, browserSession, signedIn, csrf];
   route(router, '/account', { get: [ownUiCors, browserSession, signedIn, accountPage(web)], head: true, options: [ownUiCors, preflight] });
-  step(router, '/account/profile', { post: [...action, profile(web)] });
+  step(router, '/account/profile', { post: [...action, changeOwnProfile(web)] });
   const limit = limitSignedIn(web, 'account_password', web.deps.config.rateLimits.login);
-  step(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, password(web)] });
+  step(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, changeOwnPassword(web)] });
   step(router, '/account/sessions/revoke_others', { post: [...action, revokeOtherSessions] });
   step(router, '/account/sessions/:id/revoke', { post: [...action, revokeSession] });
-  step(router, '/account/identities/:id/unlink', { post: [...action, freshSignIn(web), unlink(web)] });
+  step(router, '/account/identities/:id/unlink', { post: [...action, ...freshSignIn(web), unlink(web)] });
   step(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
 }
 

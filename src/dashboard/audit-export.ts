@@ -1,13 +1,16 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
+import { createContext } from '../domain/context.js';
 import { PageError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import { csvRecord } from '../lib/csv.js';
+import { deadlineIn } from '../lib/deadline.js';
 import { recordDenial, recordWrite } from '../management/audit.js';
 import { requirePermissions } from '../management/admission.js';
 import { audit_logs } from './pages/audit-logs.js';
-import { listOf, resourceOf, type Shown } from './records.js';
+import type { ResourceObject } from '../management/documents.js';
+import { listOf, resourceOf } from './resource-objects.js';
 import { filtersOf, listState } from './resource-list.js';
 import { words } from './values.js';
 import { named, own } from '../lib/named.js';
@@ -17,24 +20,24 @@ type Party = Readonly<Record<string, unknown>>;
 const member = (of: unknown, name: string): string => words(own(of as Party | undefined, name));
 
 /** The columns of the CSV file, in their order. */
-const columns: readonly { readonly name: string; text(record: Shown): string }[] = [
-  ...['occurred_at', 'action', 'outcome', 'reason'].map((name) => ({ name, text: ({ attributes: a }: Shown) => words(a[name]) })),
+const columns: readonly { readonly name: string; text(record: ResourceObject): string }[] = [
+  ...['occurred_at', 'action', 'outcome', 'reason'].map((name) => ({ name, text: ({ attributes: a }: ResourceObject) => words(a[name]) })),
   ...['actor_kind', 'actor_id', 'display'].map((name) => ({
     name: name === 'display' ? 'actor' : name,
-    text: ({ attributes: a }: Shown) => member(a['actor'], name),
+    text: ({ attributes: a }: ResourceObject) => member(a['actor'], name),
   })),
   ...['target_type', 'target_id', 'display'].map((name) => ({
     name: name === 'display' ? 'target' : name,
-    text: ({ attributes: a }: Shown) => member((a['targets'] as Party[] | undefined)?.[0], name),
+    text: ({ attributes: a }: ResourceObject) => member((a['targets'] as Party[] | undefined)?.[0], name),
   })),
   ...['ip_address', 'user_agent', 'request_id', 'changes', 'count'].map((name) => ({
     name,
-    text: ({ attributes: a }: Shown) => words(a[name]),
+    text: ({ attributes: a }: ResourceObject) => words(a[name]),
   })),
   { name: 'id', text: ({ id }) => id },
 ];
 
-type Format = { readonly type: string; readonly head: string; line(record: Shown): string };
+type Format = { readonly type: string; readonly head: string; line(record: ResourceObject): string };
 
 const formats: Readonly<Record<string, Format>> = named({
   csv: {
@@ -50,11 +53,15 @@ const formats: Readonly<Record<string, Format>> = named({
 });
 
 const pageSize = 100;
+/** The whole takes as long as its reader does, so each page has a deadline of its own. */
+const pageMs = 5_000;
 
-/** Pages of entries, one at a time: what is not yet sent is not yet read. */
-async function* pages(req: Request, filters: Readonly<Record<string, string>>): AsyncGenerator<readonly Shown[]> {
+/** Yields pages of entries; the next page is read when the one before has been sent. */
+async function* pages(req: Request, filters: Readonly<Record<string, string>>): AsyncGenerator<readonly ResourceObject[]> {
   for (let after: string | undefined; ;) {
-    const { records, next } = await listOf(req.call, 'audit_logs', { filters, size: pageSize, after });
+    const { call } = req;
+    const ctx = createContext(call.ctx, call.ctx.environment, deadlineIn(pageMs));
+    const { records, next } = await listOf({ ...call, ctx }, 'audit_logs', { filters, size: pageSize, after });
     yield records;
     if (next === null) return;
     after = next;
@@ -89,7 +96,7 @@ export async function exportAuditLogs(req: Request, res: Response): Promise<void
     for (let page = first; page.done !== true; page = await found.next()) yield page.value.map((record) => format?.line(record)).join('');
   }
   await pipeline(Readable.from(file(), { objectMode: false }), res).catch((error: unknown) => {
-    // Whoever closes the connection has had enough; for everything else the broken-off answer says so.
+    // A client that closes the connection is no error; on other errors the response is aborted, so that the file is visibly incomplete.
     if ((error as { code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     call.ctx.logger.error({ err: error, request_id: req.request_id }, 'audit_logs.export_failed');
   });

@@ -1,8 +1,8 @@
 import { listDailyStats, type DailyStat } from '../db/tables/daily_stats.js';
 import { listNewUsersByDay } from '../db/tables/overview.js';
 import type { Bar, ChartPart, Drawing, Part } from './page-parts.js';
-import type { Look } from './presentation.js';
-import { may } from './records.js';
+import type { ViewContext } from './presentation.js';
+import { may } from './resource-objects.js';
 import { figure, inWords, percentage } from './values.js';
 
 const [width, height, left, bottom, top] = [400, 190, 44, 24, 12];
@@ -25,7 +25,7 @@ function draw(bars: readonly Bar[], tones: readonly number[]): Drawing {
   const round = (value: number) => Math.round(value * 10) / 10;
   const rects = bars.flatMap((bar, index) => {
     let below = 0;
-    return bar.values.flatMap((value, place) => {
+    return bar.values.flatMap((value, layer) => {
       const from = below;
       below += value;
       if (value === 0) return [];
@@ -35,7 +35,7 @@ function draw(bars: readonly Bar[], tones: readonly number[]): Drawing {
           y: round(y(below)),
           width: round(step * 0.8),
           height: round(Math.max(1, y(from) - y(below))),
-          tone: tones[place] ?? 0,
+          tone: tones[layer] ?? 0,
           partial: bar.partial,
         },
       ];
@@ -143,7 +143,7 @@ const deliveries: Plot = {
 };
 
 /** The plots of the overview, for what the actor may read. */
-export async function overviewCharts({ req, now }: Look, days: number): Promise<readonly Part[]> {
+export async function overviewCharts({ req, now }: ViewContext, days: number): Promise<readonly Part[]> {
   const { call } = req;
   const plots = [
     ...(may(call, 'users', 'read') ? [logins, newUsers] : []),
@@ -156,7 +156,7 @@ export async function overviewCharts({ req, now }: Look, days: number): Promise<
     listDailyStats(call.ctx.scope, since),
     plots.includes(newUsers) ? listNewUsersByDay(call.ctx.scope, new Date(since)) : [],
   ]);
-  // Users are there to be counted: what was before this was written down by day shows, too.
+  // New users are counted from their rows, so that days before the daily counts began are shown too.
   const stats = [...counted, ...users.map(({ day, count }) => ({ day, name: newUsers.name, label: 'new_users', count }))];
   return [{ kind: 'charts', items: plots.map((plot) => chart(plot, stats, now, days)) }];
 }

@@ -1,6 +1,6 @@
 import type { Choice } from './page-parts.js';
-import type { Look } from './presentation.js';
-import { linkedId, listOf, may } from './records.js';
+import type { ViewContext } from './presentation.js';
+import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
 import { environmentKinds } from '../db/tables/environments.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
@@ -8,7 +8,7 @@ import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 const most = 100;
 
 /** The records of a collection as choices, the first hundred by name. Empty when the actor may not read them. */
-async function choicesFrom(look: Look, path: string, label: string, sort: string, hint?: string): Promise<Choice[]> {
+async function choicesFrom(look: ViewContext, path: string, label: string, sort: string, hint?: string): Promise<Choice[]> {
   if (!may(look.req.call, path, 'read')) return [];
   const { records } = await listOf(look.req.call, path, { sort, size: most });
   return records.map((record) => ({
@@ -18,13 +18,13 @@ async function choicesFrom(look: Look, path: string, label: string, sort: string
   }));
 }
 
-export const roleChoices = (look: Look) => choicesFrom(look, 'roles', 'name', 'name', 'description');
-export const apiResourceChoices = (look: Look) => choicesFrom(look, 'api_resources', 'name', 'name');
-export const connectionChoices = (look: Look) => choicesFrom(look, 'connections', 'display_name', 'name');
-export const clientChoices = (look: Look) => choicesFrom(look, 'clients', 'name', 'name');
+export const roleChoices = (look: ViewContext) => choicesFrom(look, 'roles', 'name', 'name', 'description');
+export const apiResourceChoices = (look: ViewContext) => choicesFrom(look, 'api_resources', 'name', 'name');
+export const connectionChoices = (look: ViewContext) => choicesFrom(look, 'connections', 'display_name', 'name');
+export const clientChoices = (look: ViewContext) => choicesFrom(look, 'clients', 'name', 'name');
 
 /** Permissions, grouped by their API resource. */
-export async function permissionChoices(look: Look): Promise<Choice[]> {
+export async function permissionChoices(look: ViewContext): Promise<Choice[]> {
   const { call } = look.req;
   if (!may(call, 'permissions', 'read')) return [];
   const [first, resources] = await Promise.all([
@@ -36,7 +36,7 @@ export async function permissionChoices(look: Look): Promise<Choice[]> {
     value: record.id,
     label: words(record.attributes['name']),
     hint: (record.attributes['description'] as string | null) ?? null,
-    group: nameOf.get(linkedId(record, 'api_resource') ?? '') ?? null,
+    group: nameOf.get(relatedId(record, 'api_resource') ?? '') ?? null,
   }));
   return choices.sort((one, other) => (one.group ?? '').localeCompare(other.group ?? ''));
 }

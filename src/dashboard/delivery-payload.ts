@@ -2,12 +2,12 @@ import type { Request, Response } from 'express';
 import { findDelivery } from '../db/tables/webhook_deliveries.js';
 import { mayReadEvent, permissionsToRead } from '../domain/reach/reach-of.js';
 import { insufficientScope, notFound } from '../management/problems.js';
-import { recordOf } from './records.js';
-import { idOf } from './resource-record.js';
+import { recordOf } from './resource-objects.js';
+import { addressedId } from './resource-record.js';
 
 /** GET /dashboard/webhook_deliveries/{id}/payload: the bytes that are sent, as a file. @throws {ApiError} 403, 404 */
 export async function downloadPayload(req: Request, res: Response): Promise<void> {
-  const { record } = await recordOf(req.call, 'webhook_deliveries', idOf(req));
+  const { record } = await recordOf(req.call, 'webhook_deliveries', addressedId(req));
   const delivery = await findDelivery(req.call.ctx.scope, record.id);
   if (!delivery) throw notFound();
   if (!mayReadEvent(req.call.actor, delivery.event_type)) throw insufficientScope(permissionsToRead(delivery.event_type));

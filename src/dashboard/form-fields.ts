@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Resource } from '../management/resource.js';
 import type { Field, FieldKind, FieldSection } from './page-parts.js';
-import type { FieldSpec, LineSpec, Look, Presentation } from './presentation.js';
-import type { Shown } from './records.js';
+import type { FieldSpec, LineSpec, ViewContext, Presentation } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
 import { named, own } from '../lib/named.js';
 
 type Mode = 'create' | 'update';
 
-/** What is in a form: text by field, and the chosen values of the fields that take several. */
+/** The contents of a form: text by field name, and the selected values of multi-value fields. */
 export type Entries = { readonly texts: Readonly<Record<string, string>>; readonly chosen: Readonly<Record<string, readonly string[]>> };
 
 type Core = { readonly schema: z.ZodType; readonly nullable: boolean; readonly optional: boolean };
@@ -82,10 +82,10 @@ function textOf(kind: FieldKind, value: unknown, line?: LineSpec): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What a form begins with: the record as it is, or what a new one starts with. */
+/** The initial contents of a form: the record's values, or the defaults of a new one. */
 export function initialEntries(
   fields: readonly BoundField[],
-  record: Shown | null,
+  record: ResourceObject | null,
   linked: (name: string) => readonly string[] = () => [],
 ): Entries {
   const texts: Record<string, string> = named();
@@ -113,7 +113,7 @@ export function initialEntries(
   return { texts, chosen };
 }
 
-/** What was sent. */
+/** The submitted contents. */
 export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<string, string>>): Entries {
   const texts: Record<string, string> = named();
   const chosen: Record<string, readonly string[]> = named();
@@ -130,7 +130,7 @@ export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<
 
 /** The fields with their contents, in sections, as the views want them. */
 export async function fieldSections(
-  look: Look,
+  look: ViewContext,
   presentation: Pick<Presentation, 'sections'>,
   fields: readonly BoundField[],
   entries: Entries,

@@ -3,12 +3,12 @@ import type { ApiError } from '../errors.js';
 import { readInput, type Input } from '../management/input.js';
 import type { Resource } from '../management/resource.js';
 import type { BoundField, Entries } from './form-fields.js';
-import type { Shown } from './records.js';
+import type { ResourceObject } from '../management/documents.js';
 import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
 
-/** What a form means: attributes and relationships for the operation, and what can't be read at all. */
-export type Meant = { readonly input: Input; readonly errors: Readonly<Record<string, string>> };
+/** A submitted form as input of an operation, and errors of fields that can't be parsed, by field name. */
+export type FormInput = { readonly input: Input; readonly errors: Readonly<Record<string, string>> };
 
 const unreadable = Symbol('unreadable');
 
@@ -78,7 +78,7 @@ function withoutEmpty(value: unknown): unknown {
  * Reads a form into what the operations of the Management API take. A changed record sends only what differs from `current`.
  * @param target the id of the record to change, or null for a new one
  */
-export function meantBy(resource: Resource, fields: readonly BoundField[], entries: Entries, current: Shown | null): Meant {
+export function readForm(resource: Resource, fields: readonly BoundField[], entries: Entries, current: ResourceObject | null): FormInput {
   const attributes: Record<string, unknown> = named();
   const relationships: Record<string, unknown> = named();
   const errors: Record<string, string> = named();
@@ -93,7 +93,7 @@ export function meantBy(resource: Resource, fields: readonly BoundField[], entri
       continue;
     }
     const given = valueOf(field, entries, name);
-    // What is emptied in a change is meant to be empty, and refused where it can't be.
+    // A field that was emptied in a change is sent as null; the operation refuses it where that isn't allowed.
     const value = given === undefined && current && !name.includes('.') && Boolean(current.attributes[name]) ? '' : given;
     if (value === unreadable) errors[name] = field.spec.line?.wrong ?? 'This is not valid JSON.';
     else if (value !== undefined || name.includes('.')) put(attributes, name, value, current?.attributes);
@@ -122,12 +122,12 @@ export function errorsByField(error: ApiError, fields: readonly BoundField[], en
     const missing = one.meta?.['field'];
     const wanted = [...path, ...(typeof missing === 'string' ? [missing] : [])];
     const name = names.find((candidate) => candidate === `${wanted[0]}.${wanted[1]}`) ?? names.find((candidate) => candidate === wanted[0]);
-    const place =
+    const position =
       /^\d+$/.test(wanted[1] ?? '') && name !== undefined
         ? (entries.texts[name] ?? '').split(/\r?\n/).filter(Boolean)[Number(wanted[1])]
         : undefined;
     const sentence = sentenceOf(one, name === undefined ? undefined : entries.texts[name]);
-    errors[name ?? 'form'] ??= place === undefined ? sentence : `${place.slice(0, 200)}: ${sentence}`;
+    errors[name ?? 'form'] ??= position === undefined ? sentence : `${position.slice(0, 200)}: ${sentence}`;
   }
   return errors;
 }

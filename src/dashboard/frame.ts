@@ -5,7 +5,7 @@ import type { Notice } from '../http/pages/page-models.js';
 import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import { viewerOf } from './gate.js';
-import { may } from './records.js';
+import { may } from './resource-objects.js';
 import { presentations } from './pages/index.js';
 import type { DashboardPage, IconPaths, Navigation } from './page-parts.js';
 import { navigationGroups, type NavigationGroup } from './presentation.js';
@@ -64,7 +64,7 @@ const groups: readonly { readonly label: string | null; readonly items: readonly
   { label: 'Help', items: [documentation] },
 ];
 
-/** What the actor may see, by permission: what isn't allowed isn't shown. */
+/** The navigation, with the collections that the actor may read. */
 function navigationFor(req: Request): Navigation {
   const here = req.path.replace(/\/$/, '');
   const at = (path: string) => here === path || (path !== overview.path && here.startsWith(`${path}/`));
@@ -78,7 +78,7 @@ function navigationFor(req: Request): Navigation {
     .filter(({ items }) => items.length > 0);
 }
 
-/** What the page before did, told once by the address: `?done=created`. */
+/** The notice of the action that redirected here, by `?done=` of the address; null without one. */
 function noticeFrom(req: Request): Notice | null {
   const done = queryOf(req).get('done');
   return done !== undefined && Object.hasOwn(doneTexts, done) ? { tone: 'good', text: doneTexts[done] as string } : null;

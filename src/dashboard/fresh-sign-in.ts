@@ -1,20 +1,12 @@
 import type { Request, Response } from 'express';
 import { errorTexts } from '../http/pages/error-texts.js';
-import {
-  createProve as createHttpProve,
-  isStale,
-  proofField as name,
-  provePath,
-  waysToProve,
-  type WaysToProve,
-} from '../http/auth/fresh-sign-in.js';
-import type { Web } from '../http/web.js';
+import { prove, isStale, proofField as name, provePath, waysToProve, type WaysToProve } from '../http/auth/fresh-sign-in.js';
 import { viewerOf } from './gate.js';
 import type { Field, Part } from './page-parts.js';
 import { named } from '../lib/named.js';
 
 /** What a page asks of somebody whose sign-in is too old: a field of its form, or, without a password, parts in the form's place. */
-export type Proof = { readonly fields: Field[]; readonly instead: readonly Part[] | null };
+export type ProofFields = { readonly fields: Field[]; readonly instead: readonly Part[] | null };
 
 function passwordField(email: string, error: string | null): Field {
   return {
@@ -31,7 +23,7 @@ function passwordField(email: string, error: string | null): Field {
   };
 }
 
-/** For those without a password here: a fresh sign-in through a connection of theirs, or a password of their own by mail. */
+/** For users without a password: links to sign in again through a linked connection, or to set a password by mail. */
 function otherProof(email: string, { connections, by_mail }: WaysToProve, back: string): readonly Part[] {
   const ways = connections.map((connection, index) => ({
     label: `Sign in again with ${connection.display_name}`,
@@ -55,7 +47,7 @@ function otherProof(email: string, { connections, by_mail }: WaysToProve, back: 
  * What shows anew that it is still the same person, on a page for something that needs a fresh sign-in; nothing while it is fresh.
  * @param back where somebody who signs in elsewhere returns to: the page's own address, to be had by GET
  */
-export async function proofOf(req: Request, back: string, errors: Readonly<Record<string, string>> = named()): Promise<Proof> {
+export async function proofOf(req: Request, back: string, errors: Readonly<Record<string, string>> = named()): Promise<ProofFields> {
   if (!isStale(req)) return { fields: [], instead: null };
   const ways = await waysToProve(req);
   const email = viewerOf(req).user_email;
@@ -63,22 +55,16 @@ export async function proofOf(req: Request, back: string, errors: Readonly<Recor
   return { fields: [], instead: otherProof(email, ways, back) };
 }
 
-/** Proves a fresh sign-in, or answers the errors of the field that asks for the password; empty when all is well. */
-export type Prove = (req: Request, res: Response) => Promise<Record<string, string>>;
-
-/** The proof of http/auth/fresh-sign-in.ts in the words of a form. */
-export function createProve(web: Web): Prove {
-  const prove = createHttpProve(web);
-  return async (req, res) => {
-    const proof = await prove(req, res);
-    if (proof === 'proven') {
-      const { authenticated_at, auth_time_known } = viewerOf(req);
-      req.call = { ...req.call, actor: { ...req.call.actor, proven_at: auth_time_known ? authenticated_at : null } };
-      return {};
-    }
-    if (proof === 'wrong') return { [name]: 'This is not your password.' };
-    return { [name]: (await waysToProve(req)).password ? errorTexts.required : 'Sign in again first.' };
-  };
+/** Proves a fresh sign-in. @returns the error of the field that asks for the password, by its name; empty when the sign-in is proven */
+export async function proveInForm(req: Request, res: Response): Promise<Record<string, string>> {
+  const proof = await prove(req, res);
+  if (proof === 'proven') {
+    const { authenticated_at, auth_time_known } = viewerOf(req);
+    req.call = { ...req.call, actor: { ...req.call.actor, proven_at: auth_time_known ? authenticated_at : null } };
+    return {};
+  }
+  if (proof === 'wrong') return { [name]: 'This is not your password.' };
+  return { [name]: (await waysToProve(req)).password ? errorTexts.required : 'Sign in again first.' };
 }
 
 /** Labels for the error summary. */

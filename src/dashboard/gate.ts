@@ -1,11 +1,12 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { originOf } from '../http/pages/mail-origin.js';
-import { createContext } from '../domain/context.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { PageError } from '../errors.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
+import { limitProof } from '../http/auth/fresh-sign-in.js';
 import { form } from '../http/request/form.js';
+import type { Web } from '../http/web.js';
 import type { Call } from '../management/call.js';
 import { registry } from '../management/resources/index.js';
 import type { BrowserSession } from '../domain/sessions/sessions.js';
@@ -44,7 +45,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
     );
   }
   req.call = {
-    ctx: createContext(ctx, ctx.environment),
+    ctx,
     actor: {
       actor_kind: 'user',
       actor_id: session.user_id,
@@ -62,5 +63,5 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
 /** What every page of the dashboard is behind. */
 export const reading: RequestHandler[] = [browserSession, gate];
 
-/** What everything that changes something is behind: the form must come from our own page too. */
-export const writing: RequestHandler[] = [form, browserSession, gate, csrf];
+/** What everything that changes something is behind: the form must come from our own page too, and guesses at a password are limited. */
+export const writing = (web: Web): RequestHandler[] => [form, browserSession, gate, csrf, ...limitProof(web)];

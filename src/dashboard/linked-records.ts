@@ -3,11 +3,12 @@ import { ApiError } from '../errors.js';
 import { changeRelationship } from '../management/change-relationship.js';
 import { notFound } from '../management/problems.js';
 import type { Choice, Part } from './page-parts.js';
-import { placeOf, type Look, type Presentation } from './presentation.js';
-import { recordOf, resourceOf, versionOf, type Shown } from './records.js';
-import type { Tools } from './resource-forms.js';
-import { idOf, recordFrame } from './resource-record.js';
+import { recordPath, type ViewContext, type Presentation } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
+import { recordOf, resourceOf, recordVersion } from './resource-objects.js';
+import { addressedId, recordFrame } from './resource-record.js';
 import { sentenceOf } from './texts.js';
+import type { Render } from './render.js';
 
 /** A to-many relationship as a form. `name` is that of the relationship, and of the tab that shows the form. */
 export type Linking = {
@@ -21,9 +22,9 @@ export type Linking = {
 
 /** The form of a tab that chooses what a record is linked to. */
 export async function linkForm(
-  look: Look,
+  look: ViewContext,
   path: string,
-  { id }: Shown,
+  { id }: ResourceObject,
   { name, label, hint, button, chosen, choices }: Linking,
 ): Promise<Part> {
   const { record } = await recordOf(look.req.call, path, id);
@@ -31,8 +32,8 @@ export async function linkForm(
   return {
     kind: 'form',
     id: `${name}-form`,
-    action: `${placeOf(path, id)}/${name}`,
-    hidden: { _version: String(versionOf(record)) },
+    action: `${recordPath(path, id)}/${name}`,
+    hidden: { _version: String(recordVersion(record)) },
     sections: [{ title: null, text: null, fields: [field] }],
     button: { label: button, variant: 'primary' },
     cancel: null,
@@ -40,11 +41,11 @@ export async function linkForm(
 }
 
 /** POST /dashboard/{collection}/{id}/{relationship}: the record is then linked to exactly what was ticked. */
-export function saveLinked(tools: Tools, presentation: Presentation, name: string) {
+export function saveLinked(render: Render, presentation: Presentation, name: string) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
     const resource = resourceOf(call, presentation.path);
-    const { record } = await recordOf(call, presentation.path, idOf(req));
+    const { record } = await recordOf(call, presentation.path, addressedId(req));
     const type = resource.relationships[name]?.to ?? '';
     const prefix = `${name}:`;
     const chosen = Object.keys(req.form.all).filter((one) => one.startsWith(prefix));
@@ -62,8 +63,8 @@ export function saveLinked(tools: Tools, presentation: Presentation, name: strin
       const changed = `Somebody changed this ${presentation.one} meanwhile. These are the ${name} now: tick them again.`;
       const form = first.status === 412 ? changed : sentenceOf(first, undefined);
       const status = first.status === 412 ? 409 : first.status;
-      return tools.render(req, res, { ...frame, errors: { form }, parts: await tab.parts(look, record) }, status);
+      return render(req, res, { ...frame, errors: { form }, parts: await tab.parts(look, record) }, status);
     }
-    res.redirect(303, `${placeOf(presentation.path, record.id)}/${name}?done=updated`);
+    res.redirect(303, `${recordPath(presentation.path, record.id)}/${name}?done=updated`);
   };
 }

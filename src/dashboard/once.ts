@@ -2,11 +2,11 @@ import type { Request } from 'express';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
 import { AlreadyDone, claimKey, storedReply, storeReply, type Repeatable } from '../management/idempotency.js';
-import type { Outcome, WriteOptions } from '../management/operations.js';
+import type { WriteResult, WriteOptions } from '../management/operations.js';
 
 const field = '_form';
 
-/** The hidden field that makes a form count once, however often it is sent. */
+/** A hidden idempotency token, so that a form that is sent several times is executed once. */
 export const onceField = (): Record<string, string> => ({ [field]: randomToken('') });
 
 function repeatableOf(req: Request): Repeatable | null {
@@ -16,7 +16,7 @@ function repeatableOf(req: Request): Repeatable | null {
   return { digest: digest(['dashboard', req.call.actor.actor_id, path, token].join('\n')), fingerprint: digest('') };
 }
 
-/** What a form came to: its write, or, sent a second time (a reload, a double click), where the first time led. */
+/** `first`: the result of the write; `again`: the path to which the first submission redirected (after a reload or double click). */
 export type Once<T> = { readonly first: T } | { readonly again: string };
 
 /**
@@ -25,7 +25,7 @@ export type Once<T> = { readonly first: T } | { readonly again: string };
  */
 export async function once<T>(
   req: Request,
-  place: (outcome: Outcome | null) => string,
+  pathAfter: (outcome: WriteResult | null) => string,
   work: (options: WriteOptions) => Promise<T>,
 ): Promise<Once<T>> {
   const { call } = req;
@@ -38,7 +38,8 @@ export async function once<T>(
     const first = await work({
       needed,
       begin: (inner) => claimKey(inner, repeatable),
-      finish: (inner, outcome) => storeReply(inner, repeatable, { status: 303, headers: { Location: place(outcome) }, body: '' }, needed),
+      finish: (inner, outcome) =>
+        storeReply(inner, repeatable, { status: 303, headers: { Location: pathAfter(outcome) }, body: '' }, needed),
     });
     return { first };
   } catch (error) {

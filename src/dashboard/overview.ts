@@ -8,16 +8,16 @@ import { deliveryColumns } from './pages/delivery-columns.js';
 import { auditColumns } from './pages/audit-logs.js';
 import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
-import { placeOf, type ColumnSpec, type Look } from './presentation.js';
-import { listOf, may } from './records.js';
+import { recordPath, type ColumnSpec, type ViewContext } from './presentation.js';
+import { listOf, may } from './resource-objects.js';
 import { figure, percentage } from './values.js';
 
 const ranges = [7, 30, 90] as const;
 
-/** The way from an empty service to the first signed-in user. */
-function checklist(look: Look, counts: OverviewCounts, client_id: string | null): Part | null {
+/** The steps from a new environment to the first signed-in user; null once somebody has signed in, and for actors who may not write clients. */
+function checklist(look: ViewContext, counts: OverviewCounts, client_id: string | null): Part | null {
   if (!may(look.req.call, 'clients', 'write') || (counts.signed_in && counts.clients > 0)) return null;
-  const quickStart = client_id === null ? null : `${placeOf('clients', client_id)}/quick_start`;
+  const quickStart = client_id === null ? null : `${recordPath('clients', client_id)}/quick_start`;
   return {
     kind: 'steps',
     title: 'From here to the first signed-in user',
@@ -45,7 +45,7 @@ function checklist(look: Look, counts: OverviewCounts, client_id: string | null)
   };
 }
 
-function figures(look: Look, counts: OverviewCounts, days: number, deliveries: { succeeded: number; failed: number } | null): Part {
+function figures(look: ViewContext, counts: OverviewCounts, days: number, deliveries: { succeeded: number; failed: number } | null): Part {
   const { call } = look.req;
   const settled = deliveries ? deliveries.succeeded + deliveries.failed : 0;
   const items = [
@@ -91,11 +91,11 @@ type Latest = {
   readonly nothing: [string, string];
 };
 
-async function latest(look: Look, { path, caption, columns, filters, nothing }: Latest): Promise<Part[]> {
+async function latest(look: ViewContext, { path, caption, columns, filters, nothing }: Latest): Promise<Part[]> {
   if (!may(look.req.call, path, 'read')) return [];
   const listing = await listOf(look.req.call, path, { filters, size: 5 });
   const rows = listing.records.map((record) => ({
-    path: placeOf(path, record.id),
+    path: recordPath(path, record.id),
     cells: columns.map((column) => column.value(record, look, listing)),
   }));
   const empty = { title: nothing[0], text: nothing[1], button: null };
@@ -115,10 +115,10 @@ async function latest(look: Look, { path, caption, columns, filters, nothing }: 
 
 const deliveryGlance = deliveryColumns.filter(({ label }) => label !== 'Next attempt' && label !== 'Duration');
 
-export type Charts = (look: Look, days: number) => Promise<readonly Part[]>;
+export type Charts = (look: ViewContext, days: number) => Promise<readonly Part[]>;
 
 /** How deliveries ended within so many days, from the counts by day: reading a million of them takes seconds. */
-async function deliveredWithin({ req, now }: Look, days: number): Promise<{ succeeded: number; failed: number }> {
+async function deliveredWithin({ req, now }: ViewContext, days: number): Promise<{ succeeded: number; failed: number }> {
   const since = new Date(now.getTime() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
   const stats = (await listDailyStats(req.call.ctx.scope, since)).filter(({ name }) => name === 'deliveries');
   const sum = (wanted: string) => stats.filter(({ label }) => label === wanted).reduce((total, { count }) => total + count, 0);
@@ -129,7 +129,7 @@ async function deliveredWithin({ req, now }: Look, days: number): Promise<{ succ
 export function overviewPage(render: Render, charts: Charts) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
-    const look: Look = { req, now: call.ctx.clock.now() };
+    const look: ViewContext = { req, now: call.ctx.clock.now() };
     const asked = Number(queryOf(req).get('days') ?? 30);
     const days = ranges.find((one) => one === asked) ?? 30;
     const webhooks = may(call, 'webhooks', 'read');

@@ -1,17 +1,18 @@
 import type { Request } from 'express';
 import type { Call } from '../management/call.js';
-import type { Listing, Shown } from './records.js';
+import type { ResourceObject } from '../management/documents.js';
+import type { Listing } from './resource-objects.js';
 import type { Choice, Empty, FieldKind, IconPaths, LinkButton, Part, PostButton, Row, Value } from './page-parts.js';
 
-/** What presentations see of a request: who looks, and when. */
-export type Look = { readonly req: Request; readonly now: Date };
+/** The request that a page is rendered for, and its time. */
+export type ViewContext = { readonly req: Request; readonly now: Date };
 
 /** A column of a list; `sort` names an order of the resource. */
 export type ColumnSpec = {
   readonly label: string;
   readonly sort?: string;
   readonly numeric?: boolean;
-  value(record: Shown, look: Look, listing: Pick<Listing, 'included' | 'beside'>): Value;
+  value(record: ResourceObject, look: ViewContext, listing: Pick<Listing, 'included' | 'beside'>): Value;
 };
 
 /** A filter of a list as a field of its GET form; the choices follow from the resource's own filter unless given. */
@@ -20,7 +21,7 @@ export type FilterSpec = {
   readonly name: string;
   readonly label: string;
   readonly kind?: 'search' | 'text' | 'select' | 'period';
-  readonly choices?: (look: Look) => Promise<readonly Choice[]>;
+  readonly choices?: (look: ViewContext) => Promise<readonly Choice[]>;
   /** The filter of the API; the name unless given. A period becomes `<filter>][gte`. */
   readonly filter?: string;
   /** The value while the address has none. */
@@ -48,7 +49,7 @@ export type FieldSpec = {
   /** Only when creating, or only when changing. */
   readonly on?: 'create' | 'update';
   readonly relationship?: 'one' | 'many';
-  readonly choices?: (look: Look) => Promise<readonly Choice[]>;
+  readonly choices?: (look: ViewContext) => Promise<readonly Choice[]>;
   /** What a new record starts with. */
   readonly initial?: string | readonly string[];
   readonly optional?: boolean;
@@ -57,12 +58,12 @@ export type FieldSpec = {
 
 export type SectionSpec = { readonly title: string; readonly text?: string; readonly folded?: boolean };
 
-/** How an action of the resource looks. Confirmed ones have a page that asks; the others are a button. */
+/** How an action of the resource is shown: with `confirm` as a link to a confirmation page, else as a button. */
 export type ActionSpec = {
   readonly label: string;
-  /** Whether it makes sense for the record as it is. */
-  readonly when?: (record: Shown) => boolean;
-  /** What will happen; given, it is asked first. */
+  /** Whether the record's state allows it; always, when left out. */
+  readonly when?: (record: ResourceObject) => boolean;
+  /** Sentences of the confirmation page; left out: no confirmation. */
   readonly confirm?: readonly string[];
   readonly danger?: boolean;
   /** Needs a fresh sign-in. */
@@ -72,7 +73,7 @@ export type ActionSpec = {
   /** Shown as a button in the rows of the list too. */
   readonly inList?: boolean;
   /** Where to go afterwards; the record unless given. `answer` is the record that the action answered with. */
-  readonly place?: (record: { readonly id: string }, answer: { readonly id: string }) => string;
+  readonly leadsTo?: (record: { readonly id: string }, answer: { readonly id: string }) => string;
 };
 
 /** What the page of a secret says; `next` is the tab that the way on leads to. */
@@ -84,8 +85,8 @@ export type TabSpec = {
   readonly label: string;
   /** The collection that must be readable. */
   readonly needs?: string;
-  readonly when?: (record: Shown) => boolean;
-  parts(look: Look, record: Shown): Promise<readonly Part[]>;
+  readonly when?: (record: ResourceObject) => boolean;
+  parts(look: ViewContext, record: ResourceObject): Promise<readonly Part[]>;
 };
 
 /** The groups of the navigation that resources are in, in their order. */
@@ -107,14 +108,14 @@ export type Presentation = {
   readonly columns: readonly ColumnSpec[];
   readonly filters: readonly FilterSpec[];
   readonly include?: string;
-  /** What rows show beside their records, by id: one look for the whole page. */
-  readonly beside?: (look: Look, records: readonly Shown[]) => Promise<ReadonlyMap<string, Value>>;
+  /** Values that columns show beside the records, by record id; loaded once for the page. */
+  readonly beside?: (look: ViewContext, records: readonly ResourceObject[]) => Promise<ReadonlyMap<string, Value>>;
   /** The name of a record for people. */
-  name(record: Shown, included?: readonly Shown[]): string;
-  readonly state?: (record: Shown) => Value;
-  readonly summary: (record: Shown, look: Look, included: readonly Shown[]) => readonly Row[];
+  name(record: ResourceObject, included?: readonly ResourceObject[]): string;
+  readonly state?: (record: ResourceObject) => Value;
+  readonly summary: (record: ResourceObject, look: ViewContext, included: readonly ResourceObject[]) => readonly Row[];
   /** Parts below the summary. */
-  readonly more?: (look: Look, record: Shown, included: readonly Shown[]) => Promise<readonly Part[]>;
+  readonly more?: (look: ViewContext, record: ResourceObject, included: readonly ResourceObject[]) => Promise<readonly Part[]>;
   readonly recordInclude?: string;
   /** Files of the list under its filters: addresses that take the same query. */
   readonly downloads?: readonly { readonly label: string; readonly path: string; readonly query: Readonly<Record<string, string>> }[];
@@ -138,21 +139,24 @@ export type Presentation = {
     readonly finish?: (call: Call, id: string) => Promise<void>;
   };
   /** `guarded`: saving needs a fresh sign-in. */
-  readonly edit?: { readonly lead?: string; readonly guarded?: boolean; readonly when?: (record: Shown) => boolean };
+  readonly edit?: { readonly lead?: string; readonly guarded?: boolean; readonly when?: (record: ResourceObject) => boolean };
   readonly remove?: {
     readonly label: string;
     readonly text: string;
-    readonly when?: (record: Shown) => boolean;
-    readonly typed?: (record: Shown) => string;
+    readonly when?: (record: ResourceObject) => boolean;
+    readonly typed?: (record: ResourceObject) => string;
     /** Where its pages lead when it is gone or stays; the list and the record unless given. */
-    readonly place?: (record: Shown) => string | null;
+    readonly leadsTo?: (record: ResourceObject) => string | null;
   };
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   readonly secrets?: Readonly<Record<string, SecretText>>;
   readonly tabs?: readonly TabSpec[];
   /** Further buttons at the top of the record. */
-  readonly links?: (record: Shown, look: Look) => { readonly links: readonly LinkButton[]; readonly posts: readonly PostButton[] };
+  readonly links?: (
+    record: ResourceObject,
+    look: ViewContext,
+  ) => { readonly links: readonly LinkButton[]; readonly posts: readonly PostButton[] };
 };
 
 /** The address of a record. */
-export const placeOf = (path: string, id: string): string => `/dashboard/${path}/${encodeURIComponent(id)}`;
+export const recordPath = (path: string, id: string): string => `/dashboard/${path}/${encodeURIComponent(id)}`;

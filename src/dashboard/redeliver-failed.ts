@@ -4,10 +4,11 @@ import { requirePermissions } from '../management/admission.js';
 import { actOnRecord } from '../management/operations.js';
 import { figure, words } from './values.js';
 import type { Choice, Field, Part } from './page-parts.js';
-import { placeOf } from './presentation.js';
-import { recordOf, resourceOf, type Shown } from './records.js';
-import type { Tools } from './resource-forms.js';
-import { idOf } from './resource-record.js';
+import { recordPath } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
+import { recordOf, resourceOf } from './resource-objects.js';
+import { addressedId } from './resource-record.js';
+import type { Render } from './render.js';
 
 const periods: readonly (Choice & { readonly seconds: number })[] = [
   { value: '1h', label: 'Of the last hour', seconds: 3600 },
@@ -16,8 +17,8 @@ const periods: readonly (Choice & { readonly seconds: number })[] = [
   { value: '30d', label: 'Of the last 30 days', seconds: 2_592_000 },
 ];
 
-function show(tools: Tools, req: Request, res: Response, record: Shown, error: string | null): void {
-  const place = placeOf('webhooks', record.id);
+function show(render: Render, req: Request, res: Response, record: ResourceObject, error: string | null): void {
+  const path = recordPath('webhooks', record.id);
   const field: Field = {
     kind: 'radios',
     name: 'period',
@@ -37,17 +38,17 @@ function show(tools: Tools, req: Request, res: Response, record: Shown, error: s
       'Each event that failed for good, and has not arrived since, is sent once more: the same bytes and the same event_id, signed with the present secret.',
       `At most ${figure(maxRedeliveries)} at a time.`,
     ],
-    action: `${place}/redeliver_failed`,
+    action: `${path}/redeliver_failed`,
     hidden: {},
     sections: [{ title: null, text: null, fields: [field] }],
     button: { label: 'Resend failed deliveries', variant: 'primary' },
-    cancel: `${place}/deliveries`,
+    cancel: `${path}/deliveries`,
   };
   const crumbs = [
     { label: 'Webhooks', path: '/dashboard/webhooks' },
-    { label: words(record.attributes['name']), path: place },
+    { label: words(record.attributes['name']), path },
   ];
-  tools.render(
+  render(
     req,
     res,
     {
@@ -62,27 +63,30 @@ function show(tools: Tools, req: Request, res: Response, record: Shown, error: s
 }
 
 /** GET /dashboard/webhooks/{id}/redeliver_failed */
-export function redeliverFailedPage(tools: Tools) {
+export function redeliverFailedPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'webhooks:write');
-    show(tools, req, res, (await recordOf(req.call, 'webhooks', idOf(req))).record, null);
+    show(render, req, res, (await recordOf(req.call, 'webhooks', addressedId(req))).record, null);
   };
 }
 
 /** POST /dashboard/webhooks/{id}/redeliver_failed */
-export function resendFailed(tools: Tools) {
+export function resendFailed(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
-    const id = idOf(req);
+    const id = addressedId(req);
     const period = periods.find(({ value }) => value === req.form.get('period'));
     if (!period) {
       requirePermissions(call, 'webhooks:write');
-      return show(tools, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
+      return show(render, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
     }
     const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000).toISOString();
     const { meta } = await actOnRecord(call, resourceOf(call, 'webhooks'), id, 'redeliver_failed', {
       document: () => ({ meta: { since } }),
     });
-    res.redirect(303, `${placeOf('webhooks', id)}/deliveries?done=${meta?.['deliveries'] === 0 ? 'nothing_to_redeliver' : 'redelivered'}`);
+    res.redirect(
+      303,
+      `${recordPath('webhooks', id)}/deliveries?done=${meta?.['deliveries'] === 0 ? 'nothing_to_redeliver' : 'redelivered'}`,
+    );
   };
 }

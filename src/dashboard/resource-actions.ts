@@ -1,22 +1,23 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
 import { requirePermissions } from '../management/admission.js';
-import { actOnRecord, deleteRecord, type Outcome } from '../management/operations.js';
+import { actOnRecord, deleteRecord, type WriteResult } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { idOf as idOfRow, permissionFor } from '../management/resource.js';
-import { passwordLabels, proofOf } from './fresh-sign-in.js';
+import { idOf, permissionFor } from '../management/resource.js';
+import { passwordLabels, proofOf, proveInForm } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Field, Part } from './page-parts.js';
-import { placeOf, type Presentation } from './presentation.js';
+import { recordPath, type Presentation } from './presentation.js';
 import { reachNote } from './reach-note.js';
-import { recordOf, resourceOf, type Shown } from './records.js';
-import type { Tools } from './resource-forms.js';
-import { idOf } from './resource-record.js';
+import type { ResourceObject } from '../management/documents.js';
+import { recordOf, resourceOf } from './resource-objects.js';
+import { addressedId } from './resource-record.js';
 import { secretPage } from './secrets.js';
 import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
+import type { Render } from './render.js';
 
-/** A question before something is done. */
+/** A confirmation page. */
 export type Question = {
   readonly title: string;
   readonly text: readonly string[];
@@ -25,7 +26,7 @@ export type Question = {
   readonly danger: boolean;
   readonly guarded: boolean;
   readonly typed: string | null;
-  /** Where whoever changes their mind goes; the record unless given. */
+  /** Path of the cancel link; the record's unless given. */
   readonly back?: string | null;
 };
 
@@ -47,18 +48,18 @@ function typedField(typed: string, errors: Readonly<Record<string, string>>): Fi
   };
 }
 
-/** Renders the question; with errors after it was not answered. */
+/** Renders the confirmation page; with errors after a refused submission. */
 export async function ask(
-  tools: Tools,
+  render: Render,
   presentation: Presentation,
   req: Request,
   res: Response,
-  record: Shown,
+  record: ResourceObject,
   question: Question,
   errors: Record<string, string> = named(),
   status = 200,
 ): Promise<void> {
-  const place = placeOf(presentation.path, record.id);
+  const path = recordPath(presentation.path, record.id);
   const proof = question.guarded ? await proofOf(req, question.action, errors) : null;
   const fields = [...(question.typed === null ? [] : [typedField(question.typed, errors)]), ...(proof?.fields ?? [])];
   const form: Part = {
@@ -69,13 +70,13 @@ export async function ask(
     hidden: onceField(),
     sections: fields.length > 0 ? [{ title: null, text: null, fields }] : [],
     button: { label: question.button, variant: question.danger ? 'danger' : 'primary' },
-    cancel: question.back ?? place,
+    cancel: question.back ?? path,
   };
   const crumbs = [
     { label: presentation.title, path: `/dashboard/${presentation.path}` },
-    { label: presentation.name(record), path: place },
+    { label: presentation.name(record), path },
   ];
-  tools.render(
+  render(
     req,
     res,
     { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: proof?.instead ?? [form] },
@@ -83,15 +84,15 @@ export async function ask(
   );
 }
 
-/** Whether the form answers the question: the typed name, and a fresh sign-in. */
-async function unanswered(tools: Tools, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
+/** Errors of a submitted confirmation, by field: the typed name, and the fresh sign-in; empty when it may be done. */
+async function unanswered(render: Render, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
   const errors: Record<string, string> = named();
   if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed)
     errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
-  return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await tools.prove(req, res) : {}) };
+  return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await proveInForm(req, res) : {}) };
 }
 
-/** A refusal that belongs onto the page; others go on. */
+/** The error of a refused action for its page, with its status. @throws other errors */
 function refusalOf(error: unknown): { errors: { form: string }; status: number } {
   if (!(error instanceof ApiError)) throw error;
   const [first] = error.errors;
@@ -105,12 +106,12 @@ async function findAction(req: Request, presentation: Presentation) {
   const spec = presentation.actions && Object.hasOwn(presentation.actions, verb) ? presentation.actions[verb] : undefined;
   if (!spec || !resource.actions?.[verb]) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
-  const { record } = await recordOf(req.call, presentation.path, idOf(req));
+  const { record } = await recordOf(req.call, presentation.path, addressedId(req));
   const note = resource.actions[verb]?.touch === 'plain' ? null : await reachNote(req.call, resource, record.id);
   const question: Question = {
     title: spec.label,
     text: [...(note === null ? [] : [note]), ...(spec.confirm ?? [])],
-    action: `${placeOf(presentation.path, record.id)}/${verb}`,
+    action: `${recordPath(presentation.path, record.id)}/${verb}`,
     button: spec.label,
     danger: spec.danger ?? false,
     guarded: spec.guarded ?? false,
@@ -120,16 +121,16 @@ async function findAction(req: Request, presentation: Presentation) {
 }
 
 /** GET /dashboard/{collection}/{id}/{verb}: asks. */
-export function actionPage(tools: Tools, presentation: Presentation) {
+export function actionPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record, question } = await findAction(req, presentation);
-    await ask(tools, presentation, req, res, record, question);
+    await ask(render, presentation, req, res, record, question);
   };
 }
 
-/** A login to be tried out leads to a provider, where a form may not: it is a link. */
-function testPage(tools: Tools, presentation: Presentation, req: Request, res: Response, record: Shown, url: string): void {
-  const place = placeOf(presentation.path, record.id);
+/** The page with the link of a connection test: a form may not lead to another site (`form-action`). */
+function testPage(render: Render, presentation: Presentation, req: Request, res: Response, record: ResourceObject, url: string): void {
+  const path = recordPath(presentation.path, record.id);
   const text: Part = {
     kind: 'text',
     title: null,
@@ -142,38 +143,38 @@ function testPage(tools: Tools, presentation: Presentation, req: Request, res: R
     kind: 'buttons',
     links: [
       { label: 'Start the test sign-in', path: url, variant: 'primary' },
-      { label: 'Back', path: place },
+      { label: 'Back', path },
     ],
     posts: [],
   };
   const crumbs = [
     { label: presentation.title, path: `/dashboard/${presentation.path}` },
-    { label: presentation.name(record), path: place },
+    { label: presentation.name(record), path },
   ];
-  tools.render(req, res, { title: 'Try the connection', crumbs, parts: [text, links] });
+  render(req, res, { title: 'Try the connection', crumbs, parts: [text, links] });
 }
 
 /** POST /dashboard/{collection}/{id}/{verb} */
-export function act(tools: Tools, presentation: Presentation) {
+export function act(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { resource, verb, spec, record, question } = await findAction(req, presentation);
-    const missing = await unanswered(tools, req, res, question);
-    if (Object.keys(missing).length > 0) return ask(tools, presentation, req, res, record, question, missing, 422);
-    const place = (outcome: Outcome | null) => {
-      const answer = { id: outcome ? idOfRow(outcome.resource, outcome.row) : record.id };
-      return spec.place?.(record, answer) ?? placeOf(presentation.path, record.id);
+    const missing = await unanswered(render, req, res, question);
+    if (Object.keys(missing).length > 0) return ask(render, presentation, req, res, record, question, missing, 422);
+    const pathAfter = (outcome: WriteResult | null) => {
+      const answer = { id: outcome ? idOf(outcome.resource, outcome.row) : record.id };
+      return spec.leadsTo?.(record, answer) ?? recordPath(presentation.path, record.id);
     };
     try {
-      const result = await once(req, place, (options) => actOnRecord(req.call, resource, record.id, verb, options));
+      const result = await once(req, pathAfter, (options) => actOnRecord(req.call, resource, record.id, verb, options));
       if ('again' in result) return res.redirect(303, `${result.again}?done=already_sent`);
       const outcome = result.first;
-      if (outcome.once) return secretPage(tools.render, req, res, presentation, verb, outcome, place(outcome));
+      if (outcome.once) return secretPage(render, req, res, presentation, verb, outcome, pathAfter(outcome));
       if (typeof outcome.meta?.['login_url'] === 'string')
-        return testPage(tools, presentation, req, res, record, outcome.meta['login_url']);
-      res.redirect(303, `${place(outcome)}?done=${spec.done}`);
+        return testPage(render, presentation, req, res, record, outcome.meta['login_url']);
+      res.redirect(303, `${pathAfter(outcome)}?done=${spec.done}`);
     } catch (error) {
       const { errors, status } = refusalOf(error);
-      await ask(tools, presentation, req, res, record, question, errors, status);
+      await ask(render, presentation, req, res, record, question, errors, status);
     }
   };
 }
@@ -183,40 +184,40 @@ async function removal(req: Request, presentation: Presentation) {
   const { remove } = presentation;
   if (!remove || !resource.remove) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
-  const { record } = await recordOf(req.call, presentation.path, idOf(req));
+  const { record } = await recordOf(req.call, presentation.path, addressedId(req));
   const note = resource.reach.remove === 'plain' ? null : await reachNote(req.call, resource, record.id);
   const question: Question = {
     title: `${remove.label}: ${presentation.name(record)}`,
     text: [...(note === null ? [] : [note]), remove.text],
-    action: `${placeOf(presentation.path, record.id)}/delete`,
+    action: `${recordPath(presentation.path, record.id)}/delete`,
     button: remove.label,
     danger: true,
     guarded: true,
     typed: remove.typed?.(record) ?? null,
-    back: remove.place?.(record) ?? null,
+    back: remove.leadsTo?.(record) ?? null,
   };
   return { resource, record, question };
 }
 
 /** GET /dashboard/{collection}/{id}/delete: asks. */
-export function deletePage(tools: Tools, presentation: Presentation) {
+export function deletePage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record, question } = await removal(req, presentation);
-    await ask(tools, presentation, req, res, record, question);
+    await ask(render, presentation, req, res, record, question);
   };
 }
 
 /** POST /dashboard/{collection}/{id}/delete */
-export function destroy(tools: Tools, presentation: Presentation) {
+export function destroy(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { resource, record, question } = await removal(req, presentation);
-    const missing = await unanswered(tools, req, res, question);
-    if (Object.keys(missing).length > 0) return ask(tools, presentation, req, res, record, question, missing, 422);
+    const missing = await unanswered(render, req, res, question);
+    if (Object.keys(missing).length > 0) return ask(render, presentation, req, res, record, question, missing, 422);
     try {
       await deleteRecord(req.call, resource, record.id);
     } catch (error) {
       const { errors, status } = refusalOf(error);
-      return ask(tools, presentation, req, res, record, question, errors, status);
+      return ask(render, presentation, req, res, record, question, errors, status);
     }
     res.redirect(303, `${question.back ?? `/dashboard/${presentation.path}`}?done=deleted`);
   };

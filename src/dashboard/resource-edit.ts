@@ -4,16 +4,18 @@ import { requirePermissions } from '../management/admission.js';
 import { updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
-import { meantBy } from './form-input.js';
-import { proofOf } from './fresh-sign-in.js';
+import { readForm } from './form-input.js';
+import { proofOf, proveInForm } from './fresh-sign-in.js';
 import type { Part } from './page-parts.js';
-import { placeOf, type Look, type Presentation } from './presentation.js';
+import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import { mayLink, reachNote } from './reach-note.js';
-import { linkedIds, recordOf, resourceOf, versionOf, type Shown } from './records.js';
-import { attempt, labelsOf, withOthers, type Tools } from './resource-forms.js';
-import { idOf, readableIncludes } from './resource-record.js';
+import type { ResourceObject } from '../management/documents.js';
+import { relatedIds, recordOf, resourceOf, recordVersion } from './resource-objects.js';
+import { attempt, labelsOf, withOthers } from './resource-forms.js';
+import { addressedId, readableIncludes } from './resource-record.js';
+import type { Render } from './render.js';
 
-type Editing = { readonly record: Shown; readonly fields: readonly BoundField[]; readonly resource: Resource };
+type Editing = { readonly record: ResourceObject; readonly fields: readonly BoundField[]; readonly resource: Resource };
 
 async function editing(req: Request, presentation: Presentation): Promise<Editing> {
   const resource = resourceOf(req.call, presentation.path);
@@ -21,7 +23,7 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
   requirePermissions(req.call, permissionFor(resource, 'write'));
   const many = presentation.fields.filter((field) => field.relationship === 'many' && field.on !== 'create').map((field) => field.name);
   const include = many.length > 0 ? readableIncludes(req, { ...presentation, recordInclude: many.join(',') }) : undefined;
-  const { record } = await recordOf(req.call, presentation.path, idOf(req), include);
+  const { record } = await recordOf(req.call, presentation.path, addressedId(req), include);
   if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
   // A relationship that the actor may not read is left alone.
   const fields = boundFields(resource, presentation.fields, 'update').filter(
@@ -31,7 +33,7 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
 }
 
 async function renderEdit(
-  tools: Tools,
+  render: Render,
   presentation: Presentation,
   req: Request,
   res: Response,
@@ -42,8 +44,8 @@ async function renderEdit(
   before: readonly Part[] = [],
 ): Promise<void> {
   const { record, fields, resource } = at;
-  const look: Look = { req, now: req.call.ctx.clock.now() };
-  const path = placeOf(presentation.path, record.id);
+  const look: ViewContext = { req, now: req.call.ctx.clock.now() };
+  const path = recordPath(presentation.path, record.id);
   const name = presentation.name(record);
   const proof = presentation.edit?.guarded ? await proofOf(req, `${path}/edit`, errors) : null;
   const sections = await fieldSections(look, presentation, fields, entries, errors);
@@ -51,7 +53,7 @@ async function renderEdit(
     kind: 'form',
     id: 'edit',
     action: path,
-    hidden: { _version: String(versionOf(record)) },
+    hidden: { _version: String(recordVersion(record)) },
     sections: proof && proof.fields.length > 0 ? [...sections, { title: null, text: null, fields: proof.fields }] : sections,
     button: { label: 'Save', variant: 'primary' },
     cancel: path,
@@ -61,7 +63,7 @@ async function renderEdit(
     { label: name, path },
   ];
   const lead = (await reachNote(req.call, resource, record.id)) ?? presentation.edit?.lead ?? null;
-  tools.render(
+  render(
     req,
     res,
     {
@@ -78,25 +80,25 @@ async function renderEdit(
 }
 
 /** GET /dashboard/{collection}/{id}/edit */
-export function editPage(tools: Tools, presentation: Presentation) {
+export function editPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const at = await editing(req, presentation);
     await renderEdit(
-      tools,
+      render,
       presentation,
       req,
       res,
       at,
-      initialEntries(at.fields, at.record, (name) => linkedIds(at.record, name)),
+      initialEntries(at.fields, at.record, (name) => relatedIds(at.record, name)),
       {},
       200,
     );
   };
 }
 
-/** What somebody else changed since the form was opened, beside what this form has. */
+/** A table of what somebody else has changed since the form was opened, beside this form's values. */
 function changedMeanwhile(at: Editing, entries: Entries): Part[] {
-  const now = initialEntries(at.fields, at.record, (name) => linkedIds(at.record, name));
+  const now = initialEntries(at.fields, at.record, (name) => relatedIds(at.record, name));
   const inForm = (from: Entries, name: string) => from.texts[name] ?? (from.chosen[name] ?? []).join(', ');
   const different = at.fields.filter(({ spec, kind }) => kind !== 'password' && inForm(now, spec.name) !== inForm(entries, spec.name));
   const rows = different.map(({ spec }) => ({
@@ -113,26 +115,26 @@ function changedMeanwhile(at: Editing, entries: Entries): Part[] {
 }
 
 /** POST /dashboard/{collection}/{id} */
-export function update(tools: Tools, presentation: Presentation) {
+export function update(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const at = await editing(req, presentation);
     const entries = sentEntries(at.fields, req.form.all);
-    const meant = meantBy(at.resource, at.fields, entries, at.record);
-    if (Object.keys(meant.errors).length > 0) {
-      const errors = await withOthers(req.call, at.resource, at.fields, entries, meant.input, meant.errors, at.record.id);
-      return renderEdit(tools, presentation, req, res, at, entries, errors, 422);
+    const read = readForm(at.resource, at.fields, entries, at.record);
+    if (Object.keys(read.errors).length > 0) {
+      const errors = await withOthers(req.call, at.resource, at.fields, entries, read.input, read.errors, at.record.id);
+      return renderEdit(render, presentation, req, res, at, entries, errors, 422);
     }
-    const unproven = presentation.edit?.guarded ? await tools.prove(req, res) : {};
-    if (Object.keys(unproven).length > 0) return renderEdit(tools, presentation, req, res, at, entries, unproven, 422);
+    const unproven = presentation.edit?.guarded ? await proveInForm(req, res) : {};
+    if (Object.keys(unproven).length > 0) return renderEdit(render, presentation, req, res, at, entries, unproven, 422);
     const expected = [Number(req.form.get('_version') ?? 0)];
     const result = await attempt(at.fields, entries, () =>
-      updateRecord(req.call, at.resource, at.record.id, () => meant.input, { expected }),
+      updateRecord(req.call, at.resource, at.record.id, () => read.input, { expected }),
     );
-    if (!('errors' in result)) return res.redirect(303, `${placeOf(presentation.path, at.record.id)}?done=updated`);
-    if (result.status !== 412) return renderEdit(tools, presentation, req, res, at, entries, result.errors, result.status);
+    if (!('errors' in result)) return res.redirect(303, `${recordPath(presentation.path, at.record.id)}?done=updated`);
+    if (result.status !== 412) return renderEdit(render, presentation, req, res, at, entries, result.errors, result.status);
     const form = 'Somebody changed this meanwhile. Compare, then save again to put your version in its place.';
     return renderEdit(
-      tools,
+      render,
       presentation,
       req,
       res,

@@ -4,21 +4,18 @@ import type { Call } from '../management/call.js';
 import type { Input } from '../management/input.js';
 import { requirePermissions } from '../management/admission.js';
 import { checkInput, createRecord, type WriteOptions } from '../management/operations.js';
-import { idOf as idOfRow, permissionFor, type Resource } from '../management/resource.js';
+import { idOf, permissionFor, type Resource } from '../management/resource.js';
 import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
-import { errorsByField, meantBy } from './form-input.js';
+import { errorsByField, readForm } from './form-input.js';
 import type { Render } from './render.js';
-import { passwordLabels, proofOf, type Prove } from './fresh-sign-in.js';
+import { passwordLabels, proofOf, proveInForm } from './fresh-sign-in.js';
 import { once, onceField } from './once.js';
 import type { Part } from './page-parts.js';
-import { placeOf, type Look, type Presentation } from './presentation.js';
+import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import { mayLink } from './reach-note.js';
-import { resourceOf } from './records.js';
+import { resourceOf } from './resource-objects.js';
 import { secretPage } from './secrets.js';
-
-/** What the pages of forms are made with. */
-export type Tools = { readonly render: Render; readonly prove: Prove };
 
 /** Labels for the error summary. */
 export const labelsOf = (fields: readonly BoundField[]): Record<string, string> => ({
@@ -64,7 +61,7 @@ function creation(req: Request, presentation: Presentation, resource: Resource) 
 }
 
 async function renderCreate(
-  tools: Tools,
+  render: Render,
   presentation: Presentation,
   req: Request,
   res: Response,
@@ -73,7 +70,7 @@ async function renderCreate(
   status: number,
 ): Promise<void> {
   const { create, fields } = creation(req, presentation, resourceOf(req.call, presentation.path));
-  const look: Look = { req, now: req.call.ctx.clock.now() };
+  const look: ViewContext = { req, now: req.call.ctx.clock.now() };
   const path = `/dashboard/${presentation.path}`;
   const back = req.method === 'GET' ? req.originalUrl : `${path}/new`;
   const proof = create.guarded ? await proofOf(req, back, errors) : null;
@@ -88,7 +85,7 @@ async function renderCreate(
     cancel: path,
   };
   const crumbs = [{ label: presentation.title, path }];
-  tools.render(
+  render(
     req,
     res,
     { title: create.title, crumbs, lead: create.lead ?? null, errors, labels: labelsOf(fields), parts: proof?.instead ?? [form] },
@@ -97,7 +94,7 @@ async function renderCreate(
 }
 
 /** GET /dashboard/{collection}/new. The query may name what the form starts with. */
-export function newPage(tools: Tools, presentation: Presentation) {
+export function newPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const resource = resourceOf(req.call, presentation.path);
     const { fields } = creation(req, presentation, resource);
@@ -107,7 +104,7 @@ export function newPage(tools: Tools, presentation: Presentation) {
     const given = Object.fromEntries(
       Object.keys(initial.texts).flatMap((name) => (query.has(name) ? [[name, (query.get(name) ?? '').slice(0, 2048)]] : [])),
     );
-    await renderCreate(tools, presentation, req, res, { ...initial, texts: { ...initial.texts, ...given } }, {}, 200);
+    await renderCreate(render, presentation, req, res, { ...initial, texts: { ...initial.texts, ...given } }, {}, 200);
   };
 }
 
@@ -121,33 +118,33 @@ function finishing(
   return {
     ...options,
     async finish(inner, outcome) {
-      if (outcome) await finish(inner, idOfRow(resource, outcome.row));
+      if (outcome) await finish(inner, idOf(resource, outcome.row));
       await options.finish?.(inner, outcome);
     },
   };
 }
 
 /** POST /dashboard/{collection} */
-export function create(tools: Tools, presentation: Presentation) {
+export function create(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
     const resource = resourceOf(call, presentation.path);
     const { create: spec, fields } = creation(req, presentation, resource);
     requirePermissions(call, permissionFor(resource, 'write'));
     const entries = sentEntries(fields, req.form.all);
-    const refuse = (errors: Record<string, string>, status = 422) => renderCreate(tools, presentation, req, res, entries, errors, status);
-    const meant = meantBy(resource, fields, entries, null);
-    const errors = { ...(spec.guarded ? await tools.prove(req, res) : {}), ...meant.errors };
-    if (Object.keys(errors).length > 0) return refuse(await withOthers(call, resource, fields, entries, meant.input, errors, null));
-    const place = (outcome: { row: Record<string, unknown> } | null) =>
-      outcome ? placeOf(presentation.path, idOfRow(resource, outcome.row)) : `/dashboard/${presentation.path}`;
+    const refuse = (errors: Record<string, string>, status = 422) => renderCreate(render, presentation, req, res, entries, errors, status);
+    const read = readForm(resource, fields, entries, null);
+    const errors = { ...(spec.guarded ? await proveInForm(req, res) : {}), ...read.errors };
+    if (Object.keys(errors).length > 0) return refuse(await withOthers(call, resource, fields, entries, read.input, errors, null));
+    const pathAfter = (outcome: { row: Record<string, unknown> } | null) =>
+      outcome ? recordPath(presentation.path, idOf(resource, outcome.row)) : `/dashboard/${presentation.path}`;
     const result = await attempt(fields, entries, () =>
-      once(req, place, (options) => createRecord(call, resource, () => meant.input, finishing(resource, options, spec.finish))),
+      once(req, pathAfter, (options) => createRecord(call, resource, () => read.input, finishing(resource, options, spec.finish))),
     );
     if ('errors' in result) return refuse(result.errors, result.status);
     if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);
     const outcome = result.done.first;
-    if (outcome.once || outcome.meta) return secretPage(tools.render, req, res, presentation, 'create', outcome, place(outcome));
-    res.redirect(303, `${place(outcome)}?done=${spec.done ?? 'created'}`);
+    if (outcome.once || outcome.meta) return secretPage(render, req, res, presentation, 'create', outcome, pathAfter(outcome));
+    res.redirect(303, `${pathAfter(outcome)}?done=${spec.done ?? 'created'}`);
   };
 }

@@ -6,8 +6,9 @@ import { z } from 'zod';
 import type { Render } from './render.js';
 import { readableIncludes } from './resource-record.js';
 import type { Choice, Column, FilterField, LinkButton, Part, RowAction, TablePart } from './page-parts.js';
-import { placeOf, type ColumnSpec, type FilterSpec, type Look, type Presentation } from './presentation.js';
-import { listOf, may, resourceOf, type Listing, type Shown } from './records.js';
+import { recordPath, type ColumnSpec, type FilterSpec, type ViewContext, type Presentation } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
+import { listOf, may, resourceOf, type Listing } from './resource-objects.js';
 import { inWords } from './values.js';
 import { named } from '../lib/named.js';
 
@@ -21,7 +22,7 @@ const periods: readonly (Choice & { readonly seconds: number })[] = [
 
 const all: Choice = { value: '', label: 'All' };
 
-async function choicesOf(look: Look, resource: Resource, spec: FilterSpec): Promise<readonly Choice[] | null> {
+async function choicesOf(look: ViewContext, resource: Resource, spec: FilterSpec): Promise<readonly Choice[] | null> {
   if (spec.kind === 'search' || spec.kind === 'text') return null;
   if (spec.kind === 'period')
     return [spec.initial === undefined ? { value: '', label: 'Any time' } : { value: 'all', label: 'Any time' }, ...periods];
@@ -80,7 +81,7 @@ function columnsOf(specs: readonly ColumnSpec[], path: string, state: ListState,
 }
 
 /** The buttons that rows have: actions without further questions. */
-function rowActionOf(look: Look, presentation: Presentation, record: Shown, name: string): RowAction | null {
+function rowActionOf(look: ViewContext, presentation: Presentation, record: ResourceObject, name: string): RowAction | null {
   if (!may(look.req.call, presentation.path, 'write')) return null;
   const found = Object.entries(presentation.actions ?? {}).find(([, action]) => action.inList && (action.when?.(record) ?? true));
   if (!found) return null;
@@ -88,7 +89,7 @@ function rowActionOf(look: Look, presentation: Presentation, record: Shown, name
   return {
     label: action.label,
     about: name,
-    action: `${placeOf(presentation.path, record.id)}/${verb}`,
+    action: `${recordPath(presentation.path, record.id)}/${verb}`,
     ...(action.danger ? { variant: 'danger' as const } : {}),
   };
 }
@@ -105,7 +106,7 @@ export type TableSpec = {
 };
 
 /** A listing as a table, with links to sort and to go on. */
-export function tableOf(look: Look, presentation: Presentation, listing: Listing, spec: TableSpec): TablePart {
+export function tableOf(look: ViewContext, presentation: Presentation, listing: Listing, spec: TableSpec): TablePart {
   const { path, state, defaultSort } = spec;
   const readable = may(look.req.call, presentation.path, 'read');
   return {
@@ -115,7 +116,7 @@ export function tableOf(look: Look, presentation: Presentation, listing: Listing
     heading: spec.heading,
     columns: columnsOf(spec.columns, path, state, defaultSort),
     rows: listing.records.map((record) => ({
-      path: readable ? placeOf(presentation.path, record.id) : null,
+      path: readable ? recordPath(presentation.path, record.id) : null,
       cells: spec.columns.map((column) => column.value(record, look, listing)),
       action: rowActionOf(look, presentation, record, presentation.name(record, listing.included)),
     })),
@@ -129,7 +130,7 @@ export function tableOf(look: Look, presentation: Presentation, listing: Listing
 
 /** The filters of a list as its form. */
 export async function filterPart(
-  look: Look,
+  look: ViewContext,
   resource: Resource,
   specs: readonly FilterSpec[],
   path: string,
@@ -153,7 +154,7 @@ export async function filterPart(
   return { kind: 'filters', action: path, fields, hidden, clear: filtered ? path : null };
 }
 
-/** What a list that shows nothing says: why, and what to do. */
+/** The text of an empty list, and the button to add a record or clear the filters. */
 export function emptyOf(presentation: Presentation, filtered: boolean, path: string, button: LinkButton | null): TablePart['empty'] {
   if (!filtered) return { ...presentation.empty, button };
   return {
@@ -163,7 +164,7 @@ export function emptyOf(presentation: Presentation, filtered: boolean, path: str
   };
 }
 
-/** What stands at the top right of a list: how to begin, and its files. */
+/** The buttons of a list: add a record, and downloads. */
 function listLinks(
   presentation: Presentation,
   listing: Listing,
@@ -185,7 +186,7 @@ export function listPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
     const resource = resourceOf(call, presentation.path);
-    const look: Look = { req, now: call.ctx.clock.now() };
+    const look: ViewContext = { req, now: call.ctx.clock.now() };
     const defaultSort = resource.defaultSort ?? '-created_at';
     const path = `/dashboard/${presentation.path}`;
     const state = listState(req, presentation.filters, defaultSort);

@@ -2,35 +2,36 @@ import type { Request, Response } from 'express';
 import { notFound } from '../management/problems.js';
 import type { Render } from './render.js';
 import type { LinkButton, Part, PostButton } from './page-parts.js';
-import { placeOf, type Look, type Presentation } from './presentation.js';
-import { may, recordOf, resourceOf, type Shown } from './records.js';
+import { recordPath, type ViewContext, type Presentation } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
+import { may, recordOf, resourceOf } from './resource-objects.js';
 
 /** The id of the record that the address names. */
-export const idOf = (req: Request): string => String(req.params['id'] ?? '');
+export const addressedId = (req: Request): string => String(req.params['id'] ?? '');
 
 /** The tabs of a record that the actor may see; the first is the record itself. */
-export function tabsOf(look: Look, presentation: Presentation, record: Shown, current: string | null) {
+export function tabsOf(look: ViewContext, presentation: Presentation, record: ResourceObject, current: string | null) {
   const { call } = look.req;
   const tabs = (presentation.tabs ?? []).filter(
     (tab) => (tab.needs === undefined || may(call, tab.needs, 'read')) && (tab.when?.(record) ?? true),
   );
   if (tabs.length === 0) return [];
-  const place = placeOf(presentation.path, record.id);
+  const path = recordPath(presentation.path, record.id);
   return [
-    { label: 'Overview', path: place, current: current === null },
-    ...tabs.map((tab) => ({ label: tab.label, path: `${place}/${tab.name}`, current: tab.name === current })),
+    { label: 'Overview', path, current: current === null },
+    ...tabs.map((tab) => ({ label: tab.label, path: `${path}/${tab.name}`, current: tab.name === current })),
   ];
 }
 
-/** What can be done with the record, as far as the actor may and it makes sense. */
-export function doings(
-  look: Look,
+/** Buttons and links for actions that the actor may use and that the record's state allows. */
+export function recordActions(
+  look: ViewContext,
   presentation: Presentation,
-  record: Shown,
+  record: ResourceObject,
 ): { links: LinkButton[]; posts: PostButton[]; dangers: Part[] } {
   const { call } = look.req;
   const resource = resourceOf(call, presentation.path);
-  const place = placeOf(presentation.path, record.id);
+  const path = recordPath(presentation.path, record.id);
   if (!may(call, presentation.path, 'write')) return { links: [], posts: [], dangers: [] };
   const links: LinkButton[] = [];
   const posts: PostButton[] = [];
@@ -42,23 +43,29 @@ export function doings(
       items.push({
         title: action.label,
         text: action.confirm?.join(' ') ?? '',
-        link: { label: action.label, path: `${place}/${verb}`, variant: 'danger', dialog },
+        link: { label: action.label, path: `${path}/${verb}`, variant: 'danger', dialog },
       });
-    else if (action.confirm) links.push({ label: action.label, path: `${place}/${verb}`, dialog });
-    else posts.push({ label: action.label, action: `${place}/${verb}` });
+    else if (action.confirm) links.push({ label: action.label, path: `${path}/${verb}`, dialog });
+    else posts.push({ label: action.label, action: `${path}/${verb}` });
   }
   const { remove } = presentation;
   if (remove && resource.remove && (remove.when?.(record) ?? true)) {
-    items.push({ title: remove.label, text: remove.text, link: { label: remove.label, path: `${place}/delete`, variant: 'danger' } });
+    items.push({ title: remove.label, text: remove.text, link: { label: remove.label, path: `${path}/delete`, variant: 'danger' } });
   }
   if (presentation.fields && resource.update && (presentation.edit?.when?.(record) ?? true))
-    links.unshift({ label: 'Edit', path: `${place}/edit`, variant: 'quiet' });
+    links.unshift({ label: 'Edit', path: `${path}/edit`, variant: 'quiet' });
   return { links, posts, dangers: items.length > 0 ? [{ kind: 'dangers', items }] : [] };
 }
 
 /** The frame that all pages of a record share. */
-export function recordFrame(look: Look, presentation: Presentation, record: Shown, included: readonly Shown[], tab: string | null) {
-  const { links, posts, dangers } = doings(look, presentation, record);
+export function recordFrame(
+  look: ViewContext,
+  presentation: Presentation,
+  record: ResourceObject,
+  included: readonly ResourceObject[],
+  tab: string | null,
+) {
+  const { links, posts, dangers } = recordActions(look, presentation, record);
   const extra = presentation.links?.(record, look) ?? { links: [], posts: [] };
   const name = presentation.name(record, included);
   const tabs = tabsOf(look, presentation, record, tab);
@@ -78,8 +85,8 @@ export function recordFrame(look: Look, presentation: Presentation, record: Show
 /** GET /dashboard/{collection}/{id} */
 export function recordPage(render: Render, presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
-    const { record, included } = await recordOf(req.call, presentation.path, idOf(req), readableIncludes(req, presentation));
-    const look: Look = { req, now: req.call.ctx.clock.now() };
+    const { record, included } = await recordOf(req.call, presentation.path, addressedId(req), readableIncludes(req, presentation));
+    const look: ViewContext = { req, now: req.call.ctx.clock.now() };
     const { dangers, ...frame } = recordFrame(look, presentation, record, included, null);
     const more = (await presentation.more?.(look, record, included)) ?? [];
     render(req, res, {
@@ -89,7 +96,7 @@ export function recordPage(render: Render, presentation: Presentation) {
   };
 }
 
-/** What comes along with a record, without what the actor may not read. */
+/** The presentation's `include` without relationships that the actor may not read. */
 export function readableIncludes(
   req: Request,
   presentation: { readonly path: string; readonly recordInclude?: string | undefined },
@@ -106,8 +113,8 @@ export function readableIncludes(
 export function tabPage(render: Render, presentation: Presentation, name?: string) {
   return async (req: Request, res: Response): Promise<void> => {
     const tab = presentation.tabs?.find((one) => one.name === (name ?? req.params['tab']));
-    const { record, included } = await recordOf(req.call, presentation.path, idOf(req));
-    const look: Look = { req, now: req.call.ctx.clock.now() };
+    const { record, included } = await recordOf(req.call, presentation.path, addressedId(req));
+    const look: ViewContext = { req, now: req.call.ctx.clock.now() };
     if (!tab || (tab.needs !== undefined && !may(req.call, tab.needs, 'read')) || !(tab.when?.(record) ?? true)) throw notFound();
     const { dangers: _dangers, ...frame } = recordFrame(look, presentation, record, included, tab.name);
     render(req, res, { ...frame, parts: await tab.parts(look, record) });

@@ -1,4 +1,4 @@
-import { Router, type NextFunction, type Request, type Response } from 'express';
+import { Router, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { PageError } from '../errors.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
@@ -9,7 +9,6 @@ import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
 import { clientChooser, connectionChooser } from './chooser.js';
 import { downloadPayload } from './delivery-payload.js';
-import { createProve } from './fresh-sign-in.js';
 import { createRender } from './frame.js';
 import { reading, writing } from './gate.js';
 import { saveLinked } from './linked-records.js';
@@ -22,7 +21,8 @@ import { redeliverFailedPage, resendFailed } from './redeliver-failed.js';
 import { refusals } from './refusals.js';
 import { act, actionPage, deletePage, destroy } from './resource-actions.js';
 import { editPage, update } from './resource-edit.js';
-import { create, newPage, type Tools } from './resource-forms.js';
+import { create, newPage } from './resource-forms.js';
+import type { Render } from './render.js';
 import { listPage } from './resource-list.js';
 import { recordPage, tabPage } from './resource-record.js';
 import { saveSettings, settingsPage } from './settings.js';
@@ -33,31 +33,31 @@ import { named } from '../lib/named.js';
 const pass = (_req: Request, _res: Response, next: NextFunction) => next();
 
 /** The pages of every resource: list, record, forms, tabs, actions. */
-function resourceRoutes(router: Router, tools: Tools): void {
+function resourceRoutes(router: Router, render: Render, write: readonly RequestHandler[]): void {
   const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = named({
-    clients: clientChooser(tools.render),
-    connections: connectionChooser(tools.render),
+    clients: clientChooser(render),
+    connections: connectionChooser(render),
   });
   for (const presentation of presentations) {
     const { path } = presentation;
     const at = `/dashboard/${path}`;
-    const tab = tabPage(tools.render, presentation);
-    const ask = actionPage(tools, presentation);
+    const tab = tabPage(render, presentation);
+    const ask = actionPage(render, presentation);
     const isTab = (req: Request) => presentation.tabs?.some((one) => one.name === req.params['tab']) ?? false;
-    route(router, at, { get: [...reading, listPage(tools.render, presentation)], post: [...writing, create(tools, presentation)] });
-    route(router, `${at}/new`, { get: [...reading, firstSteps[path] ?? pass, newPage(tools, presentation)] });
+    route(router, at, { get: [...reading, listPage(render, presentation)], post: [...write, create(render, presentation)] });
+    route(router, `${at}/new`, { get: [...reading, firstSteps[path] ?? pass, newPage(render, presentation)] });
     route(router, `${at}/:id`, {
-      get: [...reading, recordPage(tools.render, presentation)],
-      post: [...writing, update(tools, presentation)],
+      get: [...reading, recordPage(render, presentation)],
+      post: [...write, update(render, presentation)],
     });
-    route(router, `${at}/:id/edit`, { get: [...reading, editPage(tools, presentation)] });
+    route(router, `${at}/:id/edit`, { get: [...reading, editPage(render, presentation)] });
     route(router, `${at}/:id/delete`, {
-      get: [...reading, deletePage(tools, presentation)],
-      post: [...writing, destroy(tools, presentation)],
+      get: [...reading, deletePage(render, presentation)],
+      post: [...write, destroy(render, presentation)],
     });
     route(router, `${at}/:id/:tab`, {
       get: [...reading, (req, res) => (isTab(req) ? tab(req, res) : ask(req, res))],
-      post: [...writing, act(tools, presentation)],
+      post: [...write, act(render, presentation)],
     });
   }
 }
@@ -65,40 +65,40 @@ function resourceRoutes(router: Router, tools: Tools): void {
 /** The dashboard: server-rendered administration over the operations of the Management API (specification 9.1). */
 export function dashboardRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
-  const tools: Tools = { render: createRender(web), prove: createProve(web) };
-  const { render } = tools;
+  const render = createRender(web);
+  const write = writing(web);
   route(router, '/dashboard/setup', { get: [browserSession, setupPage(web)], post: [formOrJson, browserSession, csrf, setup(web)] });
   route(router, '/dashboard', { get: [...reading, overviewPage(render, overviewCharts)] });
-  route(router, '/dashboard/settings', { get: [...reading, settingsPage(tools)] });
-  route(router, '/dashboard/settings/:section', { post: [...writing, saveSettings(tools)] });
+  route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
+  route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
   route(router, '/dashboard/webhooks/:id/redeliver_failed', {
-    get: [...reading, redeliverFailedPage(tools)],
-    post: [...writing, resendFailed(tools)],
+    get: [...reading, redeliverFailedPage(render)],
+    post: [...write, resendFailed(render)],
   });
   route(router, '/dashboard/users/invite', {
-    get: [...reading, newPage(tools, invitation)],
-    post: [...writing, create(tools, invitation)],
+    get: [...reading, newPage(render, invitation)],
+    post: [...write, create(render, invitation)],
   });
   route(router, '/dashboard/users/:id/roles', {
     get: [...reading, tabPage(render, users, 'roles')],
-    post: [...writing, saveLinked(tools, users, 'roles')],
+    post: [...write, saveLinked(render, users, 'roles')],
   });
   route(router, '/dashboard/clients/:id/connections', {
     get: [...reading, tabPage(render, clients, 'connections')],
-    post: [...writing, saveLinked(tools, clients, 'connections')],
+    post: [...write, saveLinked(render, clients, 'connections')],
   });
   route(router, '/dashboard/clients/:id/quick_start', {
     get: [...reading, tabPage(render, clients, 'quick_start')],
-    post: [...writing, saveQuickStart(tools)],
+    post: [...write, saveQuickStart(render)],
   });
   route(router, '/dashboard/users/:id/end_sessions', {
-    get: [...reading, endUserSessionsPage(tools)],
-    post: [...writing, endUserSessions],
+    get: [...reading, endUserSessionsPage(render)],
+    post: [...write, endUserSessions],
   });
-  route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(tools)], post: [...writing, markEmailVerified] });
+  route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(render)], post: [...write, markEmailVerified] });
   route(router, '/dashboard/audit_logs/export', { get: [...reading, exportAuditLogs] });
   route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
-  resourceRoutes(router, tools);
+  resourceRoutes(router, render, write);
   router.use('/dashboard', ...reading, (_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   router.use('/dashboard', refusals(render));
   return router;

@@ -14,7 +14,7 @@ function rowOf({ id, seals, has_sealed, pending_count, may_go_at }: SecretKeySta
   return { label, value: text(`Nothing is sealed with it; ${rest}`) };
 }
 
-/** How far a change of SECRET_KEY has come: for the operators, who are those of the default environment. */
+/** The progress of a change of SECRET_KEY, shown in the default environment only; empty elsewhere. */
 export async function secretKeyPart(ctx: Context): Promise<Part[]> {
   if (!ctx.environment.is_default) return [];
   const keys = await secretKeyStatus(ctx);

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Outcome } from '../management/operations.js';
+import type { WriteResult } from '../management/operations.js';
 import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 import type { Presentation } from './presentation.js';
@@ -22,8 +22,8 @@ export function secretPage(
   res: Response,
   presentation: Presentation,
   verb: string,
-  outcome: Pick<Outcome, 'once' | 'meta'>,
-  place: string,
+  outcome: Pick<WriteResult, 'once' | 'meta'>,
+  path: string,
 ): void {
   const texts = presentation.secrets?.[verb];
   const parts = secretsIn({ ...outcome.once, ...outcome.meta }).map(([name, secret]): Part => {
@@ -43,7 +43,7 @@ export function secretPage(
   };
   const done: Part = {
     kind: 'buttons',
-    links: [{ label: 'I have saved it', path: texts?.next === undefined ? place : `${place}/${texts.next}`, variant: 'primary' }],
+    links: [{ label: 'I have saved it', path: texts?.next === undefined ? path : `${path}/${texts.next}`, variant: 'primary' }],
     posts: [],
   };
   render(req, res, {

@@ -4,15 +4,17 @@ import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { environmentKindChoices } from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
-import { boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
-import { meantBy } from './form-input.js';
+import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
+import { readForm } from './form-input.js';
 import type { Part } from './page-parts.js';
-import type { FieldSpec, Look } from './presentation.js';
-import { may, recordOf, resourceOf, versionOf, type Shown } from './records.js';
-import { attempt, type Tools } from './resource-forms.js';
+import type { FieldSpec, ViewContext } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
+import { may, recordOf, resourceOf, recordVersion } from './resource-objects.js';
+import { attempt } from './resource-forms.js';
 import { secretKeyPart } from './secret-key-part.js';
 import { code, text } from './values.js';
 import { named } from '../lib/named.js';
+import type { Render } from './render.js';
 
 const guarded =
   ' What guards everybody’s sign-in (lifetimes, passwords, codes, lockout, the kind) takes every permission, which you do not hold.';
@@ -103,10 +105,27 @@ const sections: readonly Section[] = [
 
 type Failed = { readonly section: Section; readonly entries: Entries; readonly errors: Record<string, string> };
 
-async function show(tools: Tools, req: Request, res: Response, record: Shown, failed: Failed | null, status: number): Promise<void> {
+/** A section that can only be read. */
+async function sectionSummary(look: ViewContext, { title }: Section, fields: readonly BoundField[], entries: Entries): Promise<Part> {
+  const rows = fields.map(async ({ spec }) => {
+    const value = entries.texts[spec.name];
+    const choice = (await spec.choices?.(look))?.find((one) => one.value === value);
+    return { label: spec.label, value: text(choice?.label ?? (value === 'on' ? 'Yes' : value)) };
+  });
+  return { kind: 'summary', title, rows: await Promise.all(rows) };
+}
+
+async function show(
+  render: Render,
+  req: Request,
+  res: Response,
+  record: ResourceObject,
+  failed: Failed | null,
+  status: number,
+): Promise<void> {
   const { call } = req;
   const resource = resourceOf(call, 'environments');
-  const look: Look = { req, now: call.ctx.clock.now() };
+  const look: ViewContext = { req, now: call.ctx.clock.now() };
   const writable = may(call, 'environments', 'write');
   const labels: Record<string, string> = named();
   const forms = await Promise.all(
@@ -114,18 +133,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
       const fields = boundFields(resource, section.fields, 'update');
       const entries = failed?.section === section ? failed.entries : initialEntries(fields, record);
       for (const { spec } of fields) labels[spec.name] = spec.label;
-      if (!writable)
-        return {
-          kind: 'summary',
-          title: section.title,
-          rows: await Promise.all(
-            fields.map(async ({ spec }) => {
-              const value = entries.texts[spec.name];
-              const choice = (await spec.choices?.(look))?.find((one) => one.value === value);
-              return { label: spec.label, value: text(choice?.label ?? (value === 'on' ? 'Yes' : value)) };
-            }),
-          ),
-        };
+      if (!writable) return sectionSummary(look, section, fields, entries);
       const errors = failed?.section === section ? failed.errors : {};
       return {
         kind: 'form',
@@ -133,7 +141,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
         title: section.title,
         text: [section.text],
         action: `/dashboard/settings/${section.name}`,
-        hidden: { _version: String(versionOf(record)) },
+        hidden: { _version: String(recordVersion(record)) },
         sections: await fieldSections(look, {}, fields, entries, errors),
         button: { label: `Save ${section.title.toLowerCase()}`, variant: 'primary' },
         cancel: null,
@@ -149,7 +157,7 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
       { label: 'Id', value: code(record.id, true) },
     ],
   };
-  tools.render(
+  render(
     req,
     res,
     {
@@ -164,15 +172,15 @@ async function show(tools: Tools, req: Request, res: Response, record: Shown, fa
 }
 
 /** GET /dashboard/settings */
-export function settingsPage(tools: Tools) {
+export function settingsPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const { record } = await recordOf(req.call, 'environments', req.ctx.environment.id);
-    await show(tools, req, res, record, null, 200);
+    await show(render, req, res, record, null, 200);
   };
 }
 
 /** POST /dashboard/settings/{section} */
-export function saveSettings(tools: Tools) {
+export function saveSettings(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     const section = sections.find((one) => one.name === req.params['section']);
     if (!section) throw notFound();
@@ -180,13 +188,13 @@ export function saveSettings(tools: Tools) {
     const { record } = await recordOf(req.call, 'environments', req.ctx.environment.id);
     const fields = boundFields(resource, section.fields, 'update');
     const entries = sentEntries(fields, req.form.all);
-    const { input } = meantBy(resource, fields, entries, record);
+    const { input } = readForm(resource, fields, entries, record);
     const expected = [Number(req.form.get('_version') ?? 0)];
     const result = await attempt(fields, entries, () => updateRecord(req.call, resource, record.id, () => input, { expected }));
     if (!('errors' in result)) return res.redirect(303, '/dashboard/settings?done=updated');
     const changed = { form: 'Somebody changed the settings meanwhile. Your entries are still here: check them, then save again.' };
     await show(
-      tools,
+      render,
       req,
       res,
       record,

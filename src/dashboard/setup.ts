@@ -72,7 +72,7 @@ export function setup(web: Web) {
     if (password === '') errors['password'] = errorTexts.required;
     else if (problem) errors['password'] = errorTexts[problem];
     if (!address || Object.keys(errors).length > 0) return render(web, req, res, token, values, errors);
-    const password_hash = await ctx.passwords.hash(password);
+    const password_hash = await ctx.passwords.hash(password, ctx.scope.deadline);
     const user = await createFirstAdministrator(ctx, {
       ...address,
       first_name: values.first_name,

@@ -2,31 +2,32 @@ import type { Request, Response } from 'express';
 import { readInput } from '../management/input.js';
 import { requirePermissions } from '../management/admission.js';
 import { actOnRecord, updateRecord } from '../management/operations.js';
-import { placeOf } from './presentation.js';
-import { recordOf, relatedOf, resourceOf, type Shown } from './records.js';
+import { recordPath } from './presentation.js';
+import type { ResourceObject } from '../management/documents.js';
+import { recordOf, relatedOf, resourceOf } from './resource-objects.js';
 import { ask, type Question } from './resource-actions.js';
-import type { Tools } from './resource-forms.js';
-import { idOf } from './resource-record.js';
+import { addressedId } from './resource-record.js';
 import { users } from './pages/users.js';
 import { words } from './values.js';
+import type { Render } from './render.js';
 
 const endSessions = (id: string): Question => ({
   title: 'End all sessions',
   text: ['This person is signed out everywhere at once, and so are the clients that it signed in to. Tokens with offline access go on.'],
-  action: `${placeOf('users', id)}/end_sessions`,
+  action: `${recordPath('users', id)}/end_sessions`,
   button: 'End all sessions',
   danger: true,
   guarded: false,
   typed: null,
-  back: `${placeOf('users', id)}/sessions`,
+  back: `${recordPath('users', id)}/sessions`,
 });
 
 /** GET /dashboard/users/{id}/end_sessions: asks. */
-export function endUserSessionsPage(tools: Tools) {
+export function endUserSessionsPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'sessions:write');
-    const { record } = await recordOf(req.call, 'users', idOf(req));
-    await ask(tools, users, req, res, record, endSessions(record.id));
+    const { record } = await recordOf(req.call, 'users', addressedId(req));
+    await ask(render, users, req, res, record, endSessions(record.id));
   };
 }
 
@@ -34,7 +35,7 @@ export function endUserSessionsPage(tools: Tools) {
 export async function endUserSessions(req: Request, res: Response): Promise<void> {
   const { call } = req;
   requirePermissions(call, 'sessions:write');
-  const { record } = await recordOf(call, 'users', idOf(req));
+  const { record } = await recordOf(call, 'users', addressedId(req));
   const resource = resourceOf(call, 'sessions');
   for (;;) {
     const { records } = await relatedOf(call, 'users', record.id, 'sessions', { filters: { status: 'active' }, size: 100 });
@@ -42,16 +43,16 @@ export async function endUserSessions(req: Request, res: Response): Promise<void
     for (const session of records) await actOnRecord(call, resource, session.id, 'revoke');
   }
   // Whoever ends all of their own sessions is no longer signed in.
-  res.redirect(303, `${placeOf('users', record.id)}/sessions?done=revoked`);
+  res.redirect(303, `${recordPath('users', record.id)}/sessions?done=revoked`);
 }
 
-const verifyEmail = (record: Shown): Question => ({
+const verifyEmail = (record: ResourceObject): Question => ({
   title: 'Mark the address as proven',
   text: [
     `From then on ${words(record.attributes['email'])} counts as this person’s own: applications are told so, and accounts at providers with the same address can be connected to this one.`,
     'Do it only if you know that the address belongs to this person. A password reset by mail proves it, too.',
   ],
-  action: `${placeOf('users', record.id)}/verify_email`,
+  action: `${recordPath('users', record.id)}/verify_email`,
   button: 'Mark as proven',
   danger: false,
   guarded: false,
@@ -59,11 +60,11 @@ const verifyEmail = (record: Shown): Question => ({
 });
 
 /** GET /dashboard/users/{id}/verify_email: asks. */
-export function verifyEmailPage(tools: Tools) {
+export function verifyEmailPage(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
     requirePermissions(req.call, 'users:write');
-    const { record } = await recordOf(req.call, 'users', idOf(req));
-    await ask(tools, users, req, res, record, verifyEmail(record));
+    const { record } = await recordOf(req.call, 'users', addressedId(req));
+    await ask(render, users, req, res, record, verifyEmail(record));
   };
 }
 
@@ -71,8 +72,8 @@ export function verifyEmailPage(tools: Tools) {
 export async function markEmailVerified(req: Request, res: Response): Promise<void> {
   const { call } = req;
   const resource = resourceOf(call, 'users');
-  const id = idOf(req);
+  const id = addressedId(req);
   const document = { data: { type: resource.type, id, attributes: { email_verified: true } } };
   await updateRecord(call, resource, id, () => readInput(document, resource, id));
-  res.redirect(303, `${placeOf('users', id)}?done=email_verified`);
+  res.redirect(303, `${recordPath('users', id)}?done=email_verified`);
 }

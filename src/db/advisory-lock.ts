@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 
 const pauseMs = 100;
 
-/** The end of the last work under a lock that each pool was asked for. */
+/** For each pool, a promise that settles when the work under its latest lock has ended. */
 const turns = new WeakMap<Knex, Promise<unknown>>();
 
 /**
@@ -23,7 +23,7 @@ export async function tryAdvisoryLock(knex: Knex, name: string, work: () => Prom
 
 async function holdAdvisoryLock(knex: Knex, name: string, work: () => Promise<void>): Promise<boolean> {
   return knex.transaction(async (trx) => {
-    // The transaction only holds the lock: it is idle for as long as the work takes.
+    // The transaction only holds the lock and is idle while `work` runs.
     await trx.raw('set local idle_in_transaction_session_timeout = 0');
     const result = await trx.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_xact_lock(hashtextextended(?, 0)) as locked', [
       name,

@@ -45,7 +45,7 @@ export function linkedTo(link: LinkTable, far: readonly string[]): Condition {
   };
 }
 
-/** A condition written out; `?` stands for a value. Columns are named with their table. */
+/** A condition as SQL with a `?` for each value. Columns are qualified with their table. */
 export function matches(sql: string, values: readonly unknown[] = []): Condition {
   return (query) => void query.whereRaw(sql, values as string[]);
 }

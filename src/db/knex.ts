@@ -1,15 +1,19 @@
 import createPool, { type Knex } from 'knex';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { PoolState } from '../platform/metrics/metrics.js';
-import { createStatementLine, silenceMessage, type StatementLine } from './statements/line.js';
+import type { QueueState } from '../platform/metrics/queue-state.js';
+import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './connection.js';
+import { DatabaseFailure, Unavailable } from './failures.js';
+import { PoolWatch } from './pool-watch.js';
+import { createStatementLine, type StatementLine } from './statements/line.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 export const databaseTimeoutMs = 5000;
 
 const limits = {
   statement_timeout: databaseTimeoutMs,
-  query_timeout: databaseTimeoutMs + 500,
   idle_in_transaction_session_timeout: 30_000,
 };
 
@@ -30,66 +34,97 @@ const byKey = { options: '-c enable_seqscan=off -c jit=off' };
 /** Connections beside the pool for short statements. Look-ups have two, so that one is answered while the other is filled; writes have one, on which statements of this process never wait for each other's row locks. */
 const lineOptions = { look_up: { connections: 2, locking: false }, write: { connections: 1, locking: true } };
 
-type Callback = (error: Error | null, result?: unknown) => void;
+/** How many may wait for each connection that the pool may open: whoever comes later is refused at once. */
+const maxWaitingPerConnection = 20;
 
-/**
- * A connection that hangs up when the server falls silent or ends the session. `pg` reports "Query read timeout" and then goes on to
- * use the connection, which on a half-open socket would fail every later statement in the same slow way.
- */
-class DeadlineClient extends pg.Client {
-  // oxlint-disable-next-line typescript/no-explicit-any -- pg overloads query() in nine ways; this passes each of them through
-  override query(...args: any[]): any {
-    const last: unknown = args.at(-1);
-    if (typeof last === 'function') {
-      const done = last as Callback;
-      args[args.length - 1] = (error: Error | null, result?: unknown) => {
-        this.#hangUpAfter(error);
-        done(error, result);
-      };
-    }
-    const outcome: unknown = super.query(...(args as [string]));
-    if (!(outcome instanceof Promise)) return outcome;
-    return outcome.catch((error: unknown) => {
-      this.#hangUpAfter(error);
-      throw error;
-    });
+/** Since when those wait who wait for a connection, the oldest first, and how many were refused. */
+type PoolQueue = { readonly since: Set<{ readonly at: number }>; refused: number };
+
+type Pending = { readonly promise: Promise<DeadlineClient>; abort(): void };
+
+type TarnPool = {
+  readonly max: number;
+  numUsed(): number;
+  numPendingAcquires(): number;
+  acquire(): Pending;
+  release(connection: DeadlineClient): boolean;
+};
+
+/** Knex's PostgreSQL dialect, as far as it is used here; a transaction has one without a pool. */
+type PoolClient = {
+  driver: typeof pg;
+  readonly pool?: TarnPool;
+  /** Of the work that takes connections through this object; see {@link spending}. */
+  readonly deadline?: Deadline;
+  /** Who waits for a connection. */
+  readonly waiting: PoolQueue;
+  acquireConnection(): Promise<DeadlineClient>;
+  releaseConnection(connection: DeadlineClient): Promise<void>;
+  destroy(done?: (error?: unknown) => void): Promise<void>;
+};
+
+/** Takes a connection, which spends from the deadline from then on. @throws {Unavailable} */
+async function acquireConnection(this: PoolClient): Promise<DeadlineClient> {
+  const { pool, deadline = noDeadline } = this;
+  const left = deadline.left();
+  if (!pool) throw new Unavailable('the database connections are closed', null);
+  if (left <= 0) throw new Unavailable('the time of the request is up', null);
+  if (pool.numPendingAcquires() >= pool.max * maxWaitingPerConnection) {
+    this.waiting.refused += 1;
+    throw new Unavailable('too many wait for a connection to the database', null);
   }
-
-  #hangUpAfter(error: unknown): void {
-    const { message = '', severity = '' } = (error ?? {}) as { message?: string; severity?: string };
-    if (message !== silenceMessage && severity !== 'FATAL' && severity !== 'PANIC') return;
-    const client = this as unknown as { __knex__disposed?: unknown; connection: { stream: { destroy(): void } } };
-    // Knex hands the connection to nobody from here on; the socket's own events would say so a moment too late.
-    client.__knex__disposed = message;
-    client.connection.stream.destroy();
+  const since = { at: performance.now() };
+  this.waiting.since.add(since);
+  const pending = pool.acquire();
+  const timer = left < databaseTimeoutMs ? setTimeout(() => pending.abort(), left) : undefined;
+  try {
+    const connection = await pending.promise;
+    connection.spend(deadline);
+    return connection;
+  } catch (error) {
+    if (error instanceof DatabaseFailure) throw error;
+    throw new Unavailable('no connection to the database was free in time', null, error);
+  } finally {
+    this.waiting.since.delete(since);
+    clearTimeout(timer);
   }
 }
 
-/** The same without statements that are prepared by name, for a pooler that hands every transaction another server connection. */
-class UnnamedClient extends DeadlineClient {
-  // oxlint-disable-next-line typescript/no-explicit-any -- as above
-  override query(...args: any[]): any {
-    const [config, ...others] = args as [unknown, ...unknown[]];
-    if (typeof config !== 'object' || config === null || !('text' in config)) return super.query(...args);
-    return super.query({ ...config, name: undefined }, ...others);
-  }
+/** Gives a connection back; one whose transaction is still open is given up, and with it what it did. */
+async function releaseConnection(this: PoolClient, connection: DeadlineClient): Promise<void> {
+  connection.spend(noDeadline);
+  if (connection.inTransaction) connection.hangUp();
+  this.pool?.release(connection);
+}
+
+/**
+ * The pool for work that has a deadline: waiting for a connection and every statement on it spend from that, whether the query builder, `raw` or a
+ * transaction takes it. Costs some microseconds, so it is made where it is needed.
+ */
+export function spending(knex: Knex, deadline: Deadline): Knex {
+  const context = Object.create((knex as unknown as { context: object }).context) as { client: unknown; queryBuilder(): Knex.QueryBuilder };
+  context.client = Object.create(knex.client as object, { deadline: { value: deadline } });
+  const bound = (name: string, options?: object) => context.queryBuilder().table(name, options as never);
+  Object.setPrototypeOf(bound, knex);
+  return Object.assign(bound, { context }) as unknown as Knex;
 }
 
 /**
  * The connection pool of one process.
  *
- * Nothing waits longer than {@link databaseTimeoutMs}: not for a connection, not for a statement (the server ends it), not for a silent
- * server (the socket is dropped). Connections are opened on demand and closed when idle, so a restarted server is
+ * Nothing waits longer than {@link databaseTimeoutMs}, or than the deadline of the work ({@link spending}): not for a connection, not for a statement
+ * (the server ends it), not for a silent server (the socket is dropped). What failed is told by class (failures.ts). Connections are opened on demand and closed when idle, so a restarted server is
  * found again without a restart here. `unlimited` lifts the limit on statements, for migrations; `prepared: false` gives up named
  * statements and sets no limits of the server at connect, for a transaction pooler (docs/operations.md).
  */
 export function createKnex(options: { url: string; poolMax: number; unlimited?: boolean; prepared?: boolean; logger?: Logger }): Knex {
   const { url, poolMax, unlimited = false, prepared = true, logger } = options;
+  const watch = new PoolWatch<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
     connectionString: url,
     application_name: 'identity-provider',
     connectionTimeoutMillis: databaseTimeoutMs,
-    ...(!unlimited && (prepared ? limits : { query_timeout: limits.query_timeout })),
+    ...(!unlimited && { statementLimitMs: databaseTimeoutMs + 500, ...(prepared && limits) }),
     keepAlive: true,
     types,
   };
@@ -105,13 +140,26 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
       deprecate: (method: string) => logger?.debug({ method }, 'database.deprecated'),
     },
   });
-  const dialect = knex.client as { driver: typeof pg; destroy(done?: (error?: unknown) => void): Promise<void> };
-  dialect.driver = { ...pg, Client: prepared ? DeadlineClient : UnnamedClient };
+  const dialect = knex.client as PoolClient;
+  const Base = prepared ? DeadlineClient : UnnamedClient;
+  // Knex copies the settings of its connections, so what is shared by them isn't handed over there.
+  class PoolConnection extends Base {
+    constructor(settings: ConnectionSettings) {
+      super({ ...settings, ...(!unlimited && { watch }) });
+    }
+  }
+  dialect.driver = { ...pg, Client: PoolConnection };
+  watches.set(knex, watch);
+  const waiting: PoolQueue = { since: new Set(), refused: 0 };
+  Object.assign(dialect, { acquireConnection, releaseConnection, waiting });
   if (prepared && !unlimited) {
-    const open = () => new DeadlineClient({ ...connection, ...byKey } as pg.ClientConfig);
+    // A line has a clock of its own for a server that is silent.
+    const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
+    const onChange = (statement: string, isolated: boolean) =>
+      logger?.warn({ statement }, isolated ? 'database.statement_set_apart' : 'database.statement_back');
     const own: StatementLines = {
-      look_up: createStatementLine(open, lineOptions.look_up),
-      write: createStatementLine(open, lineOptions.write),
+      look_up: createStatementLine({ open, onChange, ...lineOptions.look_up }),
+      write: createStatementLine({ open, onChange, ...lineOptions.write }),
     };
     lines.set(knex, own);
     const destroy = dialect.destroy.bind(dialect);
@@ -123,6 +171,15 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
   return knex;
 }
 
+/** Ends what a connection is at, from beside; without a line (behind a pooler, which has connections of its own) the connection is given up. */
+function endStatement(knex: Knex, stuck: DeadlineClient): void {
+  const { processID } = stuck as unknown as { readonly processID: number };
+  const line = lines.get(knex)?.look_up;
+  if (!line) return stuck.hangUp();
+  const query = { name: 'pool.cancel', text: 'select pg_cancel_backend($1::int)', values: [processID] };
+  line.query(query, { key: null, deadline: noDeadline }).catch(() => stuck.hangUp());
+}
+
 /** How long a replica may take to let us in or to answer; after that the primary is asked. */
 const replicaTimeoutMs = 500;
 
@@ -132,27 +189,46 @@ export function openReplicaConnection(url: string): pg.Client {
     connectionString: url,
     application_name: 'identity-provider',
     connectionTimeoutMillis: replicaTimeoutMs,
-    query_timeout: replicaTimeoutMs,
+    statementLimitMs: replicaTimeoutMs,
     statement_timeout: replicaTimeoutMs,
     keepAlive: true,
     types,
     pipeline: true,
     ...byKey,
-  } as pg.ClientConfig);
+  } as ConnectionSettings);
 }
 
 /** The connections beside the pool that run short statements outside of transactions: look-ups and writes. */
 export type StatementLines = { readonly look_up: StatementLine; readonly write: StatementLine };
 
 const lines = new WeakMap<Knex, StatementLines>();
+const watches = new WeakMap<Knex, PoolWatch<DeadlineClient>>();
 
 /** The lines of a pool; undefined for a transaction, whose statements belong to it, and with `prepared: false`. */
 export const statementLinesOf = (knex: Knex): StatementLines | undefined => lines.get(knex);
 
 /** The state of the pool and of the lines beside it, as the metrics show it; zeros for what the Knex instance doesn't have. */
 export function poolState(knex: Knex): PoolState {
-  const { pool } = knex.client as { pool?: { max: number; numUsed(): number; numPendingAcquires(): number } };
-  const own = lines.get(knex);
-  const oldestWait = own ? Math.max(own.look_up.oldestWait(), own.write.oldestWait()) : 0;
-  return { used: pool?.numUsed() ?? 0, waiting: pool?.numPendingAcquires() ?? 0, max: pool?.max ?? 0, oldestWait };
+  const { pool } = knex.client as { pool?: TarnPool };
+  const states = Object.values(lines.get(knex) ?? {}).map((line) => line.state());
+  return {
+    used: pool?.numUsed() ?? 0,
+    waiting: pool?.numPendingAcquires() ?? 0,
+    max: pool?.max ?? 0,
+    oldestWait: Math.max(0, ...states.map(({ oldestWait }) => oldestWait)),
+    isolated: states.flatMap(({ isolated }) => isolated),
+  };
+}
+
+/** What waits for the database: for a connection of the pool, and on the lines beside it. */
+export function databaseQueues(knex: Knex): QueueState[] {
+  const { waiting } = knex.client as PoolClient;
+  const [oldest] = waiting.since;
+  const wait = oldest ? (performance.now() - oldest.at) / 1000 : 0;
+  const refused = waiting.refused + (watches.get(knex)?.refused ?? 0);
+  const shared = Object.entries(lines.get(knex) ?? {}).map(([name, line]) => {
+    const { length, oldestWait, refused: refusedThere } = line.state();
+    return { queue: `statements_${name}`, length, wait: oldestWait, refused: refusedThere };
+  });
+  return [{ queue: 'pool', length: waiting.since.size, wait, refused }, ...shared];
 }

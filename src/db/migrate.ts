@@ -8,10 +8,10 @@ import { packageRoot } from './package-root.js';
 
 const directory = join(packageRoot, 'migrations');
 
-/** Names the lock among all advisory locks of the database ("migr" in ASCII). */
+/** The advisory lock's key: "migr" in ASCII. */
 const lockKey = 0x6d696772;
 
-/** A statement that rewrites a large table may take long, one that waits behind others must not make everything behind it wait too. */
+/** `lock_timeout` of migrations: a statement may run long, but one that waits for a lock blocks everything queued behind it. */
 const lockTimeout = '10s';
 
 const source: Knex.MigrationSource<string> = {
@@ -69,7 +69,7 @@ async function runPending(knex: Knex, log?: Logger): Promise<string[]> {
   }
 }
 
-/** Asks again and again instead of waiting inside the server, where the open statement would hold up `create index concurrently`. */
+/** Polls for the lock instead of waiting in the server, where the open statement's snapshot would block `create index concurrently`. */
 async function waitForLock(knex: Knex, log?: Logger): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     const { rows } = await knex.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_lock(?) as locked', [lockKey]);

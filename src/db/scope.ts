@@ -1,7 +1,10 @@
 import type { Knex } from 'knex';
 import type { Client as Connection, QueryResultRow } from 'pg';
-import { statementLinesOf } from './knex.js';
-import { queryOn } from './statements/named.js';
+import { noDeadline, type Deadline } from '../lib/deadline.js';
+import { Outdated } from './failures.js';
+import { spending, statementLinesOf, type StatementLines } from './knex.js';
+import { queryOn, type NamedQuery } from './statements/named.js';
+import type { RowKey } from './statements/pending.js';
 import type { Replica } from './postgres/replica.js';
 
 /**
@@ -14,12 +17,45 @@ export type Scope = {
   /** Tables written through this scope: what the process remembers of them is dropped after commit. */
   readonly touched: Set<string>;
   /** Asked first by look-ups, for callers that may see what is up to a second old. */
-  readonly replica?: Replica;
+  readonly replica?: Replica | undefined;
+  /** What waiting for a connection and for answers spends from. */
+  readonly deadline: Deadline;
+  /** Where short statements go; none in a transaction, whose statements belong to it. */
+  readonly lines?: StatementLines | undefined;
 };
 
+/** Outside of a transaction nothing waits for a commit: what is written there is noted for nobody. */
+const untracked = new Set<string>();
+
+/** A scope whose pool with a deadline is made when something asks for it: what the lines answer doesn't. Made for every request, hence a class. */
+class RequestScope implements Scope {
+  readonly touched = untracked;
+  readonly #pool: Knex;
+  #own: Knex | null = null;
+
+  constructor(
+    pool: Knex,
+    readonly environment_id: string,
+    readonly deadline: Deadline,
+    readonly lines: StatementLines | undefined,
+    readonly replica: Replica | undefined,
+  ) {
+    this.#pool = pool;
+  }
+
+  get knex(): Knex {
+    return (this.#own ??= this.deadline === noDeadline ? this.#pool : spending(this.#pool, this.deadline));
+  }
+}
+
 /** A scope of one environment outside any transaction. */
-export function createScope(knex: Knex, environment_id: string): Scope {
-  return { environment_id, knex, touched: new Set() };
+export function createScope(knex: Knex, environment_id: string, deadline: Deadline = noDeadline, replica?: Replica): Scope {
+  return new RequestScope(knex, environment_id, deadline, statementLinesOf(knex), replica);
+}
+
+/** The same scope for another environment, such as one that the same transaction has just made. */
+export function scopeOf({ touched, deadline, lines, knex }: Scope, environment_id: string): Scope {
+  return { environment_id, touched, deadline, lines, knex };
 }
 
 /** The rows of the environment in a table, as a Knex query that already filters by environment. */
@@ -68,11 +104,14 @@ export async function remove<Row extends object>(scope: Scope, name: string, key
 }
 
 /**
- * A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. `short` ones
- * share connections and round trips with others of their kind when they are run outside of a transaction (statement-line.ts): a `look_up`
- * reads a few rows by key and locks none; a `write` stores new rows, or changes one that it knows by key.
+ * A statement that runs for a moment, so that it may share connections and round trips with others of its kind when it is run outside of a transaction
+ * (statements/line.ts). A `look_up` reads a few rows by key and locks none. A `write` stores new rows, or changes one: `key` is the number of the parameter
+ * (2: `$2`) that holds that row's key, by which all of them are put in the same order.
  */
-export type Statement = { readonly name: string; readonly text: string; readonly short?: 'look_up' | 'write' };
+export type Short = 'look_up' | { readonly kind: 'write'; readonly key: number };
+
+/** A statement that Postgres parses and plans once per connection; `name` is unique among all statements of the service. */
+export type Statement = { readonly name: string; readonly text: string; readonly short?: Short };
 
 /** What tests hook into to count the statements that the primary is asked; null in the running service. */
 export const statementObserver: { observe: ((text: string) => void) | null } = { observe: null };
@@ -88,9 +127,29 @@ export async function run<Row extends QueryResultRow>(scope: Scope, statement: S
     if (rows !== null) return rows;
   }
   statementObserver.observe?.(statement.text);
-  const line = statement.short && statementLinesOf(scope.knex)?.[statement.short];
-  if (line) return line.query<Row>(query);
-  const client = scope.knex.client as {
+  const { lines, deadline } = scope;
+  if (lines && statement.short) return runShort<Row>(lines, statement.short, query, deadline);
+  return runOn<Row>(scope.knex, query).catch((error: unknown) => {
+    // The plan was made before a migration: a new connection makes it anew. A transaction is repeated as a whole.
+    if (!(error instanceof Outdated) || scope.knex.isTransaction) throw error;
+    return runOn<Row>(scope.knex, query);
+  });
+}
+
+/** Runs a short statement on a connection that it shares. */
+export function runShort<Row extends QueryResultRow>(
+  lines: StatementLines,
+  short: Short,
+  query: NamedQuery,
+  deadline: Deadline,
+): Promise<Row[]> {
+  if (short === 'look_up') return lines.look_up.query<Row>(query, { key: null, deadline });
+  return lines.write.query<Row>(query, { key: query.values[short.key - 1] as RowKey, deadline });
+}
+
+/** Runs a named statement on a connection of the pool, or on that of the transaction. */
+export async function runOn<Row extends QueryResultRow>(knex: Knex, query: NamedQuery): Promise<Row[]> {
+  const client = knex.client as {
     acquireConnection(): Promise<Connection>;
     releaseConnection(connection: Connection): Promise<void>;
   };

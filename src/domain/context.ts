@@ -2,10 +2,13 @@ import type { Knex } from 'knex';
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
 import type { Replica } from '../db/postgres/replica.js';
+import { Conflict, Outdated, Unavailable } from '../db/failures.js';
 import { createScope, type Scope } from '../db/scope.js';
+import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { Sealer } from '../lib/seal.js';
 import type { Clock } from '../platform/clock.js';
 import type { GuardedFetch } from '../platform/fetch/fetch.js';
+import type { NewKeyPair } from '../platform/key-pair.js';
 import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics/metrics.js';
 import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
@@ -31,6 +34,7 @@ export type Deps = {
   readonly cache: Cache;
   readonly sealer: Sealer;
   readonly passwords: PasswordHasher;
+  readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
   readonly securityTrail: SecurityTrail;
 };
@@ -49,43 +53,81 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
   else work();
 }
 
-/** A context of the environment, outside any transaction. */
-export function createContext(deps: Deps, environment: Environment): Context {
-  return { ...deps, environment, scope: createScope(deps.knex, environment.id) };
+/**
+ * A context of the environment, outside any transaction. `deadline` is that of the request that the work is done for. Named one by one: made for every
+ * request, and copying an object of any shape takes V8 several times as long.
+ */
+export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
+  const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
+  const { metrics, cache, sealer, passwords, newKeyPair, clientUse, securityTrail } = deps;
+  const scope = createScope(knex, environment.id, deadline);
+  return {
+    config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, newKeyPair, clientUse, securityTrail,
+    environment, scope,
+  }; // prettier-ignore
+}
+
+/**
+ * The context for what several requests wait for together, such as what the cache loads: it must not fail because the one that came first has gone,
+ * and ends by the limits of the database.
+ */
+function forAll(ctx: Context): Context {
+  return ctx.scope.deadline === noDeadline || ctx.committed ? ctx : createContext(ctx, ctx.environment);
+}
+
+/** What the cache has of the environment, or what `load` finds with the context that it is handed: several requests may wait for it. */
+export function remembered<T>(ctx: Context, kind: string, key: string, load: (shared: Context) => Promise<T | null>): Promise<T | null> {
+  return ctx.cache.get(ctx.environment.id, kind, key, () => load(forAll(ctx)));
+}
+
+/** Before work that takes long: nothing is begun for a request whose time is up, or whose caller has gone. @throws {Unavailable} */
+export function requireTime({ scope }: Pick<Context, 'scope'>): void {
+  if (scope.deadline.left() <= 0) throw new Unavailable('the time of the request is up', null);
 }
 
 /**
  * The context's scope for a look-up that may see what is up to a second old: a read replica answers it if there is one. Never for what is
  * remembered in the cache, nor for what a decision to write depends on.
  */
-export function lookUpScope({ scope, replica }: Context): Scope {
-  return replica === null ? scope : { ...scope, replica };
+export function lookUpScope({ scope, replica, knex, committed }: Context): Scope {
+  return replica === null || committed ? scope : createScope(knex, scope.environment_id, scope.deadline, replica);
 }
 
-/** Postgres' words for "try that again": serialization failure and deadlock. */
-const retryable = new Set(['40001', '40P01']);
 const maxTries = 4;
 
 /**
  * Runs `work` in one transaction and hands it a context of the same type whose scope holds the transaction. Hashing,
  * signing and HTTP don't belong inside; a refusal that must leave a trace is returned from `work` and thrown by the caller
- * after commit. A deadlock or serialization failure is tried again.
+ * after commit. A transaction that lost against another one, or met an outdated plan, is tried again as long as the request has time; one whose time is up
+ * is rolled back.
+ * @throws what `work` throws; {DatabaseFailure}, of which only {Ambiguous} leaves open whether it was committed
  */
 export async function transaction<T>(ctx: Context, work: (tx: Context) => Promise<T>): Promise<T> {
-  if ('isTransaction' in ctx.scope.knex && ctx.scope.knex.isTransaction) return work(ctx);
+  const { knex, environment_id, deadline } = ctx.scope;
+  if (knex.isTransaction) return work(ctx);
   for (let attempt = 1; ; attempt++) {
     const touched = new Set<string>();
     const committed: (() => void)[] = [];
+    let refused: { readonly because: unknown } | null = null;
     try {
-      const result = await ctx.scope.knex.transaction((trx: Knex.Transaction) =>
-        work({ ...ctx, scope: { environment_id: ctx.scope.environment_id, knex: trx, touched }, committed }),
-      );
+      const result = await knex.transaction(async (trx: Knex.Transaction) => {
+        try {
+          const done = await work({ ...ctx, scope: { environment_id, knex: trx, touched, deadline }, committed });
+          requireTime(ctx);
+          return done;
+        } catch (error) {
+          refused = { because: error };
+          throw error;
+        }
+      });
       for (const kind of touched) ctx.cache.invalidate(ctx.environment.id, kind);
       for (const done of committed) done();
       return result;
     } catch (error) {
-      const code = (error as { code?: unknown }).code;
-      if (attempt >= maxTries || typeof code !== 'string' || !retryable.has(code)) throw error;
+      // When the rollback fails too, Knex tells of that.
+      const cause = (refused as { readonly because: unknown } | null)?.because ?? error;
+      const again = cause instanceof Conflict || cause instanceof Outdated;
+      if (!again || attempt >= maxTries || deadline.left() <= 0) throw cause;
     }
   }
 }

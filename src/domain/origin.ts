@@ -6,5 +6,5 @@ export type Origin = {
   readonly request_id: string | null;
 };
 
-/** The origin of what nobody asked for at this moment. */
+/** The origin of what the service does by itself: all null. */
 export const noOrigin: Origin = { ip_address: null, user_agent: null, request_id: null };

@@ -1,3 +1,4 @@
+import { Duplicate } from '../db/failures.js';
 import type { ApiErrorCode } from '../lib/error-codes.js';
 import { own } from '../lib/named.js';
 
@@ -13,7 +14,7 @@ export type Problem = {
   readonly meta?: Readonly<Record<string, unknown>>;
 };
 
-/** What core throws when an operation on a record is refused; the Management API and the dashboard render it their own way. */
+/** Thrown when the domain refuses an operation on a record; the Management API and the dashboard render it. */
 export class Refusal extends Error {
   readonly problems: readonly Problem[];
   constructor(problems: Problem | readonly Problem[]) {
@@ -34,7 +35,7 @@ export function invalidTransition(detail: string): Refusal {
   return new Refusal({ status: 409, code: 'invalid_transition', detail });
 }
 
-/** What the service made for itself can't be changed or removed by anybody. */
+/** 403: a record that the service made for itself can't be changed or deleted. */
 export function systemRecord(detail: string): Refusal {
   return new Refusal({ status: 403, code: 'system_record', detail });
 }
@@ -50,8 +51,8 @@ export async function refuseDuplicates<T>(
   try {
     return await work();
   } catch (error) {
-    const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-    const place = code === '23505' && typeof constraint === 'string' ? own(constraints, constraint) : undefined;
+    const constraint = error instanceof Duplicate ? error.constraint : null;
+    const place = constraint === null ? undefined : own(constraints, constraint);
     if (!place) throw error;
     throw new Refusal({ status: 409, code: 'already_exists', ...place });
   }

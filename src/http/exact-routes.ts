@@ -22,8 +22,8 @@ export type ExactRoutes = RouteList & {
 };
 
 /**
- * Routes for what is called thousands of times a second. Express's own router tries one pattern after the other and wraps every
- * middleware; on the token routes that cost as much as counting, authenticating and logging the request together.
+ * Routes for the hot endpoints. Express's router tries one pattern after the other and wraps every middleware; on the token endpoint that cost as
+ * much as rate limiting, client authentication and logging together.
  */
 export function createExactRoutes(): ExactRoutes {
   const routes = new Map<string, Route>();

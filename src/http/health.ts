@@ -5,6 +5,9 @@ import { opensPrimaryKey } from '../domain/secret-key/check.js';
 import { digest, equalDigests } from '../lib/digest.js';
 import { isDirectLoopback, isToLoopback } from './request/direct-caller.js';
 
+/** What others judge the process by. */
+export const healthPaths = { alive: '/healthz', ready: '/readyz', metrics: '/metrics' } as const;
+
 /** Set when the process was told to stop: no longer ready, still alive. */
 export type Lifecycle = { stopping: boolean };
 

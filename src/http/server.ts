@@ -1,5 +1,10 @@
 import { createServer as createHttpServer, IncomingMessage, ServerResponse, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import express, { type Express } from 'express';
+import type { Admission } from './limits/admission.js';
+
+/** How long a caller may take to send a request, in milliseconds; Node answers 408 up to a second later, before the request's deadline. */
+const senderMs = 8_000;
 
 type Constructor = (this: object, ...args: unknown[]) => void;
 
@@ -18,12 +23,38 @@ function derive<Base extends typeof IncomingMessage | typeof ServerResponse>(bas
   return Derived as unknown as Base;
 }
 
+/** Requests that a caller may send before it has read the answers to those before. Browsers and HTTP libraries send none. */
+const maxPipelined = 32;
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => void;
+
+/**
+ * Hangs up on a caller that sends ever more requests without reading an answer. Node takes up all that fit into one read from the socket, a thousand
+ * short ones, and keeps their answers: 14 MB for each connection of somebody who doesn't read.
+ */
+function limitPipelining(handle: Handler): Handler {
+  const waiting = new WeakMap<Socket, number>();
+  const mayWait = (socket: Socket, res: ServerResponse): boolean => {
+    if (socket.destroyed) return false;
+    const count = (waiting.get(socket) ?? 0) + 1;
+    waiting.set(socket, count);
+    res.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
+    if (count > maxPipelined) socket.destroy();
+    return count <= maxPipelined;
+  };
+  return (req, res) => {
+    // An answer gets its socket when those before it have been sent.
+    if (res.socket !== null || mayWait(req.socket, res)) handle(req, res);
+  };
+}
+
 /**
  * The HTTP server. Its request and response objects are made with Express's prototypes from the start, so that the
  * `Object.setPrototypeOf` that Express does on every request finds nothing to change: on Node 20 that call alone costs more than
- * the rest of a short request. Time-outs close slow senders.
+ * the rest of a short request. Time-outs close slow senders and those that read nothing of their answer. What `admission` refuses never
+ * reaches the app.
  */
-export function createServer(app: Express): Server {
+export function createServer(app: Express, admission?: Admission): Server {
   const Request = derive(IncomingMessage, express.request, app);
   const Response = derive(ServerResponse, express.response, app);
   // Without a proxy the caller is whoever is connected; Express would read and parse headers to find the same.
@@ -37,16 +68,21 @@ export function createServer(app: Express): Server {
   }
   app.request = Request.prototype as unknown as Express['request'];
   app.response = Response.prototype as unknown as Express['response'];
-  return createHttpServer(
+  const server = createHttpServer(
     {
       IncomingMessage: Request,
       ServerResponse: Response,
-      headersTimeout: 15_000,
-      requestTimeout: 30_000,
+      headersTimeout: senderMs,
+      requestTimeout: senderMs,
       keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 5_000,
+      connectionsCheckingInterval: 1_000,
       maxHeaderSize: 32_768,
     },
-    app,
+    limitPipelining((req, res) => {
+      if (!admission || admission.admits(req, res)) app(req, res);
+    }),
   );
+  // Of a connection with a request on which nothing moves; one that waits for its next request has the time above.
+  server.timeout = 20_000;
+  return server;
 }

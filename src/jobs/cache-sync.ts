@@ -2,12 +2,14 @@ import { recentCacheChanges } from '../db/tables/cache_changes.js';
 import type { Deps } from '../domain/context.js';
 
 const pauseMs = 400;
+/** A look goes 40 s back, and a change may have waited 30 s for its commit: within this time of each other two looks miss nothing between them. */
+const unbrokenMs = 10_000;
 
 /** Tells the cache what changed: from notifications at once, and from the change rows for those that were missed. */
 export type CacheSync = {
   /** Takes the payload of a `cache` notification: `<environment id> <table>`. */
   notified(payload: string): void;
-  /** One look at the recent changes; the loop does it by itself. */
+  /** Reads the change rows once and drops what they name; the loop calls it. @throws what the database throws */
   sync(): Promise<void>;
   close(): Promise<void>;
 };
@@ -18,13 +20,17 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'c
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> = Promise.resolve();
   let seen = new Set<string>();
+  let lookedAt: Date | null = null;
 
   const sync = async () => {
     const started = deps.clock.now();
     try {
       const changes = await recentCacheChanges(deps.knex);
-      // The window overlaps, so that a change which became visible late is not missed; each one is acted on once.
+      // Each read overlaps the one before, because a transaction may commit a row with an earlier timestamp; every row is handled once.
       const fresh = changes.filter((change) => !seen.has(change.id));
+      // After a suspension, or when the database was away, changes may have come and gone unseen.
+      if (lookedAt !== null && started.getTime() - lookedAt.getTime() > unbrokenMs) deps.cache.clear();
+      lookedAt = started;
       for (const change of fresh) deps.cache.invalidate(change.environment_id, change.kind);
       seen = new Set(changes.map((change) => change.id));
       deps.cache.synced(started);

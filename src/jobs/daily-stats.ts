@@ -4,7 +4,7 @@ import type { Deps } from '../domain/context.js';
 
 const pauseMs = 20_000;
 
-/** Adds what this process has counted since the last time to the days of the database. A failure loses nothing. */
+/** Adds this process's counts since the last call to the rows of today (UTC). When the statement fails, the counts are kept for the next call. @throws what the database throws */
 export async function flushDailyStats(deps: Pick<Deps, 'knex' | 'clock' | 'metrics'>): Promise<void> {
   const taken = deps.metrics.daily.take();
   try {

@@ -13,7 +13,7 @@ const dayMs = 86_400_000;
 const pauseMs = 600_000;
 const batch = 100;
 
-/** The audit entry of a domain that the service itself has taken away. */
+/** Appends the audit entry of a domain that the service set to failed by itself. */
 async function recordFailure(tx: Context, before: CustomDomainRow, after: CustomDomainRow): Promise<void> {
   const occurred_at = tx.clock.now();
   await insertAuditLog(tx.scope, {
@@ -37,7 +37,7 @@ async function recordFailure(tx: Context, before: CustomDomainRow, after: Custom
   });
 }
 
-/** Tells the administrators that the record is missing, or that the domain is gone, with the page where they see which. */
+/** Mails the administrators that the DNS record is missing, or that the domain has failed, with a link to the domain's page. */
 async function tellAdministrators(tx: Context, row: CustomDomainRow): Promise<void> {
   const domain_url = `${tx.environment.base_url}/dashboard/custom_domains/${row.id}`;
   const model = { domain_url, failed: row.status === 'failed', days: missingDays };

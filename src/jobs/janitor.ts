@@ -53,7 +53,7 @@ export function startJanitor(deps: Deps): Loop {
 
 const statisticsPauseMs = 3_000;
 
-/** Keeps the statistics of growing tables fit to plan by, one replica at a time. */
+/** Runs ANALYZE on tables that have grown, so that the planner has current statistics; one replica at a time (advisory lock). */
 export function startStatistics(deps: Deps): Loop {
   return startLoop({
     name: 'statistics',

@@ -14,10 +14,10 @@ const rotationMs = 90 * dayMs;
 const publishedBeforeMs = dayMs;
 const pauseMs = 600_000;
 
-/** What was done for an environment in one pass. */
+/** The `kid`s that a pass has generated, activated and deactivated. */
 export type Rotation = { generated: string[]; activated: string[]; deactivated: string[] };
 
-/** Brings one environment's keys to where the calendar wants them. Call it under the lock. */
+/** Generates, activates and deactivates the keys of one environment according to their age (specification 5.11.1). Needs the advisory lock. */
 async function rotateKeys(ctx: Context, done: Rotation): Promise<void> {
   const now = ctx.clock.now().getTime();
   const keys = await listPublishedSigningKeys(ctx.scope);

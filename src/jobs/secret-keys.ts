@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { announceSecretKeys, listSecretKeyHolders, removeSecretKeyHolder } from '../db/tables/secret_keys.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import type { Deps } from '../domain/context.js';
-import { createResealMemory, reseal, sayOnce, type ResealDeps, type ResealMemory } from '../domain/secret-key/reseal.js';
+import { createResealMemory, reseal, logOnce, type ResealDeps, type ResealMemory } from '../domain/secret-key/reseal.js';
 import { pendingCount, secretKeyStatus } from '../domain/secret-key/status.js';
 
-/** Every process says so often that it is there, well within the time after which it counts as gone. */
+/** Milliseconds between two heartbeats of a process; it counts as gone after 90 s without one. */
 const pauseMs = 30_000;
 /**
- * One pass of a process that is known as `holder_id`: it says that it is there, and if the key it seals with is the newest, seals anew what
- * earlier keys have sealed. It waits while some process couldn't open the result.
+ * One pass of the process `holder_id`: writes its heartbeat and, if its sealing key is the newest, reseals what earlier keys have sealed. It reseals
+ * nothing while another live process doesn't have that key.
  * @returns whether there is more to do at once
  */
 export async function secretKeyPass(
@@ -27,7 +27,7 @@ export async function secretKeyPass(
   const blind = (await listSecretKeyHolders(knex)).filter(({ opening_keys }) => !opening_keys.includes(sealer.key_id));
   if (blind.length > 0) {
     const sealing_keys = [...new Set(blind.map(({ sealing_key }) => sealing_key))];
-    sayOnce(memory, `${blind.length} processes with ${sealing_keys.join()}`, () =>
+    logOnce(memory, `${blind.length} processes with ${sealing_keys.join()}`, () =>
       logger.warn(
         { event: 'secret_key.waiting', key_id: sealer.key_id, processes: blind.length, sealing_keys },
         `${blind.length} processes can not open what key ${sealer.key_id} seals: add it to their SECRET_KEY_PREVIOUS; nothing is sealed anew before`,

@@ -1,7 +1,7 @@
-/** How waits grow: the first lasts `baseMs`, each next one `factor` times as long. */
+/** Exponential backoff: the first wait is `baseMs` milliseconds, each next one `factor` times as long. */
 export type Backoff = { readonly baseMs: number; readonly factor: number };
 
-/** Spread of every wait to both sides, so that what failed together isn't tried again together. */
+/** Jitter: each wait is up to this share shorter or longer, so that retries of simultaneous failures are spread out. */
 const jitter = 0.2;
 
 /** Whole milliseconds to wait after the given number of failures (1 and up), spread by up to 20 % to both sides. */

@@ -1,4 +1,4 @@
-/** What a client says of itself in an HTTP Basic header. */
+/** Client credentials of an HTTP Basic header (RFC 6749 2.3.1), form-decoded. */
 export type BasicCredentials = { readonly client_id: string; readonly client_secret: string };
 
 const decode = (text: string): string => {

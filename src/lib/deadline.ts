@@ -13,16 +13,27 @@ export type CancellableDeadline = Deadline & {
   cancel(): void;
 };
 
-/** A deadline `ms` milliseconds from now. */
-export function deadlineIn(ms: number): CancellableDeadline {
-  let at = performance.now() + ms;
-  return {
-    left: () => Math.max(0, at - performance.now()),
-    cancel() {
-      at = 0;
-    },
-  };
+class Timed implements CancellableDeadline {
+  #at: number;
+  constructor(ms: number) {
+    this.#at = performance.now() + ms;
+  }
+  left(): number {
+    return Math.max(0, this.#at - performance.now());
+  }
+  cancel(): void {
+    this.#at = 0;
+  }
 }
+
+/** A deadline `ms` milliseconds from now. */
+export const deadlineIn = (ms: number): CancellableDeadline => new Timed(ms);
 
 /** For jobs and commands, which nobody waits for: each wait has its own limit all the same. */
 export const noDeadline: Deadline = { left: () => Infinity };
+
+/** `ms` milliseconds from now, or when `deadline` ends if that is sooner: for what may take a share of a request's time. */
+export function within(deadline: Deadline, ms: number): Deadline {
+  const own = deadlineIn(ms);
+  return { left: () => Math.min(own.left(), deadline.left()) };
+}

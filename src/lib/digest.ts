@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
-/** SHA-256. Enough for values that carry 256 random bits (tokens, client secrets): a slow hash buys nothing there. */
+/** SHA-256 of the UTF-8 text, 32 bytes. For values of 256 random bits (tokens, client secrets), which a slow hash wouldn't make safer. */
 export function digest(value: string): Buffer {
   return hash('sha256', value, 'buffer');
 }

@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 
-/** An address as it is written and sent to, and the key under which it is unique, signs in and is locked out. */
+/** `email` as stored and sent to; `email_key` its case-folded form, by which accounts are unique and found. */
 export type EmailAddress = { readonly email: string; readonly email_key: string };
 
 /** RFC 5321 section 4.5.3.1: octets of the local part, and of the whole path without its angle brackets. */
@@ -28,7 +28,7 @@ export function normalizeEmail(text: string): EmailAddress | null {
   const [name = '', host = ''] = parts;
   if (name.length > maxLocalLength || !dotAtom.test(name) || !writtenDomain.test(host)) return null;
   const domain = domainToASCII(host);
-  // A last label of digits would be an IPv4 address to whoever connects.
+  // URL parsers and resolvers take a name whose last label is numeric for an IPv4 address.
   if (!asciiDomain.test(domain) || /(^|\.)\d+$/.test(domain)) return null;
   const email = `${name}@${domain}`;
   return email.length > maxLength ? null : { email, email_key: email.toLowerCase() };

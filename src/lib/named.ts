@@ -9,7 +9,7 @@ export function named<T>(entries: Readonly<Record<string, T>> = {}): Record<stri
   return table;
 }
 
-/** What an object that was made elsewhere (parsed, read from the database) itself has under the name; undefined when it only inherits it. */
+/** The own property of an object that isn't made by `named` (parsed JSON, a row); undefined when it is absent or only inherited. */
 export function own<T extends object>(object: T | null | undefined, name: string): T[keyof T] | undefined {
   return object !== null && object !== undefined && Object.hasOwn(object, name) ? object[name as keyof T] : undefined;
 }

@@ -1,4 +1,4 @@
-import { digest, equalDigests } from './digest.js';
+import { digest } from './digest.js';
 
 const unreserved = /^[A-Za-z0-9\-._~]{43,128}$/;
 const challenge = /^[A-Za-z0-9_-]{43}$/;
@@ -16,9 +16,4 @@ export function isCodeVerifier(text: string): boolean {
 /** The S256 challenge of a verifier (RFC 7636 4.2). */
 export function challengeOf(verifier: string): string {
   return digest(verifier).toString('base64url');
-}
-
-/** Whether the verifier is the one behind the S256 challenge (RFC 7636 4.6). */
-export function provesChallenge(verifier: string, codeChallenge: string): boolean {
-  return isCodeVerifier(verifier) && equalDigests(digest(verifier), Buffer.from(codeChallenge, 'base64url'));
 }

@@ -1,8 +1,8 @@
-/** What can't be seen: control and format characters (line breaks, zero-width ones, directions of writing) and lone surrogates. */
+/** Invisible characters: control and format characters (line breaks, zero-width, bidirectional controls) and lone surrogates. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u;
 const allInvisible = new RegExp(`${invisible.source}+`, 'gu');
 
-/** Whether a text holds characters that nobody sees, which make a name look like another one or turn the words around it (UTS 39, UAX 9). */
+/** Whether a text contains invisible characters, which make one name look like another or reorder the text around it (UTS 39, UAX 9). */
 export const holdsInvisible = (text: string): boolean => invisible.test(text.replace(joiners, ''));
 
 /** Joiners that belong to scripts and emoji: they join two characters that are there. */
@@ -15,8 +15,8 @@ const at = /\s*[@\uff20\ufe6b]+\s*/gu;
 const scheme = /[:\uff1a\ufe13\ufe55](?=[^\s])|\/{2,}/gu;
 
 /**
- * Words that no mail program makes a link of, for names and addresses that somebody else chose: `evil.example` becomes "evil dot example",
- * `a@b.c` "a at b dot c", `https://x` "https x"; on one line, without characters that nobody sees. What ends a sentence stays.
+ * Text that no mail program turns into a link, for names and addresses that come from users: `evil.example` becomes "evil dot example",
+ * `a@b.c` "a at b dot c", `https://x` "https x"; on one line, without invisible characters. Punctuation at the end of a sentence stays.
  */
 export function plainWords(text: string): string {
   const seen = text.replaceAll(allInvisible, ' ');

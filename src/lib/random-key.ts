@@ -3,7 +3,7 @@ const instead = 'make one with: openssl rand -base64 32';
 
 const distinct = (values: Iterable<unknown>) => new Set(values).size;
 
-/** Whether the bytes were written by a person or counted up. Of random ones less than one in a billion is taken for such. */
+/** Whether the bytes are text or follow a pattern: valid UTF-8, few distinct values, or few distinct steps. Fewer than one random key in a billion is. */
 function isContrived(bytes: Buffer): boolean {
   if (distinct(bytes) <= keyLength / 2) return true;
   const steps = [...bytes.subarray(1)].map((byte, index) => (byte - (bytes[index] as number) + 256) % 256);
@@ -16,7 +16,7 @@ function isContrived(bytes: Buffer): boolean {
   }
 }
 
-/** Whether the text reads like words or digits that happen to be base64; of random keys one in ten million would. */
+/** Whether the text looks typed (words or digits that are valid base64). One random key in ten million would be refused by mistake. */
 function isTyped(text: string): boolean {
   const share = (pattern: RegExp) => (text.match(pattern) ?? []).length;
   const [lower, upper, digits] = [share(/[a-z]/g), share(/[A-Z]/g), share(/\d/g)];

@@ -33,7 +33,7 @@ export type Place = `${SealPurpose}${'/' | ' '}${string}`;
 /** What a digest is for; a cursor's goes on with the list that it belongs to. */
 export type DigestUse = DigestPurpose | `cursor ${string}`;
 
-/** A sealed value that can't be opened: made with another key, for another place, or changed. */
+/** A sealed value that can't be opened: sealed with another key or for another place, or altered. */
 export class SealError extends Error {
   /** @param key_id the key that the value names; null when it names none */
   constructor(readonly key_id: string | null = null) {
@@ -45,22 +45,22 @@ export class SealError extends Error {
 
 /** Seals what must be read back (signing keys, webhook and provider secrets) with AES-256-GCM. */
 export type Sealer = {
-  /** Names SECRET_KEY without telling anything about it: eight hexadecimal digits. */
+  /** The id of SECRET_KEY: eight hexadecimal digits, derived by HKDF. */
   readonly key_id: string;
-  /** All keys that open: SECRET_KEY first, then those of SECRET_KEY_PREVIOUS. */
+  /** Ids of all keys that can open: SECRET_KEY first, then those of SECRET_KEY_PREVIOUS. */
   readonly key_ids: readonly string[];
-  /** What everything sealed under SECRET_KEY begins with. */
+  /** The first bytes of every value that is sealed with SECRET_KEY: the magic and the key's id. */
   readonly header: Buffer;
-  /** A value moved to another place doesn't open. */
+  /** Encrypts with AES-256-GCM. `place` is authenticated along (AAD): a value copied to another row doesn't open there. */
   seal(plain: string, place: Place): Buffer;
   /** @throws {SealError} */
   open(sealed: Buffer, place: Place): string;
-  /** The same as text, for a URL or a form field; null instead of an error, because it comes back from outside. */
+  /** `seal` and `open` as base64url text, for a URL or a form field; `openText` returns null instead of throwing, since the text comes from a request. */
   sealText(plain: string, place: Place): string;
   openText(sealed: string, place: Place): string | null;
-  /** A keyed digest that only this service can make, e.g. of a passcode, or a CSRF token of a session. */
+  /** HMAC-SHA-256 of `value` with the key of the purpose, for example of a passcode or as a CSRF token. */
   digest(use: DigestUse, value: string): Buffer;
-  /** What `digest` gives now, and then what it gave under each earlier key. */
+  /** `digest` under SECRET_KEY, then under each earlier key. */
   digests(use: DigestUse, value: string): readonly Buffer[];
   /** Whether `presented` is one of them; in constant time. */
   isDigest(use: DigestUse, value: string, presented: Buffer): boolean;
@@ -95,7 +95,7 @@ class MasterKey {
 
   sealing = (place: Place) => this.derive(`identity-provider seal ${purposeOf(place)}`);
   digesting = (use: DigestUse) => this.derive(`identity-provider digest ${use.startsWith('cursor ') ? 'cursor' : use}`);
-  /** The one key that sealed everything before purposes had their own; values of then name no key. */
+  /** The single key of releases without purposes; values sealed with it don't name their key. */
   unnamedSealing = () => this.derive('seal');
   unnamedDigesting = () => this.derive('digest');
 }
@@ -122,7 +122,7 @@ function encrypt(key: MasterKey, plain: string, place: Place): Buffer {
   return Buffer.concat([key.header, iv, cipher.getAuthTag(), body]);
 }
 
-/** The id of the key that a sealed value names; null for one of before values named theirs. */
+/** The id of the key that a sealed value names; null for a value of earlier releases, which names none. */
 export function keyIdOf(sealed: Buffer): string | null {
   const named = sealed.length >= headerLength + ivLength + tagLength && sealed.subarray(0, magic.length).equals(magic);
   return named ? sealed.subarray(magic.length, headerLength).toString('hex') : null;

@@ -1,6 +1,6 @@
 import Bowser from 'bowser';
 
-/** Where bowser knows nothing it repeats the header's own words: only names from its lists are taken. */
+/** For unknown browsers bowser returns text of the header itself; only names of this list are used. */
 const browsers = new Set<string>(Object.values(Bowser.BROWSER_MAP));
 const systems = new Set<string>(Object.values(Bowser.OS_MAP));
 

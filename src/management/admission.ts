@@ -4,9 +4,9 @@ import { insufficientScope } from './problems.js';
 import { couldBeId } from './records.js';
 import { permissionFor, type Resource } from './resource.js';
 
-/** What an operation that writes tells about its permissions, and to whom. */
+/** Options of a writing operation that concern its permissions. */
 export type AdmissionOptions = {
-  /** Gathers the permissions that the write took; without it nobody who holds everything is weighed. */
+  /** Collects the permissions that the write needed; without it the reach of actors who hold every permission isn't computed. */
   readonly needed?: Set<string> | undefined;
   /**
    * Called once the permissions of the address are there, before anything is looked up: reads the rest of the request. Hands back the call as
@@ -36,7 +36,7 @@ export function requireForWrite(call: Call, resource: Resource, { needed }: Admi
   requirePermissions(call, ...permissions);
 }
 
-/** The same as the first step of an operation: whoever passes has the rest of the request read. @returns the call to go on with */
+/** The same as the first step of an operation: then `admitted` reads the rest of the request. @returns the call to go on with */
 export async function admitWrite(call: Call, resource: Resource, options: AdmissionOptions, others: readonly string[] = []): Promise<Call> {
   requireForWrite(call, resource, options, others);
   return (await options.admitted?.(call)) ?? call;

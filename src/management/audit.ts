@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Refusal } from '../domain/refusal.js';
 import { afterCommit } from '../domain/context.js';
 import { isSecurityEvent } from '../domain/audit/security-events.js';
-import { idOfMinute, tellSecurityEvent } from '../domain/audit/security-trail.js';
+import { idOfMinute, logSecurityEvent } from '../domain/audit/security-trail.js';
 import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
@@ -71,7 +71,7 @@ function rowOf(call: Call, entry: AuditEntry, outcome: 'success' | 'denied', rea
 }
 
 /** What an event's line in the log says of the call. */
-const happeningOf = ({ actor, ip_address, user_agent, request_id }: Call, { resource, target_id }: AuditEntry, reason: string | null) => ({
+const detailsOf = ({ actor, ip_address, user_agent, request_id }: Call, { resource, target_id }: AuditEntry, reason: string | null) => ({
   actor,
   target: { target_type: resource.type, target_id },
   origin: { ip_address, user_agent, request_id },
@@ -85,19 +85,19 @@ export async function recordWrite(call: Call, entry: AuditEntry): Promise<void> 
   const idempotency_key_digest = call.idempotency_key_digest ?? null;
   await insertAuditLog(call.ctx.scope, { ...row, id: uuidv7(occurred_at.getTime()), idempotency_key_digest });
   const { action } = row;
-  if (isSecurityEvent(action)) afterCommit(call.ctx, () => tellSecurityEvent(call.ctx, action, happeningOf(call, entry, null)));
+  if (isSecurityEvent(action)) afterCommit(call.ctx, () => logSecurityEvent(call.ctx, action, detailsOf(call, entry, null)));
 }
 
-/** Appends the entry of a refusal; the same one again within a minute adds to its count, so that nobody fills the log by asking in vain. */
+/** Appends the entry of a refusal; the same one again within a minute adds to its count, so that repeated refusals don't fill the log. */
 async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Promise<void> {
   const row = rowOf(call, entry, 'denied', reason, call.ctx.clock.now());
   const alike = [row.action, reason, row.actor_kind, row.actor_id, row.target_id, row.ip_address];
   const id = idOfMinute(row.occurred_at, call.ctx.environment.id, ...alike);
   await countAuditLog(call.ctx.scope, { ...row, id, count: 1, security_event: false });
-  tellSecurityEvent(call.ctx, 'management.denied', happeningOf(call, entry, reason));
+  logSecurityEvent(call.ctx, 'management.denied', detailsOf(call, entry, reason));
 }
 
-/** Refusals for want of permission, as against a request that is wrong in itself. */
+/** Error codes that mean missing permission, as opposed to an invalid request. */
 const deniedCodes = new Set([
   'insufficient_scope',
   'insufficient_user_authentication',

@@ -7,7 +7,7 @@ import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { OAuthError } from '../errors.js';
 import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
 
-/** What the user or client of the token holds right now, whatever the token says. */
+/** The Management permissions that the token's user or client holds now. */
 async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {
   const { management_audience } = ctx.environment;
   if (token.user_id !== null) return listPermissionNamesOfUser(ctx.scope, token.user_id, management_audience);
@@ -16,12 +16,15 @@ async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readon
   return grant?.scopes ?? [];
 }
 
+/** Who sends a request of the Management API; `subject` is the `sub` of the access token. */
+export type ApiCaller = { readonly actor: Actor; readonly subject: string };
+
 /**
  * Who sent the request: the access token must be good, and meant for this environment's Management API (RFC 6750, RFC 8707). The
  * permissions are those of the token that are still held, so that a withdrawn one is refused at once.
  * @throws {OAuthError} 401
  */
-export async function authenticate(req: Request): Promise<{ actor: Actor; subject: string }> {
+export async function authenticate(req: Request): Promise<ApiCaller> {
   const { ctx } = req;
   const found = await findActiveTokenWithUser(ctx, bearerTokenOf(req));
   if (!found || found.token.audience !== ctx.environment.management_audience) throw OAuthError.invalid_token();

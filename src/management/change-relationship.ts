@@ -7,7 +7,7 @@ import { checkArity, resolveTargets } from './input.js';
 import { displayOf, requireRecord, write, type WriteOptions } from './operations.js';
 import { problem } from './problems.js';
 import { targetOf, type Resource } from './resource.js';
-import { weigh, weighTargets } from './weigh.js';
+import { beginReachCheck, checkTargetsReach } from './reach-check.js';
 import { linkedIds } from './written-links.js';
 
 /** Adds to, removes from or replaces a to-many relationship; `read` hands over the linkage that was sent. @throws {ApiError} 400, 403, 404, 409, 412, 422 */
@@ -39,12 +39,12 @@ export async function changeRelationship(
       async run(inner) {
         const row = await requireRecord(inner.ctx, resource, id, options, true);
         const before = await linkedIds(inner, resource, relationship, row);
-        const weighing = await weigh(inner, resource, row, options.needed);
+        const reach = await beginReachCheck(inner, resource, row, options.needed);
         const touched = [{ touch: change.touch, at: {} }];
-        weighing.begin(touched);
-        const endTargets = await weighTargets(inner, relationship, targets, options.needed);
+        reach.begin(touched);
+        const endTargets = await checkTargetsReach(inner, relationship, targets, options.needed);
         await operation(inner.ctx, inner.actor, row, targets);
-        await weighing.end(row, touched);
+        await reach.end(row, touched);
         await endTargets();
         const after = await linkedIds(inner, resource, relationship, row);
         return { outcome: null, changes: changesBetween({ [name]: before }, { [name]: after }), target_display: displayOf(resource, row) };

@@ -5,14 +5,14 @@ import { holdsInvisible } from '../lib/plain-words.js';
 import type { Filter } from './resource.js';
 
 /** A time as the API writes it: ISO 8601 UTC with milliseconds. */
-export const time = z.iso.datetime({ precision: 3 });
+export const isoTime = z.iso.datetime({ precision: 3 });
 /** An id of ours. */
 export const uuid = z.uuid();
 /** Attributes that nearly every resource ends with. */
-export const stamps = { created_at: time, updated_at: time };
+export const stamps = { created_at: isoTime, updated_at: isoTime };
 
 /** Text without control characters, trimmed of nothing. */
-export const text = (max: number, min = 1) =>
+export const boundedText = (max: number, min = 1) =>
   z
     .string()
     .min(min)
@@ -22,7 +22,7 @@ export const text = (max: number, min = 1) =>
 
 /** A name that people are shown: nothing in it that nobody sees, or that turns the words around it. */
 export const shownName = (max: number) =>
-  text(max)
+  boundedText(max)
     .refine((name) => name.trim() !== '', { message: 'must hold more than spaces', params: { code: 'too_short' } })
     .refine((name) => !holdsInvisible(name), 'must not hold invisible characters or directions of writing');
 
@@ -76,7 +76,7 @@ export const timeRange = (column: string, description: string): Filter => ({
 });
 
 /** `filter[search]=abc`: one of the expressions begins with it, whatever its case. */
-export const search = (expressions: readonly string[], description: string): Filter => ({
+export const searchFilter = (expressions: readonly string[], description: string): Filter => ({
   description,
   schema: z.string().min(1).max(255),
   list: false,

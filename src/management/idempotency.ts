@@ -31,7 +31,7 @@ export function repeatableOf(req: Request, { actor_kind, actor_id }: Actor, { pa
 
 const place = (repeatable: Repeatable): Place => `idempotency_keys/${repeatable.digest.toString('hex')}`;
 
-/** What is kept of an answer: without what it showed once, and with the permissions that the request took. */
+/** A stored reply: without attributes that are shown once, and with the permissions that the request needed. */
 type Kept = { readonly reply: Reply; readonly required: readonly string[] };
 
 /**
@@ -50,7 +50,7 @@ export async function storedReply(call: Call, repeatable: Repeatable): Promise<R
   return { ...reply, headers: { ...reply.headers, 'Idempotent-Replayed': 'true' } };
 }
 
-/** Thrown inside the transaction when another request with the key got there first: its reply is the answer. */
+/** Thrown inside the transaction when another request with the key has completed first; `reply` is that request's. */
 export class AlreadyDone extends Error {
   constructor(readonly reply: Reply) {
     super('answered before');

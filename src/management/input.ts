@@ -34,7 +34,7 @@ function readIdentifier(value: unknown, ...path: (string | number)[]): Identifie
 }
 
 /** Resource linkage: null, one identifier, or an array of them. */
-export function readLinkage(value: unknown, ...path: (string | number)[]): Identifier | null | readonly Identifier[] {
+export function parseLinkage(value: unknown, ...path: (string | number)[]): Identifier | null | readonly Identifier[] {
   if (value === null) return null;
   if (!Array.isArray(value)) return readIdentifier(value, ...path);
   return value.map((one, index) => readIdentifier(one, ...path, index));
@@ -47,7 +47,7 @@ function readRelationships(value: unknown): Input['relationships'] {
     Object.entries(value).map(([name, relationship]) => {
       const path = ['data', 'relationships', name];
       if (!isObject(relationship) || relationship['data'] === undefined) throw malformed('A relationship needs "data".', ...path);
-      return [name, readLinkage(relationship['data'], ...path, 'data')];
+      return [name, parseLinkage(relationship['data'], ...path, 'data')];
     }),
   );
 }

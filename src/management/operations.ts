@@ -7,11 +7,11 @@ import { readCreation, readMeta, resolveRelationships, updateAttributes, type In
 import { notFound, refuse, translated } from './problems.js';
 import { findRecord } from './records.js';
 import { writtenLinks } from './written-links.js';
-import { touchedBetween, touchedByCreation, weigh } from './weigh.js';
+import { touchedBetween, touchedByCreation, beginReachCheck } from './reach-check.js';
 import { idOf, permissionFor, targetOf, versionOf, type RelatedRows, type Resource, type Row, type Written } from './resource.js';
 
 /** A write that was done: the record of the answer and its resource. */
-export type Outcome = Written<Row> & { readonly resource: Resource };
+export type WriteResult = Written<Row> & { readonly resource: Resource };
 
 export type WriteOptions = AdmissionOptions & {
   /** The versions that the caller saw (`If-Match`); null accepts any. */
@@ -19,7 +19,7 @@ export type WriteOptions = AdmissionOptions & {
   /** First thing inside the transaction. */
   readonly begin?: ((call: Call) => Promise<void>) | undefined;
   /** Last thing inside the transaction. */
-  readonly finish?: ((call: Call, outcome: Outcome | null) => Promise<void>) | undefined;
+  readonly finish?: ((call: Call, outcome: WriteResult | null) => Promise<void>) | undefined;
 };
 
 /** What the relationships of a document need: the same as through their own URLs. */
@@ -55,12 +55,14 @@ type Write = {
   readonly entry: Omit<AuditEntry, 'changes'>;
   readonly document?: Row;
   /** Inside the transaction. */
-  readonly run: (inner: Call) => Promise<{ outcome: Outcome | null; changes: Changes; target_id?: string; target_display?: string | null }>;
+  readonly run: (
+    inner: Call,
+  ) => Promise<{ outcome: WriteResult | null; changes: Changes; target_id?: string; target_display?: string | null }>;
   readonly options: WriteOptions;
 };
 
 /** One transaction: the change, its events, its audit entry and what `finish` adds. */
-export async function write(call: Call, { entry, document, run, options }: Write): Promise<Outcome | null> {
+export async function write(call: Call, { entry, document, run, options }: Write): Promise<WriteResult | null> {
   return translated(document, () =>
     transaction(call.ctx, async (tx) => {
       const inner = { ...call, ctx: tx };
@@ -85,7 +87,7 @@ export async function checkInput(call: Call, resource: Resource, id: string | nu
 }
 
 /** Creates a record; `read` hands over what was sent, once the permissions are there. @throws {ApiError} 403, 404, 409, 422 */
-export async function createRecord(asked: Call, resource: Resource, read: () => Input, options: WriteOptions = {}): Promise<Outcome> {
+export async function createRecord(asked: Call, resource: Resource, read: () => Input, options: WriteOptions = {}): Promise<WriteResult> {
   const { create } = resource;
   if (!create) throw new Error(`${resource.path} can not be created`);
   const entry = { action: operationNames.create(), resource, target_id: null };
@@ -102,17 +104,17 @@ export async function createRecord(asked: Call, resource: Resource, read: () => 
         options,
         async run(inner) {
           const { create: touch = 'reach' } = resource.reach;
-          const weighing = await weigh(inner, resource, null, options.needed);
+          const reach = await beginReachCheck(inner, resource, null, options.needed);
           const touched = touch === 'everything' ? [{ touch, at: {} }] : touchedByCreation(resource, attributes, related);
-          if (touch === 'everything') weighing.begin(touched);
+          if (touch === 'everything') reach.begin(touched);
           const written = await create.run(inner.ctx, inner.actor, attributes, related, prepared);
-          if (touch !== 'plain') await weighing.end(written.row, touched);
+          if (touch !== 'plain') await reach.end(written.row, touched);
           const after = { ...attributesOf(inner, resource, written.row), ...(await writtenLinks(inner, resource, related, written.row)) };
           const target = { target_id: idOf(resource, written.row), target_display: displayOf(resource, written.row) };
           return { outcome: { ...written, resource }, changes: changesBetween({}, after, Object.keys(attributes)), ...target };
         },
       });
-      return outcome as Outcome;
+      return outcome as WriteResult;
     });
   });
 }
@@ -137,7 +139,7 @@ export async function updateRecord(
   id: string,
   read: () => Input,
   options: WriteOptions = {},
-): Promise<Outcome> {
+): Promise<WriteResult> {
   const { update } = resource;
   if (!update) throw new Error(`${resource.path} can not be updated`);
   const entry = { action: operationNames.update(), resource, target_id: targetIdOf(resource, id) };
@@ -157,16 +159,16 @@ export async function updateRecord(
         async run(inner) {
           const row = await requireRecord(inner.ctx, resource, id, options, true);
           const sent = Object.keys(attributes);
-          const weighing = await weigh(inner, resource, row, options.needed);
+          const reach = await beginReachCheck(inner, resource, row, options.needed);
           const before = { ...attributesOf(inner, resource, row), ...(await writtenLinks(inner, resource, related, row)) };
-          weighing.begin(touchedBetween(resource, before, { ...before, ...attributes, ...linksOf(call, resource, related) }, []));
+          reach.begin(touchedBetween(resource, before, { ...before, ...attributes, ...linksOf(call, resource, related) }, []));
           const written = await update.run(inner.ctx, inner.actor, row, attributes, related, prepared);
           const after = { ...attributesOf(inner, resource, written.row), ...(await writtenLinks(inner, resource, related, written.row)) };
-          await weighing.end(written.row, touchedBetween(resource, before, after, sent));
+          await reach.end(written.row, touchedBetween(resource, before, after, sent));
           return { outcome: { ...written, resource }, changes: changesBetween(before, after, Object.keys(attributes)) };
         },
       });
-      return outcome as Outcome;
+      return outcome as WriteResult;
     });
   });
 }
@@ -184,9 +186,9 @@ export async function deleteRecord(asked: Call, resource: Resource, id: string, 
       async run(inner) {
         const row = await requireRecord(inner.ctx, resource, id, options, true);
         const before = attributesOf(inner, resource, row);
-        const weighing = await weigh(inner, resource, row, options.needed);
+        const reach = await beginReachCheck(inner, resource, row, options.needed);
         const { remove: touch = 'control' } = resource.reach;
-        weighing.begin([{ touch, at: {} }]);
+        reach.begin([{ touch, at: {} }]);
         await remove.run(inner.ctx, inner.actor, row);
         return { outcome: null, changes: changesBetween(before, {}), target_display: displayOf(resource, row) };
       },
@@ -201,7 +203,7 @@ export async function actOnRecord(
   id: string,
   verb: string,
   options: WriteOptions & { document?: () => Row } = {},
-): Promise<Outcome> {
+): Promise<WriteResult> {
   const action = resource.actions?.[verb];
   if (!action) throw new Error(`${resource.path} have no action ${verb}`);
   const entry = { action: operationNames.act(resource, verb), resource, target_id: targetIdOf(resource, id) };
@@ -218,11 +220,11 @@ export async function actOnRecord(
         async run(inner) {
           const row = await requireRecord(inner.ctx, resource, id, options, true);
           const before = attributesOf(inner, resource, row);
-          const weighing = await weigh(inner, resource, row, options.needed);
+          const reach = await beginReachCheck(inner, resource, row, options.needed);
           const touched = [{ touch: action.touch, at: {} }];
-          weighing.begin(touched);
+          reach.begin(touched);
           const written = await action.run(inner.ctx, inner.actor, row, input, prepared);
-          await weighing.end(answers === resource ? written.row : row, touched);
+          await reach.end(answers === resource ? written.row : row, touched);
           const after = answers === resource ? attributesOf(inner, resource, written.row) : before;
           const changes = {
             ...changesBetween(before, after, Object.keys(written.once ?? {})),
@@ -231,7 +233,7 @@ export async function actOnRecord(
           return { outcome: { ...written, resource: answers }, changes };
         },
       });
-      return outcome as Outcome;
+      return outcome as WriteResult;
     });
   });
 }

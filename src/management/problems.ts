@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
+import { Dangling, Duplicate } from '../db/failures.js';
 import { Refusal, type Problem } from '../domain/refusal.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
@@ -87,16 +88,16 @@ const zodCodes: Record<string, ApiErrorCode> = named({
 });
 
 /** Where values are in a document, and what an unknown one is called there. */
-type Place = { readonly path: readonly string[]; readonly unknownCode: ApiErrorCode; readonly unknownText: string };
+type PointerBase = { readonly path: readonly string[]; readonly unknownCode: ApiErrorCode; readonly unknownText: string };
 
-const inAttributes: Place = {
+const inAttributes: PointerBase = {
   path: ['data', 'attributes'],
   unknownCode: 'unknown_attribute',
   unknownText: 'is not an attribute that can be set here.',
 };
-const inMeta: Place = { path: ['meta'], unknownCode: 'unknown_member', unknownText: 'is not a member that this action knows.' };
+const inMeta: PointerBase = { path: ['meta'], unknownCode: 'unknown_member', unknownText: 'is not a member that this action knows.' };
 
-function fromIssue(issue: z.core.$ZodIssue, value: unknown, { path: root, unknownCode, unknownText }: Place): ApiErrorObject[] {
+function fromIssue(issue: z.core.$ZodIssue, value: unknown, { path: root, unknownCode, unknownText }: PointerBase): ApiErrorObject[] {
   const path = issue.path.filter((part) => typeof part !== 'symbol') as (string | number)[];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => problem(422, unknownCode, `"${key.slice(0, 100)}" ${unknownText}`, pointerTo(...root, ...path, key)));
@@ -129,7 +130,7 @@ export function invalidAttributes(issues: readonly z.core.$ZodIssue[], attribute
 export const invalidMeta = (issues: readonly z.core.$ZodIssue[], meta: unknown): ApiError =>
   new ApiError(issues.flatMap((issue) => fromIssue(issue, meta, inMeta)).slice(0, maxErrors));
 
-/** What core refused, with pointers into the document that was sent. */
+/** The error of refusals by the domain, with pointers into the request's document. */
 export function fromProblems(problems: readonly Problem[], document: unknown): ApiError {
   const errors = problems.slice(0, maxErrors).map(({ status, code, detail, attribute, relationship, meta }) => {
     const wanted =
@@ -160,15 +161,14 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
   return new ApiError(errors, challenge);
 }
 
-/** Turns what core and the database refuse into errors of this API, with pointers into the document. */
+/** Runs `work` and translates refusals of the domain and the database into errors of this API, with pointers into the document. @throws {ApiError} */
 export async function translated<T>(document: Readonly<Record<string, unknown>> | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof Refusal) throw fromProblems(error.problems, document);
-    const { code } = error as { code?: unknown };
-    if (code === '23505') throw refuse(409, 'already_exists', 'There is such a record already.');
-    if (code === '23503') throw refuse(409, 'conflict', 'A related resource went away meanwhile.');
+    if (error instanceof Duplicate) throw refuse(409, 'already_exists', 'There is such a record already.');
+    if (error instanceof Dangling) throw refuse(409, 'conflict', 'A related resource went away meanwhile.');
     throw error;
   }
 }

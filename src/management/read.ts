@@ -11,7 +11,7 @@ import { permissionFor, targetOf, versionOf, type Relationship, type Resource, t
 import type { Condition } from '../db/list.js';
 
 /** What a read is asked for beside its address. */
-export type Asked = {
+export type ReadRequest = {
   /** The query parameters, read once the permissions are there. */
   parameters(): QueryParameters;
   /** The query as it was sent, for `links.self`. */
@@ -53,7 +53,7 @@ async function page(call: Call, { target, address, name, within }: List, query: 
   return { rows: rows.map(({ row }) => row), cursors, links, meta: { page: { size: query.size } } };
 }
 
-const listQuery = (call: Call, target: Resource, name: string, asked: Asked) =>
+const listQuery = (call: Call, target: Resource, name: string, asked: ReadRequest) =>
   readQuery(call, asked.parameters(), { resource: target, list: true }, name);
 
 async function composeList(call: Call, list: List, query: Query, sent: string): Promise<ComposedList> {
@@ -63,7 +63,7 @@ async function composeList(call: Call, list: List, query: Query, sent: string): 
 }
 
 /** `GET /api/{path}`. @throws {ApiError} 400, 403 */
-export async function readList(call: Call, resource: Resource, asked: Asked): Promise<ComposedList> {
+export async function readList(call: Call, resource: Resource, asked: ReadRequest): Promise<ComposedList> {
   await admitRead(call, resource, null);
   const { path } = resource;
   const list: List = { target: resource, address: `${apiRoot(call)}/${path}`, name: path, within: [] };
@@ -91,7 +91,7 @@ async function requireRow(call: Call, resource: Resource, id: string): Promise<R
 }
 
 /** `GET /api/{path}/{id}`. @throws {ApiError} 400, 403, 404 */
-export async function readOne(call: Call, resource: Resource, id: string, asked: Asked): Promise<Composed<ResourceObject>> {
+export async function readOne(call: Call, resource: Resource, id: string, asked: ReadRequest): Promise<Composed<ResourceObject>> {
   await admitRead(call, resource, id);
   const query = readQuery(call, asked.parameters(), { resource, list: false }, '');
   const row = await requireRow(call, resource, id);
@@ -107,7 +107,7 @@ function relationshipOf<Kind extends Relationship['kind']>(resource: Resource, n
 const listNameOf = (resource: Resource, id: string, name: string) => `${resource.path}/${id}/${name}`;
 
 /** `GET /api/{path}/{id}/{relationship}` of a to-many relationship: a page of the related records. @throws {ApiError} 400, 403, 404 */
-export async function readRelatedList(call: Call, resource: Resource, id: string, name: string, asked: Asked): Promise<ComposedList> {
+export async function readRelatedList(call: Call, resource: Resource, id: string, name: string, asked: ReadRequest): Promise<ComposedList> {
   const relationship = relationshipOf(resource, name, 'many');
   const target = targetOf(call.registry, relationship);
   await admitRead(call, resource, id, permissionFor(target, 'read'));
@@ -130,7 +130,7 @@ export async function readRelatedOne(
   resource: Resource,
   id: string,
   name: string,
-  asked: Asked,
+  asked: ReadRequest,
 ): Promise<Composed<ResourceObject | null>> {
   const relationship = relationshipOf(resource, name, 'one');
   const target = targetOf(call.registry, relationship);
@@ -149,7 +149,7 @@ export async function readLinkage(
   id: string,
   relationship: Relationship,
   name: string,
-  asked: Asked,
+  asked: ReadRequest,
 ): Promise<Composed<Identifier | null | readonly Identifier[]>> {
   await admitRead(call, resource, id);
   const target = targetOf(call.registry, relationship);

@@ -4,7 +4,7 @@ import { findLinks, findRows, type Condition } from '../db/list.js';
 import { findRecords } from './records.js';
 import { idOf, targetOf, type Registry, type Relationship, type Resource, type Row, type ToMany } from './resource.js';
 
-/** The condition that a target must meet to hang on the record. */
+/** The condition for rows of `target` that the relationship of the record links to. */
 export function relatedTo(resource: Resource, row: Row, relationship: ToMany, target: Resource): Condition {
   const id = idOf(resource, row);
   const { by } = relationship;

@@ -19,9 +19,9 @@ export type Written<R> = {
   readonly once?: Readonly<Record<string, unknown>>;
   /** Top-level `meta` of this answer. */
   readonly meta?: Readonly<Record<string, unknown>>;
-  /** What stands in place of `meta` where it must not be told twice, because it holds a secret. */
+  /** Replaces `meta` in a repeated reply, when `meta` holds a secret. */
   readonly metaAgain?: Readonly<Record<string, unknown>>;
-  /** What the audit log tells beside the attributes that changed. */
+  /** Further members of the audit entry, beside the changed attributes. */
   readonly noted?: Readonly<Record<string, unknown>>;
 };
 
@@ -81,7 +81,7 @@ export type Action<R> = {
   readonly audit: string;
   /** Permissions that it takes beside that of writing the resource. */
   readonly needs?: readonly string[];
-  /** What it means for whoever could act with the record. */
+  /** How the action affects reach. */
   readonly touch: Touch;
   /** What the request says in the top-level `meta` of its document: a strict object. Left out: the action takes no body and ignores one. */
   readonly input?: z.ZodObject;
@@ -99,13 +99,13 @@ export type Action<R> = {
 export type Create<R, I> = {
   /** A strict object: what isn't listed is refused. No defaults, no transforms. */
   readonly schema: z.ZodObject;
-  /** What speaks against the well-formed ones among the attributes: told together with what the schema refuses of the others. */
+  /** Problems of the attributes that the schema accepts; reported together with those that it refuses. */
   problems?(ctx: Context, input: Partial<I>): readonly Problem[];
   prepare?(ctx: Context, actor: Actor, input: I, related: RelatedRows): Promise<unknown>;
   run(tx: Context, actor: Actor, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
   readonly once?: z.ZodObject;
   readonly meta?: z.ZodObject;
-  /** Refuses before anything of the document is looked at. */
+  /** Refuses before the document is validated. @throws {Refusal} */
   allow?(ctx: Context, actor: Actor): void;
 };
 

@@ -1,24 +1,61 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { originOf } from '../http/pages/mail-origin.js';
 import { MethodNotAllowedError } from '../http/routes.js';
-import { addressKey, countRequest } from '../http/limits/rate-limits.js';
+import { inSequence } from '../http/exact-routes.js';
+import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { OAuthError } from '../errors.js';
-import { authenticate } from './authenticate.js';
+import { authenticate, type ApiCaller } from './authenticate.js';
 import type { Call } from './call.js';
 import type { Composed } from './documents.js';
 import { checkAccept } from './negotiation.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
 import { parametersOf } from './query.js';
-import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type Asked } from './read.js';
+import { readLinkage, readList, readOne, readRelatedList, readRelatedOne, type ReadRequest } from './read.js';
 import { documentReply, send, unlessKnown, type Reply } from './reply.js';
 import type { Registry } from './resource.js';
 import { addressOf, findRoute, methodsOf, verbOf, type Address, type Route } from './routes.js';
 import { answerWrite } from './write.js';
 
+/** A request of the Management API once its route is known. */
+type ApiRequest = {
+  readonly address: Address;
+  readonly route: Route;
+  /** Who asks, or the 401 that is due once the request has been counted. */
+  readonly caller: ApiCaller | OAuthError;
+};
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Set below /api once the route and the caller are known. */
+    api?: ApiRequest;
+  }
+}
+
+function askedOf({ api }: Request): ApiRequest {
+  if (!api) throw new Error('this handler is for requests whose route has been found');
+  return api;
+}
+
+/** The subject of the caller's token; null without a good one. */
+function subjectOf(req: Request): string | null {
+  const { caller } = askedOf(req);
+  return caller instanceof OAuthError ? null : caller.subject;
+}
+
+/** Who asks; a 401 is handed back rather than thrown, because guesses are counted before they are answered. @throws {OAuthError} 400 */
+async function authenticated(req: Request): Promise<ApiCaller | OAuthError> {
+  try {
+    return await authenticate(req);
+  } catch (error) {
+    if (error instanceof OAuthError && error.status === 401) return error;
+    throw error;
+  }
+}
+
 /** What a read composes. @throws {ApiError} 400, 403, 404 */
-function compose(call: Call, route: Route, asked: Asked): Promise<Composed> {
+function compose(call: Call, route: Route, asked: ReadRequest): Promise<Composed> {
   const { resource } = route;
   switch (route.kind) {
     case 'collection':
@@ -60,32 +97,30 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     send(res, unlessKnown(req, { status: 200, headers, body }));
   }
 
-  async function answer(req: Request, res: Response): Promise<void> {
+  /** Finds the route and who asks. Without a good token the limit by address is next, and then its 401. @throws {ApiError | MethodNotAllowedError} */
+  async function find(req: Request, res: Response, next: NextFunction): Promise<void> {
     const address = addressOf(req.url);
     if (address.path === '/openapi.json') return answerOpenApi(req, res);
     const route = findRoute(registry, address.path);
     if (!route) throw notFound('There is nothing at this address.');
     const methods = methodsOf(route);
     if (!methods.includes(req.method)) throw new MethodNotAllowedError(methods.join(', '));
-    const { actor, subject } = await authenticate(req).catch(async (error: unknown) => {
-      // Whoever has no token is counted by address, so that guessing is limited too.
-      if (error instanceof OAuthError && error.status === 401)
-        await countRequest(web.limiter, res, { name: 'api_address', limit: api }, addressKey(req.ip));
-      throw error;
-    });
-    await countRequest(web.limiter, res, { name: 'api', limit: api }, `${req.ctx.environment.id} ${subject}`);
-    const call: Call = {
-      ctx: req.ctx,
-      actor,
-      registry,
-      ...originOf(req),
-      request_id: req.request_id,
-    };
+    req.api = { address, route, caller: await authenticated(req) };
+    next();
+  }
+
+  async function answer(req: Request, res: Response): Promise<void> {
+    const { address, route, caller } = askedOf(req);
+    if (caller instanceof OAuthError) throw caller;
+    const call: Call = { ctx: req.ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id };
     const reading = verbOf(req.method) === 'read';
     send(res, await (reading ? answerRead(call, route, address, req) : answerWrite(call, { route, address, req, res })));
   }
 
-  return (req: Request, res: Response, next: NextFunction) => {
-    answer(req, res).catch(next);
-  };
+  return inSequence([
+    find,
+    limitBy(web, { name: 'api_address', limit: api, key: (req) => (subjectOf(req) === null ? addressKey(req.ip) : null) }),
+    limitBy(web, { name: 'api', limit: api, key: (req) => subjectOf(req) && `${req.ctx.environment.id} ${subjectOf(req)}` }),
+    answer,
+  ]);
 }

@@ -3,8 +3,8 @@ import { parseDocument, readBody } from './body.js';
 import type { Call } from './call.js';
 import { changeRelationship } from './change-relationship.js';
 import { AlreadyDone, claimKey, repeatableOf, storedReply, storeReply, type Repeatable } from './idempotency.js';
-import { readInput, readLinkage } from './input.js';
-import { actOnRecord, createRecord, deleteRecord, updateRecord, type Outcome, type WriteOptions } from './operations.js';
+import { readInput, parseLinkage } from './input.js';
+import { actOnRecord, createRecord, deleteRecord, updateRecord, type WriteResult, type WriteOptions } from './operations.js';
 import { checkAccept, checkContentType } from './negotiation.js';
 import { notFound, refuse } from './problems.js';
 import { parametersOf, readQuery, type Query } from './query.js';
@@ -24,7 +24,7 @@ export function bearsDocument(route: Route, method: string): boolean {
 async function replyTo(
   call: Call,
   route: Route,
-  outcome: Outcome,
+  outcome: WriteResult,
   query: Pick<Query, 'include' | 'fields'>,
   method: string,
 ): Promise<Reply> {
@@ -37,7 +37,7 @@ async function replyTo(
 }
 
 /** The outcome as a repetition of the request tells it: without what is shown once, and saying so. */
-function toldAgain(outcome: Outcome): Outcome {
+function toldAgain(outcome: WriteResult): WriteResult {
   if (!outcome.once && !outcome.metaAgain) return outcome;
   const { once: _once, metaAgain: _metaAgain, ...rest } = outcome;
   return { ...rest, meta: { ...(outcome.metaAgain ?? outcome.meta), secret_shown_before: true } };
@@ -70,7 +70,7 @@ async function readSent(call: Call, { route, address, req, res }: Writing): Prom
 /** The linkage of a document. @throws {ApiError} 400 */
 function linkageOf(document: Record<string, unknown>) {
   if (document['data'] === undefined) throw refuse(400, 'malformed_document', 'The document needs "data".', { pointer: '' });
-  return readLinkage(document['data'], 'data');
+  return parseLinkage(document['data'], 'data');
 }
 
 async function perform(call: Call, { route, req }: Writing, document: () => Record<string, unknown>, options: WriteOptions): Promise<void> {

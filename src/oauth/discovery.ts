@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { acrValues } from '../domain/sessions/authentication-context.js';
 import { clientSigningAlgorithms } from '../domain/clients/key-set.js';
+import { publicMaxAgeMs } from '../domain/environments/environments.js';
 import type { Environment } from '../domain/environments/environment.js';
 import { openidScopes } from '../domain/tokens/scopes.js';
 import { clientAuthMethods } from '../http/auth/authenticate-client.js';
@@ -52,13 +53,14 @@ export function metadata(environment: Environment): Record<string, unknown> {
   };
 }
 
-/** GET /.well-known/openid-configuration and /.well-known/oauth-authorization-server: built once per version of the environment. */
-export function discovery({ ctx }: Request, res: Response): void | Promise<void> {
-  const { cache, environment } = ctx;
-  const known = cache.recall<string>(environment.id, 'environments', documentKey);
-  if (known !== undefined) return sendDocument(res, known);
-  const build = async () => JSON.stringify(metadata(environment));
-  return cache.get(environment.id, 'environments', documentKey, build).then((text) => sendDocument(res, text ?? ''));
-}
+const documents = new WeakMap<Environment, string>();
 
-const documentKey = ' discovery';
+/**
+ * GET /.well-known/openid-configuration and /.well-known/oauth-authorization-server: built once per version of the environment. Waits for nobody, as the JWKS doesn't.
+ */
+export function discovery({ ctx }: Request, res: Response): void {
+  const { cache, environment } = ctx;
+  let text = documents.get(environment);
+  if (text === undefined) documents.set(environment, (text = JSON.stringify(metadata(environment))));
+  sendDocument(res, text, cache.recallPublic(environment.id, 'environments', environment.id, publicMaxAgeMs)?.age_ms);
+}

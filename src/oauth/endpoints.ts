@@ -13,3 +13,6 @@ export const jwksPath = '/.well-known/jwks.json';
 
 /** Where clients register themselves, in environments that offer it (RFC 7591). */
 export const registrationPath = '/oauth/register';
+
+/** Where the documents about the service are published (OIDC Discovery 4, RFC 8414 3). */
+export const metadataPaths = { openid: '/.well-known/openid-configuration', oauth: '/.well-known/oauth-authorization-server' } as const;

@@ -28,7 +28,7 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
   };
 }
 
-/** A refresh token, told to nobody but the client that holds it. */
+/** The introspection response of a refresh token; null for one of another client, or that can't be used. */
 async function describeRefreshToken(ctx: Context, client: Client, value: string): Promise<object | null> {
   const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
   if (!token || token.client_id !== client.id || token.problem !== null || token.rotated_at !== null) return null;

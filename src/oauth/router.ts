@@ -14,11 +14,11 @@ import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
 import { consentPath } from './authorize/consent-page.js';
 import { discovery } from './discovery.js';
-import { endpoints, jwksPath, registrationPath } from './endpoints.js';
+import { endpoints, jwksPath, metadataPaths, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
-import { confirmLogout, csrfWhileSignedIn, logout, logoutConfirmPath } from './logout/logout.js';
-import { deleteRegistration, readRegistration, register, registrationEnabled, replaceRegistration } from './register/register.js';
+import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
+import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
 import { revoke } from './revoke.js';
 import { token } from './token.js';
 import { userinfo } from './userinfo.js';
@@ -33,9 +33,9 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   routes.add(endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
   routes.add(resumePath, { get: [browserSession, resume(web)] });
   routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });
-  routes.add(endpoints.end_session_endpoint, { get: [browserSession, logout(web)], post: [form, browserSession, logout(web)] });
+  routes.add(endpoints.end_session_endpoint, { get: [browserSession, endSession(web)], post: [form, browserSession, endSession(web)] });
   routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
-  routes.add(registrationPath, { post: [registrationEnabled, limitRegistration(web), formOrJson, register] });
+  routes.add(registrationPath, { post: [registrationEnabled, limitRegistration(web), formOrJson, createRegistration] });
 }
 
 const limitRegistration = (web: Web) =>
@@ -59,7 +59,7 @@ export function registrationRouter(web: Web): Router {
 /** The documents that everybody reads and caches. */
 export function addMetadataRoutes(routes: RouteList): void {
   const any = { head: true, options: [corsForAll, preflight] };
-  routes.add('/.well-known/openid-configuration', { ...any, get: [discovery] });
-  routes.add('/.well-known/oauth-authorization-server', { ...any, get: [discovery] });
+  routes.add(metadataPaths.openid, { ...any, get: [discovery] });
+  routes.add(metadataPaths.oauth, { ...any, get: [discovery] });
   routes.add(jwksPath, { ...any, get: [jwks] });
 }

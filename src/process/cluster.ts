@@ -6,7 +6,7 @@ import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import type { Logger } from '../platform/log/logger.js';
 import { createMetrics } from '../platform/metrics/metrics.js';
 import { answerMetricsRequests, createClusterMetrics } from '../platform/metrics/of-cluster.js';
-import { announce, openDatabase, type Stops } from './startup.js';
+import { announce, openDatabase, type ShutdownHooks } from './startup.js';
 import { createDeps, prepareDatabase, startService, type Storage } from './service.js';
 
 /** From a worker: it is there and wants to know where the database is. */
@@ -19,7 +19,7 @@ type Ready = { readonly type: 'ready'; readonly port: number };
 const isMessage = <Message extends { type: string }>(message: unknown, type: Message['type']): message is Message =>
   typeof message === 'object' && message !== null && (message as { type?: unknown }).type === type;
 
-/** A worker that lived this long has earned a fresh start when it dies. */
+/** A worker that ran for longer than this, in milliseconds, resets the count of failures; the pause before a replacement grows with that count. */
 const healthyMs = 60_000;
 const longestPauseMs = 30_000;
 
@@ -30,7 +30,7 @@ export const isWorker = cluster.isWorker;
  * One of `WEB_CONCURRENCY` processes that answer requests. It waits to be told where the database is; the primary has migrated and
  * bootstrapped it. Hashing is shared out, so that all workers together leave signing a processor.
  */
-export async function startWorker(config: Config, logger: Logger, stops: Stops): Promise<void> {
+export async function startWorker(config: Config, logger: Logger, stops: ShutdownHooks): Promise<void> {
   const answered = once(process, 'message') as Promise<[unknown]>;
   process.send?.({ type: 'hello' } satisfies Hello);
   const [message] = await answered;
@@ -101,7 +101,7 @@ function createWorkers(logger: Logger, storage: Storage) {
  * The primary of `WEB_CONCURRENCY` workers: opens the database (the embedded one is its child), migrates and bootstraps it, starts
  * the workers and replaces those that die. It answers no requests itself. At a signal the workers end first, the database last.
  */
-export async function startPrimary(config: Config, logger: Logger, stops: Stops): Promise<void> {
+export async function startPrimary(config: Config, logger: Logger, stops: ShutdownHooks): Promise<void> {
   const database = await openDatabase(config, logger);
   stops.add(() => database.close());
   const { url, directUrl, secretKey } = database;

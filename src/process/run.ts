@@ -1,7 +1,7 @@
 import { ConfigError, readConfig, type Config } from '../config.js';
 import { EmbeddedPostgresError } from '../db/postgres/embedded/embedded-postgres.js';
 import { createLogger, type Logger } from '../platform/log/logger.js';
-import { createStops, onSignals, type Stops } from './startup.js';
+import { createStops, onSignals, type ShutdownHooks } from './startup.js';
 
 /** sysexits: EX_CONFIG. */
 const badConfiguration = 78;
@@ -10,7 +10,7 @@ const badConfiguration = 78;
  * Runs a program of this project: reads the configuration, hands it over, stops in order at a signal, and says in plain words why it
  * couldn't start. All configuration problems are told at once (exit 78).
  */
-export function run(program: (config: Config, logger: Logger, stops: Stops) => Promise<void>): void {
+export function runProgram(program: (config: Config, logger: Logger, stops: ShutdownHooks) => Promise<void>): void {
   const stops = createStops();
   const start = async () => {
     const config = readConfig();

@@ -1,3 +1,5 @@
+import type { Admission } from '../http/limits/admission.js';
+import type { QueueState } from '../platform/metrics/queue-state.js';
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,19 +8,21 @@ import type { Config } from '../config.js';
 import { bootstrap } from '../domain/environments/bootstrap.js';
 import { createCache } from '../domain/cache/cache.js';
 import { startCacheSync } from '../jobs/cache-sync.js';
+import { startClockSync, syncClock } from '../jobs/clock-sync.js';
 import { startClientUse } from '../domain/clients/use.js';
 import { createClientUse } from '../domain/clients/use-notes.js';
 import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { signing } from '../domain/tokens/formats/jwt.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { createSecurityTrail } from '../domain/audit/security-notes.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
 import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startSigningKeyRotation } from '../jobs/key-rotation.js';
-import { createKnex, poolState } from '../db/knex.js';
+import { createKnex, databaseQueues, poolState } from '../db/knex.js';
 import { migrate } from '../db/migrate.js';
 import { listen } from '../db/postgres/notifications.js';
 import { createReplica, startReplicaChecks } from '../db/postgres/replica.js';
@@ -28,8 +32,9 @@ import { createSealer } from '../lib/seal.js';
 import { startMailLoop } from '../outbox/mail/send.js';
 import { startWebhookLoop } from '../outbox/webhooks/loop.js';
 import { startBackchannelLogout } from '../outbox/back-channel/send.js';
-import { systemClock } from '../platform/clock.js';
+import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
+import { newKeyPair } from '../platform/key-pair.js';
 import type { Loop } from '../platform/loop.js';
 import type { Logger } from '../platform/log/logger.js';
 import { createMailer } from '../platform/mailer.js';
@@ -37,7 +42,7 @@ import { createMetrics } from '../platform/metrics/metrics.js';
 import { createTxtLookup } from '../platform/fetch/txt-look-up.js';
 import { named } from '../lib/named.js';
 
-/** Where the database is and what seals its secrets; `main.ts` finds both out. */
+/** The addresses of the database and the key that seals its secrets. */
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
 
 /** A running service. `stop` waits `SHUTDOWN_DELAY_MS` (still answering, no longer ready), finishes requests in flight (10 s at most), lets the loops finish and closes the database. */
@@ -47,7 +52,7 @@ const drainMs = 10_000;
 
 /** Everything that requests need, built once. Tests hand in `overrides` for what lies at `platform/`. */
 export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Partial<Deps> = {}): Deps {
-  const clock = overrides.clock ?? systemClock;
+  const clock = overrides.clock ?? createAdjustableClock();
   const metrics = overrides.metrics ?? createMetrics();
   const { databasePoolMax: poolMax, databasePreparedStatements: prepared } = config;
   const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
@@ -66,6 +71,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
     passwords: createPasswordHasher(),
+    newKeyPair,
     clientUse: createClientUse(),
     securityTrail: createSecurityTrail(),
     ...overrides,
@@ -80,11 +86,12 @@ export async function prepareDatabase(deps: Deps, directUrl: string): Promise<vo
   } finally {
     await knex.destroy();
   }
+  await syncClock(deps);
   await requirePrimaryKeys(deps);
   await bootstrap(deps);
 }
 
-/** The answers from now on end their connections, so that what a balancer keeps open runs dry while it learns that we go. */
+/** From now on every response closes its connection, so that the load balancer's kept-alive connections end while it takes this process out. */
 async function runDry(server: Server, delayMs: number): Promise<void> {
   server.prependListener('request', (_req: unknown, res: ServerResponse) => {
     res.shouldKeepAlive = false;
@@ -106,12 +113,10 @@ async function close(server: Server): Promise<void> {
   });
 }
 
-/** Listens, and starts the loops. The database must be prepared. */
-export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
-  const { config, logger } = deps;
-  const lifecycle: Lifecycle = { stopping: false };
-  const cacheSync = startCacheSync(deps);
-  const loops: Record<string, Loop> = named({
+/** Starts the work that goes on beside the requests. */
+function startLoops(deps: Deps): Record<string, Loop> {
+  return named({
+    clock: startClockSync(deps),
     janitor: startJanitor(deps),
     statistics: startStatistics(deps),
     mail: startMailLoop(deps),
@@ -122,8 +127,27 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
-    ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, logger) }),
+    ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });
+}
+
+/** What requests may have to wait in, for the metrics. */
+const queuesOf = (deps: Deps, admission: Admission): readonly QueueState[] => [
+  admission.state(),
+  { queue: 'signing', length: signing.length, wait: signing.waitMs() / 1000, refused: 0 },
+  deps.passwords.queue(),
+  deps.fetch.queue(),
+  ...databaseQueues(deps.knex),
+];
+
+/** Listens, and starts the loops. The database must be prepared. */
+export async function startService(deps: Deps, directUrl: string): Promise<RunningService> {
+  const { config, logger } = deps;
+  const lifecycle: Lifecycle = { stopping: false };
+  // A worker's database was prepared by its primary. While there is none the loop goes on asking.
+  await syncClock(deps).catch((error: unknown) => logger.warn({ err: error }, 'clock.unsynced'));
+  const cacheSync = startCacheSync(deps);
+  const loops = startLoops(deps);
   const securityTrail = startSecurityTrail(deps);
   const notifications = listen({
     url: directUrl,
@@ -137,11 +161,14 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     },
   });
   const service = createApp(deps, lifecycle);
-  const server = createServer(service.app);
+  const server = createServer(service.app, service.admission);
+  deps.metrics.watchQueues(() => queuesOf(deps, service.admission));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);
   });
+  // A connection that the system doesn't let us take (no file descriptor is left, say) is the caller's loss alone.
+  server.on('error', (error) => logger.error({ err: error }, 'http.not_accepted'));
   return {
     port: (server.address() as AddressInfo).port,
     deps,
@@ -150,7 +177,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
       await runDry(server, config.shutdownDelayMs);
       await close(server);
       await Promise.all([...Object.values(loops).map((loop) => loop.stop()), notifications.close(), cacheSync.close()]);
-      // Last: what the others ended with is written down too.
+      // Last, so that what the others recorded while ending is written too.
       await securityTrail.stop();
       await service.close();
       await deps.mailer?.close();

@@ -12,7 +12,7 @@ import type { Logger } from '../platform/log/logger.js';
 import { loadSecretKey } from './secret-key.js';
 import { createDeps, prepareDatabase, startService, type RunningService, type Storage } from './service.js';
 
-/** The database of a process, and how to let go of it. */
+/** The database of a process; `close` ends the embedded one. */
 export type Database = Storage & { close(): Promise<void> };
 
 /** Holds the address of the embedded database while the service runs, so that tools beside it (`npm run seed`) find it. */
@@ -42,7 +42,7 @@ export async function openDatabase(config: Config, logger: Logger): Promise<Data
   };
 }
 
-/** The database of a service that runs already, else one opened for the while. For tools that work beside the service. */
+/** The database of a service that runs on this DATA_DIR already, else one that is opened now. For commands that run beside the service. */
 export async function joinDatabase(config: Config, logger: Logger): Promise<Database> {
   if (config.databaseUrl === null) {
     const url = await readFile(addressFile(config), 'utf8').catch(() => null);
@@ -54,9 +54,9 @@ export async function joinDatabase(config: Config, logger: Logger): Promise<Data
 }
 
 /** What has been started, to be stopped in reverse. */
-export type Stops = { add(stop: () => Promise<void>): void; run(): Promise<void> };
+export type ShutdownHooks = { add(stop: () => Promise<void>): void; run(): Promise<void> };
 
-export function createStops(): Stops {
+export function createStops(): ShutdownHooks {
   const stops: (() => Promise<void>)[] = [];
   return {
     add: (stop) => void stops.push(stop),
@@ -67,7 +67,7 @@ export function createStops(): Stops {
 }
 
 /** Start-up in its order (specification 1.2.1): database, migrations, bootstrap, listen, loops; then the ready line. */
-export async function startAll(config: Config, logger: Logger, stops: Stops): Promise<RunningService> {
+export async function startAll(config: Config, logger: Logger, stops: ShutdownHooks): Promise<RunningService> {
   const database = await openDatabase(config, logger);
   stops.add(() => database.close());
   const deps = createDeps(config, logger, database);
@@ -78,7 +78,7 @@ export async function startAll(config: Config, logger: Logger, stops: Stops): Pr
   return service;
 }
 
-/** Says where the service is, and how its first administrator comes to be while there is none. */
+/** Prints the address of the service and, while there is no administrator, the one-time link that makes the first one. */
 export async function announce(deps: Deps, port: number): Promise<void> {
   const { config, logger } = deps;
   const ctx = await defaultContext(deps);

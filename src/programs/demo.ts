@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { packageRoot } from '../db/package-root.js';
 import { defaultContext } from '../domain/environments/bootstrap.js';
 import { demoAppUrl, ensureDemoData } from './demo-data.js';
-import { run } from '../process/run.js';
+import { runProgram } from '../process/run.js';
 import { startAll } from '../process/startup.js';
 
 // The service, its demo data and the example application in one go.
-run(async (config, logger, stops) => {
+runProgram(async (config, logger, stops) => {
   const service = await startAll(config, logger, stops);
   const data = await ensureDemoData(await defaultContext(service.deps));
   const app = spawn(process.execPath, [join(packageRoot, 'examples', 'web-app', 'server.js')], {

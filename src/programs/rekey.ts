@@ -3,7 +3,7 @@ import { removeSecretKeyHolder } from '../db/tables/secret_keys.js';
 import { pendingCount, secretKeyStatus, unnamedKey, type SecretKeyStatus } from '../domain/secret-key/status.js';
 import { secretKeyPass } from '../jobs/secret-keys.js';
 import { createDeps, prepareDatabase } from '../process/service.js';
-import { run } from '../process/run.js';
+import { runProgram } from '../process/run.js';
 import { joinDatabase } from '../process/startup.js';
 
 /** What `--status` ends with while values wait to be sealed anew. */
@@ -19,7 +19,7 @@ function line({ id, seals, has_sealed, pending_count, may_go_at }: SecretKeyStat
 }
 
 // Without arguments: seals anew what earlier keys have sealed, beside the running service or without it. --status only tells.
-run(async (config, logger, stops) => {
+runProgram(async (config, logger, stops) => {
   const database = await joinDatabase(config, logger);
   stops.add(() => database.close());
   const deps = createDeps(config, logger, database);

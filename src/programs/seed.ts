@@ -1,11 +1,11 @@
 import { defaultContext } from '../domain/environments/bootstrap.js';
 import { describeDemoData, ensureDemoData } from './demo-data.js';
-import { run } from '../process/run.js';
+import { runProgram } from '../process/run.js';
 import { joinDatabase } from '../process/startup.js';
 import { createDeps, prepareDatabase } from '../process/service.js';
 
 // Works on the database of the running service, or on one that it opens for the while.
-run(async (config, logger, stops) => {
+runProgram(async (config, logger, stops) => {
   logger.level = 'warn';
   const database = await joinDatabase(config, logger);
   stops.add(() => database.close());

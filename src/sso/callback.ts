@@ -21,7 +21,7 @@ import type { Claims } from './strategies/strategy.js';
 
 const place = (req: Request): Place => `sso-answer ${req.ctx.environment.id}`;
 const answerLifetimeMs = 60_000;
-/** All that an answer may consist of; `user` is Apple's. */
+/** The parameters of an authorization response that are read; `user` is Apple's. */
 const answerNames = ['code', 'state', 'iss', 'error', 'user'] as const;
 const maxAnswerLength = 6144;
 
@@ -29,7 +29,7 @@ const maxAnswerLength = 6144;
  * POST /auth/sso/callback (OAuth 2.0 Form Post Response Mode): another site's post carries no cookies of ours, so the browser comes in
  * once more by GET, with the answer sealed in the address.
  */
-export function reenter(req: Request, res: Response): void {
+export function redirectFormPost(req: Request, res: Response): void {
   const answer = Object.fromEntries(answerNames.flatMap((name) => (req.form.get(name) === undefined ? [] : [[name, req.form.get(name)]])));
   const text = JSON.stringify({ answer, at: req.ctx.clock.now().getTime() });
   if (text.length > maxAnswerLength || answerNames.some((name) => req.form.repeated.has(name))) throw ssoRefusal('sso_state_mismatch');
@@ -51,7 +51,7 @@ function answerOf(req: Request): Record<string, string> {
   return opened.answer;
 }
 
-/** What providers answer when the person, not something else, ended it (RFC 6749 4.1.2.1, OIDC Core 3.1.2.6, Apple). */
+/** Error codes with which providers say that the person declined (RFC 6749 4.1.2.1, OIDC Core 3.1.2.6, Apple). */
 const declined = new Set([
   'access_denied',
   'user_cancelled_authorize',
@@ -85,10 +85,10 @@ async function exchange(
       if (!code) throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure('the answer has no code') });
       return strategy.redeem(provider, { code, state, nonce: flow.nonce, verifier: flow.verifier, parameters: answer });
     };
-    const claims = await inTime(work());
+    const claims = await inTime(req.ctx, work);
     return { flow, connection, claims, profile: readProfile(connection, claims, isOidc), authentication: authenticationOf(claims, isOidc) };
   } catch (error) {
-    // What was remembered of the provider may be out of date: the next login looks again.
+    // The cached provider metadata may be outdated: the next login fetches it anew.
     if (!(error instanceof PageError)) memory.forget(connection);
     throw providerRefusal(error);
   }
@@ -96,11 +96,11 @@ async function exchange(
 
 const finish = { login: finishLogin, connect: finishConnect, test: finishTest.answered } as const;
 
-/** A refusal within a flow leads back to where the flow began. */
+/** The link of an error page back to where the flow began. */
 const wayBack = ({ purpose, return_to }: Flow) =>
   purpose === 'connect' ? { href: '/account', label: 'Back to your account' } : backToSignIn(return_to);
 
-/** The trace of a refused sign-in, or of a refused connecting of accounts; a test of the connection leaves none. */
+/** Records a refused sign-in, or a refused linking of accounts, as a security event; a connection test records nothing. */
 function noteRefusal(req: Request, { purpose }: Flow, connection: Connection, reason: string): void {
   if (purpose === 'test') return;
   const { session } = req;

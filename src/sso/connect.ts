@@ -1,15 +1,16 @@
 import type { Request, Response } from 'express';
+import { Duplicate } from '../db/failures.js';
 import { transaction } from '../domain/context.js';
 import { linkToAccount, proveIdentity } from '../domain/connections/identities.js';
 import { findIdentity } from '../db/tables/identities.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
-import { belongsElsewhere } from './linking.js';
+import { requiresOtherConnection } from './linking.js';
 import { ssoRefusal } from './refusal.js';
-import { accountOf, isTaken } from './settle.js';
+import { accountOf } from './settle.js';
 
-/** Ties the account to the signed-in user, who has proven both; one that signs somebody else in stays theirs. */
+/** Links the provider's account to the signed-in user. @throws {PageError} `sso_account_exists` when it is linked to another user, `sso_domain_not_allowed` */
 export async function finishConnect(
   _web: Web,
   req: Request,
@@ -21,7 +22,7 @@ export async function finishConnect(
   const foreign = () =>
     ssoRefusal('sso_account_exists', { text: `This ${connection.display_name} account is already connected to another account here.` });
   if (existing && existing.user_id !== user.id) throw foreign();
-  if (await belongsElsewhere(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+  if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
   const how = { provider: connection.display_name, origin: originOf(req) };
   const account = accountOf(connection, profile);
   if (existing && !(existing.proven && existing.generation === connection.generation)) {
@@ -31,7 +32,7 @@ export async function finishConnect(
     try {
       await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, how));
     } catch (error) {
-      if (!isTaken(error)) throw error;
+      if (!(error instanceof Duplicate)) throw error;
       if ((await findIdentity(req.ctx.scope, connection.id, profile.subject))?.user_id !== user.id) throw foreign();
     }
   }

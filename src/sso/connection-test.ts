@@ -12,7 +12,7 @@ import type { Claims } from './strategies/strategy.js';
 
 const maxClaimsLength = 20_000;
 
-/** What the login would have done, in one sentence. */
+/** What a login would have done: tone, sentence, error code and detail. */
 function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, 'tone' | 'verdict' | 'code' | 'detail'> {
   const plain = { code: null, detail: null };
   const of = (user: { email: string; id: string }) => `${user.email} (${user.id})`;
@@ -37,7 +37,7 @@ function verdictOf(decision: Decision, profile: Profile): Pick<TestResultPage, '
   }
 }
 
-/** Always shown, because a login hangs on them or people look for them. */
+/** Attributes that are listed even when the provider didn't send them. */
 const essential = new Set(['sub', 'email', 'email_verified', 'first_name', 'last_name']);
 
 function mappingOf(connection: Connection, claims: Claims): TestResultPage['mapping'] {
@@ -72,7 +72,7 @@ async function answered(web: Web, req: Request, res: Response, { connection, cla
   });
 }
 
-/** For the person who set it up, the reason in the log's words: it names no secret. */
+/** Shows why a test was refused, with the cause from the log, which holds no secret. */
 function refused(web: Web, req: Request, res: Response, connection: Connection, refusal: PageError): void {
   const detail = refusal.cause instanceof Error ? refusal.cause.message : refusal.text;
   render(web, req, res, connection, {

@@ -4,9 +4,9 @@ import { cookieName, readCookie, setCookie } from '../http/request/cookies.js';
 import { digest } from '../lib/digest.js';
 import { randomToken } from '../lib/random.js';
 import type { Place } from '../lib/seal.js';
-import type { Demand } from './demand.js';
+import type { Freshness } from './freshness.js';
 
-/** A login through a provider that is under way. */
+/** A pending login at a provider. */
 export type Flow = {
   readonly connection_id: string;
   /** `connect` ties the account to the signed-in user; `test` shows what would happen. */
@@ -19,7 +19,7 @@ export type Flow = {
   /** Whose session began it; set for `connect`. */
   readonly session_id: string | null;
   /** How fresh the sign-in at the provider must be; null where it may go by an older one. */
-  readonly demand: Demand | null;
+  readonly demand: Freshness | null;
 };
 
 const lifetimeSeconds = 600;
@@ -28,19 +28,19 @@ const shape = /^[\w-]{43}$/;
 
 const place = (connection_id: string): Place => `sso_flows/${connection_id}`;
 
-/** The secret that ties flows to this browser; one for all its tabs. */
+/** The secret of this browser's cookie, which flows are bound to; one for all tabs. Null without the cookie. */
 function browserSecret(req: Request): string | null {
   const secret = readCookie(req, cookieName(req, cookie));
   return secret !== undefined && shape.test(secret) ? secret : null;
 }
 
-/** What stands for this browser where the secret itself must not: in a sealed form, for instance. Null when it has none. */
+/** A keyed digest of the browser's secret, for a sealed form, which must not hold the secret itself. Null without the cookie. */
 export function browserMark(req: Request): string | null {
   const secret = browserSecret(req);
   return secret === null ? null : req.ctx.sealer.digest('sso-browser', secret).toString('base64url');
 }
 
-/** Whether `mark` stands for this browser, under whichever key it was made. */
+/** Whether `mark` is this browser's, also one made with an earlier SECRET_KEY. */
 export function isBrowserMark(req: Request, mark: string): boolean {
   const secret = browserSecret(req);
   return secret !== null && req.ctx.sealer.isDigest('sso-browser', secret, Buffer.from(mark, 'base64url'));
@@ -67,7 +67,7 @@ export async function beginFlow(
   return { ...flow, state };
 }
 
-/** Spends a state: the flow it belongs to, or null when it is unknown, spent, expired, or another browser's. */
+/** Spends a `state` and returns its flow; null when it is unknown, spent, expired, or another browser's. */
 export async function redeemFlow(req: Request, state: string): Promise<Flow | null> {
   const secret = browserSecret(req);
   if (secret === null || !shape.test(state)) return null;

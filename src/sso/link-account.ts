@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { Duplicate } from '../db/failures.js';
 import { transaction } from '../domain/context.js';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import { linkToAccount, proveIdentity, type ProviderAccount } from '../domain/connections/identities.js';
@@ -17,10 +18,10 @@ import { normalizeEmail } from '../lib/email-address.js';
 import type { Place } from '../lib/seal.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { browserMark, isBrowserMark } from './flow.js';
-import { belongsElsewhere } from './linking.js';
+import { requiresOtherConnection } from './linking.js';
 import { strategyOfPage } from './page-models.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
-import { accountOf, isTaken } from './settle.js';
+import { accountOf } from './settle.js';
 
 /** A login that waits for the proof of the local account: bound to the user, the connection, the provider's subject and this browser. */
 type Waiting = {
@@ -97,12 +98,12 @@ export function askForProof(
   render(web, req, res, { link, waiting, connection, email: again ? (profile.email?.email ?? '') : user.email });
 }
 
-/** The local account that a link form is for, when it may be proven here; fills the identifier that attempts are counted by. */
+/** The id of the user that a link form is for, by which attempts are rate limited; null when its sealed content is invalid or expired. */
 export function linkIdentifier(req: Request): string | null {
   return openWaiting(req)?.user_id ?? null;
 }
 
-/** The password of the account that waits, and of no other: an address that isn't its own takes as long, and is nobody's. */
+/** Checks the password of the pending account only: another address takes the same time and is refused. */
 async function proveWaiting(req: Request, waiting: Waiting, user: UserRow): Promise<PasswordVerdict> {
   const password = req.form.get('password') ?? '';
   if (password.length > 4096) return { outcome: 'invalid' };
@@ -118,10 +119,10 @@ export function linkAccount(web: Web) {
     const user = waiting && (await findUser(req.ctx.scope, waiting.user_id));
     if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
     if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
-    // What another provider said of the person is worth nothing for the present one.
+    // The connection has changed since: what the earlier provider said doesn't count.
     if (connection.generation !== waiting.account.generation)
       throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(waiting.return_to) });
-    if (await belongsElsewhere(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+    if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
     const verdict = await proveWaiting(req, waiting, user);
     if (verdict.outcome === 'blocked') throw ssoRefusal('account_blocked');
     if (verdict.outcome !== 'ok') {
@@ -137,7 +138,7 @@ export function linkAccount(web: Web) {
   };
 }
 
-/** Ties the two, or makes a void link count again; a form sent twice finds it done, and an account that has become somebody else's stays theirs. */
+/** Links the two, or proves a void link again. Sent twice it changes nothing; 409 when the account was linked to another user meanwhile. */
 async function link(req: Request, user: UserRow, account: ProviderAccount, provider: string): Promise<void> {
   const how = { provider, origin: originOf(req) };
   const existing = () => findIdentity(req.ctx.scope, account.connection_id, account.subject);
@@ -150,7 +151,7 @@ async function link(req: Request, user: UserRow, account: ProviderAccount, provi
   try {
     await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, how));
   } catch (error) {
-    if (!isTaken(error)) throw error;
+    if (!(error instanceof Duplicate)) throw error;
     if ((await existing())?.user_id !== user.id) throw ssoRefusal('sso_account_exists');
   }
 }

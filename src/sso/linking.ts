@@ -13,7 +13,7 @@ import type { PageError } from '../errors.js';
 import type { Profile } from './profile.js';
 import { ssoRefusal } from './refusal.js';
 
-/** What a login through a provider leads to; found without changing anything, so that the connection test tells the truth. */
+/** What a login through a provider leads to. Decided without writing, so that the connection test can use it too. */
 export type Decision =
   | { readonly kind: 'known'; readonly user: UserRow; readonly identity: IdentityRow }
   | { readonly kind: 'link'; readonly user: UserRow }
@@ -49,7 +49,7 @@ async function decideExisting(ctx: Context, connection: Connection, user: UserRo
   const own = (await speaksFor(ctx, connection, domain)) === 'own';
   if (connection.account_linking === 'verified_email' && user.email_verified && own && !(await administers(ctx, user)))
     return { kind: 'link', user };
-  // Without a password there is no proof to ask for here: the user signs in the other way and connects from the account page.
+  // A user without a password can't prove the account here: they sign in the other way and link from the account page.
   return user.password_hash === null ? refuse('sso_account_exists') : { kind: 'ask', user };
 }
 
@@ -63,7 +63,7 @@ async function decideNew(ctx: Context, connection: Connection, domain: string): 
 }
 
 /** Whether the address signs in through another connection alone (`required`). */
-export async function belongsElsewhere(ctx: Context, connection: Connection, email: string): Promise<boolean> {
+export async function requiresOtherConnection(ctx: Context, connection: Connection, email: string): Promise<boolean> {
   const required = await requiredConnectionFor(ctx, email);
   return required !== null && required.id !== connection.id;
 }
@@ -74,14 +74,14 @@ export async function decide(ctx: Context, connection: Connection, profile: Prof
   if (identity) {
     const user = await findUser(ctx.scope, identity.user_id);
     if (!user) return refuse('sso_provider_error');
-    if (await belongsElsewhere(ctx, connection, user.email)) return refuse('sso_domain_not_allowed');
+    if (await requiresOtherConnection(ctx, connection, user.email)) return refuse('sso_domain_not_allowed');
     // The generation that the provider was asked in, too: a process may learn a moment later that the connection has changed.
     if (!identity.proven || identity.generation !== connection.generation) return { kind: 'prove_again', user, identity };
     return user.status === 'active' ? { kind: 'known', user, identity } : refuse('account_blocked');
   }
   const domain = profile.email && domainOfEmail(profile.email.email);
   if (!profile.email || domain === null || !profile.email_verified) return refuse('sso_email_unverified');
-  if (await belongsElsewhere(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
+  if (await requiresOtherConnection(ctx, connection, profile.email.email)) return refuse('sso_domain_not_allowed');
   const user = await findUserByEmailKey(ctx.scope, profile.email.email_key);
   return user ? decideExisting(ctx, connection, user, domain) : decideNew(ctx, connection, domain);
 }

@@ -1,13 +1,14 @@
+import { Duplicate } from '../db/failures.js';
 import type { Request, Response } from 'express';
 import { originOf } from '../http/pages/mail-origin.js';
 import { pendingOf } from '../http/request/return-to.js';
 import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
-import { refuseStale } from './demand.js';
+import { requireFreshness } from './freshness.js';
 import { askForProof } from './link-account.js';
 import { decide } from './linking.js';
-import { isTaken, settle } from './settle.js';
+import { settle } from './settle.js';
 
 const home = '/account';
 
@@ -17,7 +18,7 @@ const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, 
 /** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). */
 export async function finishLogin(web: Web, req: Request, res: Response, answer: ProviderAssertion): Promise<void> {
   const { flow, connection, profile, authentication } = answer;
-  refuseStale(req, connection, flow.demand, authentication.auth_time);
+  requireFreshness(req, connection, flow.demand, authentication.auth_time);
   for (let attempt = 1; ; attempt++) {
     const decision = await decide(req.ctx, connection, profile);
     if (decision.kind === 'refuse') throw decision.refusal;
@@ -26,14 +27,14 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
     try {
       const asker = { client_id: clientOfFlow(req, flow.return_to), origin: originOf(req) };
       const user = await settle(req.ctx, connection, profile, decision, asker);
-      // What is known is the provider's word: none of it is passed on as ours.
+      // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
       await signIn(req, res, user.id, [], null, null, authentication);
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
       req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
       return res.redirect(303, flow.return_to ?? home);
     } catch (error) {
-      // Two first logins of one person at the same moment: the second finds what the first has made.
-      if (!isTaken(error) || attempt > 2) throw error;
+      // Two concurrent first logins of one person: the second repeats the decision and finds the new account.
+      if (!(error instanceof Duplicate) || attempt > 2) throw error;
     }
   }
 }

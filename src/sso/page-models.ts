@@ -3,7 +3,7 @@ import type { BasePage, PageConnection } from '../http/pages/pages.js';
 
 type ConnectionName = { readonly display_name: string; readonly strategy: PageConnection['strategy'] };
 
-/** Leads on to the provider by itself. */
+/** A page that leads on to the provider by a script, and by a link without one. */
 export interface LeavingPage extends BasePage {
   connection: ConnectionName;
   href: string;

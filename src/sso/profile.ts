@@ -17,7 +17,7 @@ export type ProfileAttributes = Partial<
   >
 >; // prettier-ignore
 
-/** A person as a provider describes it, in our words. */
+/** A person's claims from a provider, mapped to attributes of this service. */
 export type Profile = {
   readonly subject: string;
   readonly email: EmailAddress | null;

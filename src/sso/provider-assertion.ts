@@ -4,7 +4,7 @@ import type { Flow } from './flow.js';
 import type { Profile } from './profile.js';
 import type { Claims } from './strategies/strategy.js';
 
-/** What a provider has said of a person in this flow, checked. */
+/** The verified statement of a provider about a person, with the flow that it answers. */
 export type ProviderAssertion = {
   readonly flow: Flow;
   readonly connection: Connection;

@@ -1,10 +1,11 @@
 import { errors as jose } from 'jose';
 import { AuthorizationResponseError, ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
+import { requireTime, type Context } from '../domain/context.js';
 import { PageError } from '../errors.js';
 import { OutboundError } from '../platform/fetch/outbound-error.js';
 import { ssoRefusal } from './refusal.js';
 
-/** What went wrong at a provider, in words for the log and for whoever set the connection up: no token, code or secret in it. */
+/** A failure at a provider. The message is for the log and the connection test, and holds no token, code or secret. */
 export class ProviderFailure extends Error {
   constructor(
     message: string,
@@ -26,7 +27,7 @@ function messages(error: unknown): string {
   return texts.join(': ');
 }
 
-/** Says what happened without repeating what a provider sent, but for the error code of the protocol. */
+/** Describes an error without text of the provider, except the protocol's error code. */
 export function describeFailure(error: unknown): string {
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     return clean(`the provider answered ${error.error}${error.error_description === undefined ? '' : ` (${error.error_description})`}`);
@@ -59,12 +60,18 @@ export function providerRefusal(error: unknown): PageError {
 
 const limitMs = 8000;
 
-/** Ends in time, whatever the provider does (specification 8.2.3: within 10 s); what is still on its way ends by its own limits. */
-export async function inTime<T>(work: Promise<T>): Promise<T> {
+/**
+ * Ends in time, whatever the provider does (specification 8.2.3: within 10 s), and isn't begun for a request that has none left; what is still on its way
+ * ends by its own limits.
+ */
+export async function inTime<T>(ctx: Context, begin: () => Promise<T>): Promise<T> {
+  requireTime(ctx);
+  const ms = Math.min(limitMs, ctx.scope.deadline.left());
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ProviderFailure(`the provider took longer than ${limitMs} ms`)), limitMs);
+    timer = setTimeout(() => reject(new ProviderFailure(`the provider took longer than ${Math.round(ms)} ms`)), ms);
   });
+  const work = begin();
   work.catch(() => {});
   try {
     return await Promise.race([work, late]);

@@ -1,11 +1,11 @@
 import type { Connection } from '../domain/connections/connections.js';
 import type { Clock } from '../platform/clock.js';
 
-/** What was discovered about providers, kept for an hour; one per process, bounded. */
+/** A cache of provider metadata, for an hour; one per process, bounded. */
 export type ProviderMemory = {
-  /** What is remembered of the connection in its present version, or what `load` finds; failures aren't remembered. */
+  /** The cached value for this version of the connection, or the result of `load`; failures aren't cached. */
   get<T>(connection: Connection, clock: Clock, load: () => Promise<T>): Promise<T>;
-  /** Drops it, so that the next login looks again. */
+  /** Drops the entry, so that the next login loads anew. */
   forget(connection: Connection): void;
 };
 

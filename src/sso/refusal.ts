@@ -17,17 +17,17 @@ export const ssoCodes = {
 /** A code that a login through a provider may end with. */
 export type SsoCode = keyof typeof ssoCodes;
 
-/** The refusal of a code; `cause` is for the log and for the connection test, and holds nothing that a provider sent as a secret. */
+/** The error of a code, with its usual status and text; `cause` is for the log and the connection test, and holds no secret. */
 export function ssoRefusal(code: SsoCode, given: { status?: number; text?: string; cause?: Error; next?: PageLink } = {}): PageError {
   return new PageError(given.status ?? ssoCodes[code], code, given.text ?? errorTexts[code], {}, given.cause, given.next ?? null);
 }
 
-/** The same refusal with a way on for the person. */
+/** The same error with a link for the person. */
 export function withNext(refusal: PageError, next: PageLink): PageError {
   return new PageError(refusal.status, refusal.code, refusal.text, refusal.extra, refusal.cause, next);
 }
 
-/** Back to the sign-in page, with what waits for the sign-in. */
+/** A link back to the sign-in page that keeps the return path. */
 export function backToSignIn(return_to: string | null): PageLink {
   return { href: return_to === null ? '/login' : `/login?return_to=${encodeURIComponent(return_to)}`, label: 'Back to sign-in' };
 }

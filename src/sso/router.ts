@@ -6,7 +6,7 @@ import { freshSignIn } from '../http/auth/fresh-sign-in.js';
 import { route } from '../http/routes.js';
 import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
-import { callback, reenter } from './callback.js';
+import { callback, redirectFormPost } from './callback.js';
 import { linkAccount, linkIdentifier } from './link-account.js';
 import { createProviderMemory } from './provider-memory.js';
 import { connect, start } from './start.js';
@@ -17,7 +17,7 @@ export function ssoRouter(web: Web): Router {
   const memory = createProviderMemory();
   const { login } = web.deps.config.rateLimits;
   const address = (req: Parameters<RequestHandler>[0]) => `${req.ctx.environment.id} ${addressKey(req.ip)}`;
-  // A start costs a row and perhaps a look at the provider; a link form takes a password, and counts like a login.
+  // A start writes a row and may fetch provider metadata; a link form takes a password, and counts like a login.
   const starts = limitBy(web, { name: 'sso', limit: { ...login, limit: login.limit * 6 }, key: address });
   const guesses = [
     limitBy(web, { name: 'login', limit: login, key: address }),
@@ -28,10 +28,10 @@ export function ssoRouter(web: Web): Router {
     }),
   ];
 
-  route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, reenter] });
+  route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, redirectFormPost] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
   route(router, '/auth/sso/:connection_id/connect', {
-    post: [form, starts, browserSession, csrf, freshSignIn(web), connect(web, memory) as unknown as RequestHandler],
+    post: [form, starts, browserSession, csrf, ...freshSignIn(web), connect(web, memory) as unknown as RequestHandler],
   });
   route(router, '/auth/sso/:connection_id', { get: [starts, start(web, memory) as unknown as RequestHandler] });
   return router;

@@ -92,8 +92,3 @@ export async function settle(
     return user;
   });
 }
-
-/** Whether a write failed because somebody else wrote the same at that moment (PostgreSQL 23505). */
-export function isTaken(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === '23505';
-}

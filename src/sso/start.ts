@@ -8,7 +8,7 @@ import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return
 import type { Web } from '../http/web.js';
 import { challengeOf } from '../lib/pkce.js';
 import { finishTest } from './connection-test.js';
-import { askedOf, demandOf, refuseTimeless } from './demand.js';
+import { freshnessParameters, requiredFreshness, requireAuthTimeSupport } from './freshness.js';
 import { beginFlow, type Flow } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { openProvider, refuseMixUp } from './provider.js';
@@ -16,7 +16,7 @@ import { inTime, providerRefusal } from './provider-failure.js';
 import type { ProviderMemory } from './provider-memory.js';
 import { backToSignIn, ssoRefusal, withNext } from './refusal.js';
 
-/** What the application asked for and the provider should know; the rest of its request is none of the provider's business. */
+/** The parameters of the application's request that are passed on to the provider: `login_hint`, `prompt`, `max_age`. */
 function wishesOf(req: Request, return_to: string | null): Record<string, string> {
   const parameters = pendingOf(req, return_to)?.parameters ?? {};
   const prompt = (parameters['prompt'] ?? '').split(' ').filter((word) => word === 'login' || word === 'select_account');
@@ -38,12 +38,12 @@ async function destination(
   connection: Connection,
   begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id' | 'demand'>,
 ): Promise<string> {
-  refuseTimeless(connection, begin.demand);
+  requireAuthTimeSupport(connection, begin.demand);
   const others = (await enabledConnections(req.ctx)).filter(({ id }) => id !== connection.id);
   const opened = await asked(async () => {
     const provider = openProvider(req.ctx, connection, memory);
     if (!provider) throw ssoRefusal('not_found');
-    refuseMixUp(connection, await inTime(provider.strategy.server(provider.provider)), others);
+    refuseMixUp(connection, await inTime(req.ctx, () => provider.strategy.server(provider.provider)), others);
     return provider;
   });
   const flow = await beginFlow(req, res, { connection_id: connection.id, ...begin });
@@ -51,12 +51,12 @@ async function destination(
     state: flow.state,
     nonce: flow.nonce,
     code_challenge: challengeOf(flow.verifier),
-    wishes: askedOf(begin.demand, wishesOf(req, begin.return_to)),
+    wishes: freshnessParameters(begin.demand, wishesOf(req, begin.return_to)),
   };
   return asked(async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
 }
 
-/** What is asked of a provider, with its failures as refusals; those of our own database stay what they are. */
+/** Runs a call of the provider and turns its failures into refusals; failures of our database pass unchanged. @throws {PageError} */
 async function asked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -78,7 +78,7 @@ function leave(web: Web, req: Request, res: Response, connection: Connection, hr
   });
 }
 
-/** Browsers say so where it matters here: they keep cookies per host, and apply a page's policy to redirects. */
+/** Whether a browser navigates, by Fetch Metadata: browsers keep cookies per host and apply `form-action` to redirects. */
 const isBrowser = (req: Request) => req.headers['sec-fetch-dest'] === 'document';
 
 /** A browser that reached us under another of our names goes to the one that providers send it back to; once, so never in circles. */
@@ -114,7 +114,7 @@ export function start(web: Web, memory: ProviderMemory) {
     const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
     if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
-    const demand = isTest ? null : demandOf(req, return_to, query.get('prompt') === 'login');
+    const demand = isTest ? null : requiredFreshness(req, return_to, query.get('prompt') === 'login');
     const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null, demand }).catch(
       (error: unknown) => {
         if (!(error instanceof PageError)) throw error;

@@ -33,7 +33,12 @@ test('the guides of its kind are offered, with its own values', async () => {
   expect(spring).not.toContain('value="single-page"');
   expect(await page('grafana')).toContain(`client_id = ${client.id}`);
   expect(await page('unknown')).toContain('oidc.discovery');
-  const native = await addClient(ctx, { name: 'Phone', application_type: 'native', token_endpoint_auth_method: 'none', first_party: false });
+  const native = await addClient(ctx, {
+    name: 'Phone',
+    application_type: 'native',
+    token_endpoint_auth_method: 'none',
+    first_party: false,
+  });
   const offered = await (await browser.get(pathOf(native.id))).text();
   expect(offered).toContain('value="kubernetes"');
   expect(offered).not.toContain('value="spring"');

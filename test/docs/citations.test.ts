@@ -121,6 +121,19 @@ describe('attacks', () => {
     });
     expect(wrong, 'An entry of docs/security.md ends with the tests that hold it; their titles end with its number.').toEqual([]);
   });
+
+  test('each name a test, or say why there is none', () => {
+    const unheld = [...entries].filter(([, entry]) => filesIn(entry).length === 0 && !/\bTest: by construction: \S/.test(entry));
+    expect(
+      unheld.map(([number]) => number),
+      'End the entry with "Test:" and the tests, or with "Test: by construction:" and the reason.',
+    ).toEqual([]);
+    const reasoned = [...entries].filter(([, entry]) => /Test: by construction:/.test(entry)).map(([number]) => number);
+    expect(reasoned, 'A reason stands in for a test only where none can be written; each such attack is listed here.').toEqual([
+      '4.66',
+      '20.223',
+    ]);
+  });
 });
 
 describe('faults', () => {

@@ -76,9 +76,9 @@ test('one that fails every time is given up after four tries, and any other erro
       tries += 1;
       await tx.scope.knex.raw(`do $$ begin raise exception 'no' using errcode = '${state}'; end $$`);
     });
-  await expect(failing('40001')).rejects.toMatchObject({ code: '40001' });
+  await expect(failing('40001')).rejects.toMatchObject({ sqlstate: '40001' });
   expect(tries).toBe(4);
-  await expect(failing('23505')).rejects.toMatchObject({ code: '23505' });
+  await expect(failing('23505')).rejects.toMatchObject({ sqlstate: '23505' });
   expect(tries).toBe(5);
 });
 

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
@@ -23,13 +23,24 @@ export function must(holds: boolean, what: string): void {
   if (!holds) process.exitCode = 1;
 }
 
+/** A file system of its own, of so many MiB, in memory. Only root may have one. */
+export function mountDisk(megabytes: number): string {
+  const disk = mkdtempSync(join(tmpdir(), 'identity-provider-disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0755`, 'tmpfs', disk]);
+  atEnd(async () => {
+    execFileSync('umount', ['--lazy', disk]);
+    rmSync(disk, { recursive: true, force: true });
+  });
+  return disk;
+}
+
 /** A PostgreSQL of our own, with fsync on; `postmaster` is its process. */
-export async function startPostgres(): Promise<{
+export async function startPostgres(dataDir = mkdtempSync(join(tmpdir(), 'identity-provider-fault-'))): Promise<{
   url: string;
   postmaster(): Promise<number>;
   query(text: string): Promise<pg.QueryResult>;
+  hold(text: string): Promise<{ release(): Promise<void> }>;
 }> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'identity-provider-fault-'));
   atEnd(async () => rmSync(dataDir, { recursive: true, force: true }));
   const { url, stop } = await startEmbeddedPostgres({ dataDir, logger: pino({ level: 'silent' }) });
   atEnd(stop);
@@ -49,6 +60,14 @@ export async function startPostgres(): Promise<{
       });
     },
     query: (text) => withClient(url, (client) => client.query(text)),
+    /** Runs the statements on a connection that stays, with what it has locked, until it is released. */
+    async hold(text) {
+      const client = new pg.Client({ connectionString: url });
+      client.on('error', () => undefined);
+      await client.connect();
+      await client.query(text);
+      return { release: () => client.end() };
+    },
   };
 }
 
@@ -60,14 +79,14 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
 }
 
 export const secretKey = randomBytes(32).toString('base64');
-const management = { id: 'fault-client', secret: 'a secret of the fault scripts' };
+export const management = { id: 'fault-client', secret: 'a secret of the fault scripts' };
 
 /** The built service as a process. */
 export type Replica = { readonly process: ChildProcess; readonly url: string; readonly exited: Promise<number | null>; log(): string };
 
-/** Starts the built service (`npm run build` first) and, unless told otherwise, waits until it is ready. */
+/** Starts the built service (`npm run build` first), on the `PORT` given or a free one, and, unless told otherwise, waits until it is ready. */
 export async function startReplica(databaseUrl: string, environment: Record<string, string> = {}, awaited = true): Promise<Replica> {
-  const port = await freePort();
+  const port = Number(environment['PORT'] ?? (await freePort()));
   const file = join(mkdtempSync(join(tmpdir(), 'identity-provider-log-')), 'log');
   const log = openSync(file, 'w');
   const child = spawn(process.execPath, ['dist/main.js'], {

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { deleteWebhook } from '../../src/domain/webhooks/webhooks.js';
-import { listAttempts } from '../../src/db/tables/webhook_deliveries.js';
+import { listAttempts, listDeliveries } from '../support/deliveries.js';
 import { findWebhook } from '../../src/db/tables/webhooks.js';
 import { createGuardedFetch } from '../../src/platform/fetch/fetch.js';
 import { startReceiver, type ReceivedPost, type Receiver } from '../support/receiver.js';
@@ -49,14 +49,16 @@ async function rawReceiver(onSocket: (socket: Socket) => void): Promise<{ url: s
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, open: () => sockets.size };
 }
 
-test('one receiver hangs, one resets, one drips: fifty healthy ones have their deliveries within two seconds, 99 of 100 (fault F25)', async () => {
+test('one receiver hangs, one resets, one sends a byte a second: fifty healthy ones have their deliveries within two seconds, 99 of 100 (fault F25)', async () => {
   const { ctx } = await start({ WEBHOOK_TIMEOUT_MS: '5000', WEBHOOK_RETRY_BASE_MS: '500', WEBHOOK_RETRY_FACTOR: '1' });
   let most = 0;
   // Looked at once those that were given up in the same moment have been noticed, too.
   const hanging = await rawReceiver(() => void setImmediate(() => (most = Math.max(most, hanging.open()))));
   const resetting = await rawReceiver((socket) => socket.resetAndDestroy());
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
   const dripping = await rawReceiver((socket) => {
-    const timer = setInterval(() => socket.write('H'), 200);
+    let sent = 0;
+    const timer = setInterval(() => socket.write(answer.charAt(sent++)), 1000);
     socket.on('close', () => clearInterval(timer));
   });
   const delays: number[] = [];
@@ -64,7 +66,8 @@ test('one receiver hangs, one resets, one drips: fifty healthy ones have their d
     delays.push(Date.now() - Date.parse((JSON.parse(post.body) as { timestamp: string }).timestamp));
     res.end();
   });
-  for (const { url } of [hanging, resetting, dripping]) await addWebhook(ctx, url);
+  for (const { url } of [hanging, resetting]) await addWebhook(ctx, url);
+  const { webhook: slow } = await addWebhook(ctx, dripping.url);
   for (let i = 0; i < 50; i++) await addWebhook(ctx, `${healthy.url}/${i}`);
   for (let round = 1; round <= 12; round++) {
     await emitRoles(ctx);
@@ -73,6 +76,14 @@ test('one receiver hangs, one resets, one drips: fifty healthy ones have their d
   delays.sort((one, other) => one - other);
   expect(delays[Math.floor(delays.length * 0.99)]).toBeLessThan(2000);
   expect(most).toBeLessThanOrEqual(5);
+  // A byte a second keeps no attempt alive beyond its deadline.
+  const [cutOff] = await eventually(async () => {
+    const rows = await listDeliveries(ctx.scope, { webhook_id: slow.id }, { limit: 50 });
+    const tried = rows.find(({ attempt_count }) => attempt_count > 0);
+    return tried !== undefined && (await listAttempts(ctx.scope, [tried.id]));
+  }, 20_000);
+  expect(cutOff).toMatchObject({ failure_reason: 'timeout', response_status: null });
+  expect(cutOff?.duration_ms).toBeLessThan(7000);
 }, 120_000);
 
 test('everything fails, then recovers: the backlog drains without a herd, and nothing is lost (fault F26)', async () => {

@@ -1,7 +1,10 @@
 // Faults that the service survives: `npx tsx test/faults/run.ts [F05 F07 ...]` after `npm run build`. Everything runs on this machine,
 // on a PostgreSQL of its own, and is ended again. What each must show: docs/faults.md.
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { asks, endAll, isReady, must, post, signs, startLoad, startPostgres, startProxy, startReplica } from './harness.js';
+import { asks, endAll, isReady, mountDisk, must, post, signs, startLoad, startPostgres, startProxy, startReplica } from './harness.js';
 
 const opaqueActive = async (url: string, token: string) => (await post(url, '/oauth/introspect', { token })).text.includes('"active":true');
 
@@ -56,7 +59,9 @@ async function F07(): Promise<void> {
     Object.keys(statuses).every((status) => ['200', '503'].includes(status)),
     'no answer but 200 and 503',
   );
-  const stuck = await postgres.query(`select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%'`);
+  const stuck = await postgres.query(
+    `select count(*)::int as n from pg_stat_activity where state like 'idle in transaction%' and state_change < now() - interval '3 seconds'`,
+  );
   must((stuck.rows[0] as { n: number }).n === 0, 'no transaction is left open');
 }
 
@@ -99,14 +104,13 @@ async function F10(): Promise<void> {
       body: JSON.stringify({ email, password: 'a password of the fault scripts' }),
     }).then((answer) => answer.status);
   must((await login('admin@example.com')) === 200, 'the sign-in works');
-  const locked = postgres.query(`begin; select 1 from users for update; select pg_sleep(8); commit`);
-  await delay(500);
+  const locked = await postgres.hold('begin; select 1 from users for update');
   const load = startLoad([() => signs(replica.url), () => asks(replica.url)], 40);
   const started = performance.now();
   const touching = await Promise.all([1, 2, 3].map(() => login('admin@example.com')));
   const waited = performance.now() - started;
   const { statuses } = await load.stop();
-  await locked;
+  await locked.release();
   console.log(`beside it: ${JSON.stringify(statuses)}`);
   must(
     touching.every((status) => status === 503),
@@ -115,6 +119,55 @@ async function F10(): Promise<void> {
   must(waited < 10_000, `after ${Math.round(waited)} ms (a statement may take 5 s; before it the three wait in line for their hash)`);
   must(Object.keys(statuses).join() === '200', 'everything else goes on');
   must((await login('admin@example.com')) === 200, 'and when the lock is gone, the sign-in too');
+}
+
+/** The disk that the database is on has no byte left. PostgreSQL can't write its log then, and ends; the one that we look after is started again. */
+async function F11(): Promise<void> {
+  const disk = mountDisk(160);
+  const data = join(disk, 'data');
+  const postgres = await startPostgres(data);
+  const replica = await startReplica(postgres.url);
+  const { access_token } = JSON.parse((await signs(replica.url)).text) as { access_token: string };
+  const type = 'application/vnd.api+json';
+  const kept: string[] = [];
+  const store = async () => {
+    const started = performance.now();
+    const name = `role ${randomUUID()}`;
+    const body = JSON.stringify({ data: { type: 'role', attributes: { name } } });
+    const headers = { authorization: `Bearer ${access_token}`, 'content-type': type, accept: type };
+    const status = await fetch(`${replica.url}/api/roles`, { method: 'POST', headers, body }).then((answer) => answer.status, () => 0); // prettier-ignore
+    if (status === 201) kept.push(name);
+    return { status, ms: performance.now() - started };
+  };
+  must((await store()).status === 201, 'a role is stored');
+  const filling = openSync(join(disk, 'filling'), 'w');
+  const isFull = () => statfsSync(disk).bavail === 0;
+  while (!isFull()) writeSync(filling, Buffer.alloc(Math.min(1 << 20, statfsSync(disk).bavail * 4096)));
+  const healthz = async () => {
+    const started = performance.now();
+    const status = await fetch(`${replica.url}/healthz`).then((answer) => answer.status, () => 0); // prettier-ignore
+    return { status, ms: performance.now() - started };
+  };
+  const load = startLoad([store, () => asks(replica.url), healthz], 150);
+  for (let second = 0; second < 40 && (load.statuses.get(503) ?? 0) < 50; second++) await delay(1000);
+  const { statuses, slowest } = await load.stop();
+  console.log(`while the disk was full: ${JSON.stringify(statuses)}, slowest ${slowest} ms`);
+  must((statuses[503] ?? 0) > 0, 'what can not be stored is refused');
+  must(
+    Object.keys(statuses).every((status) => ['200', '201', '503'].includes(status)),
+    'no answer but success and 503',
+  );
+  closeSync(filling);
+  rmSync(join(disk, 'filling'));
+  const took = await isReady(replica, 60_000);
+  console.log(`with room again it was ready after ${Math.round(took)} ms`);
+  must((await store()).status === 201 && replica.process.exitCode === null, 'it stores again, without a restart or repair by hand');
+  const { rows } = await postgres.query('select name from roles');
+  const there = new Set(rows.map((row) => (row as { name: string }).name));
+  must(
+    kept.every((name) => there.has(name)),
+    `all ${kept.length} roles that were acknowledged are there`,
+  );
 }
 
 /** Two replicas start together on an empty database, several times. */
@@ -165,7 +218,7 @@ async function F29(): Promise<void> {
   must((rows[0] as { n: number }).n === 0, 'no connection to the database is left');
 }
 
-const faults: Record<string, () => Promise<void>> = { F05, F07, F08, F10, F16, F29 };
+const faults: Record<string, () => Promise<void>> = { F05, F07, F08, F10, F11, F16, F29 };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void endAll().then(() => process.exit(1)));
 const asked = process.argv.slice(2);

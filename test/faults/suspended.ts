@@ -1,7 +1,7 @@
 // Fault F22: a process is suspended past its lease and resumed. Another delivers; the late result is fenced off, not recorded as a second success.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { listAttempts } from '../../src/db/tables/webhook_deliveries.js';
+import { listAttempts } from '../support/deliveries.js';
 import { startReceiver } from '../support/receiver.js';
 import { startReplica } from '../support/replica.js';
 import { addWebhook, emitRoles, eventually, settledDeliveries } from '../support/webhooks.js';

@@ -7,6 +7,7 @@ import { createKnex } from '../../src/db/knex.js';
 import { countSealedByKey } from '../../src/db/tables/sealed_columns.js';
 import { createSealer } from '../../src/lib/seal.js';
 import { Browser } from '../support/browser.js';
+import { programArguments } from '../support/compiled.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { Api, managementClient } from '../support/management.js';
@@ -162,7 +163,7 @@ test('three rotations, one process after the other, and no request fails (attack
   const knex = createKnex({ url: database.url, poolMax: 1 });
   expect([...(await countSealedByKey(knex)).keys()]).toEqual([idOf(3)]);
   await knex.destroy();
-  const status = spawnSync(process.execPath, ['--import', 'tsx', 'src/programs/rekey.ts', '--status'], {
+  const status = spawnSync(process.execPath, [...(await programArguments('programs/rekey')), '--status'], {
     env: { PATH: process.env['PATH'], DATABASE_URL: database.url, SECRET_KEY: keyAt(3), BASE_URL: base, LOG_LEVEL: 'silent' },
     encoding: 'utf8',
   });

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { emit } from '../../src/domain/events/emit.js';
 import { deleteWebhook, updateWebhook, redeliver, redeliverFailed, rotateSecret, sendTest } from '../../src/domain/webhooks/webhooks.js';
-import { listAttempts, listDeliveries } from '../../src/db/tables/webhook_deliveries.js';
+import { listAttempts, listDeliveries } from '../support/deliveries.js';
 import { findWebhook } from '../../src/db/tables/webhooks.js';
 import { startReceiver, type Receiver, type ReceivedPost, type Reply } from '../support/receiver.js';
 import { startTestService, type TestService } from '../support/service.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { secretPlace as connectionPlace } from '../../src/domain/connections/connections.js';
+import { providerSecretPlace as connectionPlace } from '../../src/domain/connections/connections.js';
 import type { Context } from '../../src/domain/context.js';
-import { secretPlace as webhookPlace } from '../../src/domain/webhooks/secrets.js';
+import { webhookSecretPlace as webhookPlace } from '../../src/domain/webhooks/secrets.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { Canaries, dumpOf } from '../support/canaries.js';

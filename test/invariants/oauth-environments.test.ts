@@ -33,7 +33,7 @@ test('consents, logout tokens and spent assertions of one environment are nothin
   expect(await findConsent(scope, user.id, client.id)).toBeNull();
   expect(await listConsentsOfUser(scope, user.id)).toEqual([]);
   expect(await deleteConsent(scope, user.id, client.id)).toBe(false);
-  await expect(giveConsent(foreign, question)).rejects.toMatchObject({ code: '23503' });
+  await expect(giveConsent(foreign, question)).rejects.toMatchObject({ sqlstate: '23503' });
 
   const browser = new Browser(service.url);
   await browser.login(user.email, password);
@@ -71,7 +71,7 @@ test('consents, logout tokens and spent assertions of one environment are nothin
 
   expect(await spendAssertion(own.scope, client.id, digest('jti'), later)).toBe(true);
   expect(await spendAssertion(own.scope, client.id, digest('jti'), later)).toBe(false);
-  await expect(spendAssertion(scope, client.id, digest('jti'), later)).rejects.toMatchObject({ code: '23503' });
+  await expect(spendAssertion(scope, client.id, digest('jti'), later)).rejects.toMatchObject({ sqlstate: '23503' });
 });
 
 test("an ID token of another environment is no hint, and its clients' addresses are not gone to", async () => {

@@ -7,7 +7,12 @@ import { janitorPass } from '../../src/jobs/janitor.js';
 import { logEvents } from '../../src/domain/audit/log-events.js';
 import { isSecurityEvent, securityEvents } from '../../src/domain/audit/security-events.js';
 import { createSecurityTrail } from '../../src/domain/audit/security-notes.js';
-import { flushSecurityTrail, noteSecurityEvent, recordSecurityEvent, type Happening } from '../../src/domain/audit/security-trail.js';
+import {
+  flushSecurityTrail,
+  noteSecurityEvent,
+  recordSecurityEvent,
+  type SecurityEventDetails,
+} from '../../src/domain/audit/security-trail.js';
 import type { CountedAuditLogRow } from '../../src/db/tables/audit_logs.js';
 import { uuidv7, uuidv7Of } from '../../src/lib/random.js';
 import { digest } from '../../src/lib/digest.js';
@@ -36,7 +41,7 @@ const argumentsOf = (code: string, names: RegExp): string[] =>
   [...code.matchAll(new RegExp(`\\b(?:${names.source})\\s*\\(`, 'g'))].map((call) => bracketed(code, call.index + call[0].length - 1));
 
 const logCalls = /(?:logger|log|pino)\??\.(?:trace|debug|info|warn|error|fatal)/;
-const recordingCalls = /recordSecurityEvent|noteSecurityEvent|tellSecurityEvent|endReusedGrant/;
+const recordingCalls = /recordSecurityEvent|noteSecurityEvent|logSecurityEvent|endReusedGrant/;
 
 /** Log lines of the code that bear an `event`, whatever it says. */
 const eventsInLogCalls = (code: string): string[] =>
@@ -166,7 +171,7 @@ describe('a flood', () => {
 describe('in the database', () => {
   let service: TestService;
   let ctx: Context;
-  const happening = (target_id: string): Happening => ({
+  const happening = (target_id: string): SecurityEventDetails => ({
     target: { target_type: 'user', target_id },
     origin: { ip_address: '198.51.100.1', user_agent: null, request_id: 'r-1' },
     reason: 'invalid_credentials',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { challengeOf, isCodeChallenge, isCodeVerifier, provesChallenge } from '../../src/lib/pkce.js';
+import { challengeOf, isCodeChallenge, isCodeVerifier } from '../../src/lib/pkce.js';
 
 // RFC 7636, appendix B.
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
@@ -7,23 +7,10 @@ const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 test('the challenge of RFC 7636 appendix B', () => {
   expect(challengeOf(verifier)).toBe(challenge);
-  expect(provesChallenge(verifier, challenge)).toBe(true);
 });
 
-test('any other verifier proves nothing', () => {
-  expect(provesChallenge(`${verifier.slice(0, -1)}l`, challenge)).toBe(false);
-  expect(provesChallenge(`${verifier}a`, challenge)).toBe(false);
-  expect(provesChallenge(challenge, challenge)).toBe(false);
-  expect(provesChallenge('', challenge)).toBe(false);
-});
-
-test('a text that is no verifier proves nothing, though its digest fits', () => {
-  for (const text of ['short', 'x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(43)} `])
-    expect(provesChallenge(text, challengeOf(text))).toBe(false);
-});
-
-test('a challenge that is not the digest of anything is proved by nothing', () => {
-  for (const text of ['', challenge.slice(1), `${challenge}AAAA`]) expect(provesChallenge(verifier, text)).toBe(false);
+test('any other verifier has another challenge', () => {
+  for (const text of [`${verifier.slice(0, -1)}l`, `${verifier}a`, challenge, '']) expect(challengeOf(text)).not.toBe(challenge);
 });
 
 test.each([

@@ -157,7 +157,7 @@ test('a connection that is deleted or disabled leaves the list; table functions 
   const elsewhere = await service.contextOf((await secondEnvironment(api, 'third')).id);
   await removeClientConnections(elsewhere.scope, client.id, [gone.id]);
   expect(await listConnectionIdsOfClient(elsewhere.scope, client.id)).toEqual([]);
-  await expect(addClientConnections(elsewhere.scope, client.id, [gone.id])).rejects.toMatchObject({ code: '23503' });
+  await expect(addClientConnections(elsewhere.scope, client.id, [gone.id])).rejects.toMatchObject({ sqlstate: '23503' });
   expect((await listConnectionIdsOfClient(ctx.scope, client.id)).length).toBe(2);
   expect((await api.delete(`/connections/${gone.id}`)).status).toBe(204);
   expect(await given(client)).toEqual([off.id]);

@@ -115,6 +115,19 @@ test('the 101st request of a minute with a token is 429 with Retry-After, an err
   expect((await new Api(limited.url, 'at_unknown').get('/users')).status).toBe(401);
 });
 
+test('guesses at tokens are counted by address: 401, and 429 beyond the limit; an address that is nothing stays 404', async () => {
+  const guess = (path = '/users') => fetch(`${limited.url}/api${path}`, { headers: { authorization: 'Bearer at_guessed' } });
+  const first = await guess();
+  const left = Number(first.headers.get('ratelimit-remaining'));
+  expect([first.status, first.headers.get('ratelimit-limit'), left > 90]).toEqual([401, '100', true]);
+  for (let i = 0; i < left; i++) expect((await guess()).status).toBe(401);
+  const refused = await guess();
+  expect([refused.status, refused.headers.get('ratelimit-remaining')]).toEqual([429, '0']);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await guess('/nothing')).status).toBe(404);
+  expect((await fetch(`${limited.url}/api/users`, { method: 'PUT', headers: { authorization: 'Bearer at_guessed' } })).status).toBe(405);
+});
+
 test('no spelling of a path or method gets around the token (attack 15.180)', async () => {
   const nobody = new Api(service.url, null);
   for (const path of [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
-import { addressOf, readGuides } from '../../src/management/reference/guides.js';
+import { linkTarget, readGuides } from '../../src/management/reference/guides.js';
 
 let service: TestService;
 beforeAll(async () => {
@@ -37,8 +37,8 @@ test('guides are rendered from their Markdown, with links among them', async () 
 
 test('links of guides lead to guides, headings and https, and nowhere else', () => {
   const guides = readGuides();
-  expect(addressOf(guides, 'javascript:alert(1)')).toBeNull();
-  expect(addressOf(guides, '../package.json')).toBeNull();
-  expect(addressOf(guides, 'events.md#usercreated')).toBe('/docs/events#usercreated');
-  expect(addressOf(guides, 'https://example.com')).toBe('https://example.com');
+  expect(linkTarget(guides, 'javascript:alert(1)')).toBeNull();
+  expect(linkTarget(guides, '../package.json')).toBeNull();
+  expect(linkTarget(guides, 'events.md#usercreated')).toBe('/docs/events#usercreated');
+  expect(linkTarget(guides, 'https://example.com')).toBe('https://example.com');
 });

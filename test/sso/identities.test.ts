@@ -91,5 +91,5 @@ test('every table function, called from a second environment, finds nothing and 
   const redeem = (from: typeof scope) => redeemSsoFlow(from, flow.state_digest, flow.browser_digest, ctx.clock.now());
   expect(await redeem(scope)).toBeNull();
   expect(await redeem(ctx.scope)).toMatchObject({ connection_id: connection.id });
-  await expect(insertIdentity(scope, { ...identity, environment_id: scope.environment_id })).rejects.toMatchObject({ code: '23503' });
+  await expect(insertIdentity(scope, { ...identity, environment_id: scope.environment_id })).rejects.toMatchObject({ sqlstate: '23503' });
 });

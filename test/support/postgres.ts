@@ -16,8 +16,8 @@ declare module 'vitest' {
   }
 }
 
-/** What a crash would lose doesn't matter here. */
-const hasty = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+/** What a crash would lose doesn't matter here, nor what a stolen verifier gives away: each test file opens dozens of connections. */
+const hasty = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', scram_iterations: '1' };
 
 type Server = { readonly url: string; readonly template: string; stop(): Promise<void> };
 

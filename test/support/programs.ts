@@ -10,7 +10,20 @@ declare module 'vitest' {
 }
 
 /** What some tests run beside the service. `.ci/run` installs all of them. */
-export const programs = ['chromium', 'go', 'haproxy', 'nginx', 'pgbouncer', 'php', 'python3', 'redis-server', 'ruby'] as const;
+export const programs = [
+  'chromium',
+  'chromium-headless-shell',
+  'faketime',
+  'go',
+  'haproxy',
+  'nginx',
+  'pgbouncer',
+  'php',
+  'prlimit',
+  'python3',
+  'redis-server',
+  'ruby',
+] as const;
 export type Program = (typeof programs)[number];
 
 /** Debian keeps servers where only root's PATH looks. */

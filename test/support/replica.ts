@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { programArguments } from './compiled.js';
 import { freePort } from './service.js';
 
 /** The service as a process of its own, to be killed, suspended and stopped. */
@@ -21,10 +22,16 @@ export function killReplicas(): void {
   running.clear();
 }
 
-/** Starts a replica on the database and resolves when it is ready. */
-export async function startReplica(databaseUrl: string, secretKey: string, environment: Record<string, string> = {}): Promise<Replica> {
+/** Starts a replica on the database and resolves when it is ready. `under` are words in front of its command. */
+export async function startReplica(
+  databaseUrl: string,
+  secretKey: string,
+  environment: Record<string, string> = {},
+  under: readonly string[] = [],
+): Promise<Replica> {
   const port = await freePort();
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+  const [file = process.execPath, ...words] = [...under, process.execPath, ...(await programArguments('main'))];
+  const child = spawn(file, words, {
     env: {
       PATH: process.env['PATH'],
       PORT: String(port),

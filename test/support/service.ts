@@ -10,6 +10,7 @@ import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { createDeps, prepareDatabase, startService, type RunningService } from '../../src/process/service.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { createTestDatabase } from './database.js';
+import { keyPairsInTurn } from './key-pairs.js';
 
 /** A clock that tests move; it starts at the machine's time and runs on with it. */
 export type TestClock = Clock & { advance(ms: number): void };
@@ -55,7 +56,7 @@ export async function freePort(): Promise<number> {
 export const cheapPasswords = () => createPasswordHasher({ cost: { memoryCost: 8, timeCost: 1 } });
 
 /**
- * Starts a service with the settings of a fresh installation (rate limits off unless asked for, passwords hashed cheaply) on a cloned
+ * Starts a service with the settings of a fresh installation (rate limits off unless asked for, passwords hashed cheaply, key pairs from the worker's stock) on a cloned
  * database, or on the given one (a second replica).
  */
 export async function startTestService(
@@ -71,7 +72,12 @@ export async function startTestService(
   const log: string[] = [];
   const logger = pino({ level: config.logLevel, base: null }, { write: (line: string) => void log.push(line) });
   const storage = { url: databaseUrl, directUrl: databaseUrl, secretKey };
-  const deps = createDeps(config, logger, storage, { clock, passwords: cheapPasswords(), ...options.overrides });
+  const deps = createDeps(config, logger, storage, {
+    clock,
+    passwords: cheapPasswords(),
+    ...(own && { newKeyPair: keyPairsInTurn() }),
+    ...options.overrides,
+  });
   await prepareDatabase(deps, databaseUrl);
   const running: RunningService = await startService(deps, databaseUrl);
   return {

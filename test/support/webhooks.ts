@@ -3,13 +3,8 @@ import { transaction, type Context } from '../../src/domain/context.js';
 import { emit } from '../../src/domain/events/emit.js';
 import type { EventData } from '../../src/domain/events/catalogue.js';
 import { createWebhook, type WebhookWithSecret } from '../../src/domain/webhooks/webhooks.js';
-import {
-  findDelivery,
-  listAttempts,
-  listDeliveries,
-  type WebhookDeliveryAttemptRow,
-  type WebhookDeliveryRow,
-} from '../../src/db/tables/webhook_deliveries.js';
+import { findDelivery, type WebhookDeliveryAttemptRow, type WebhookDeliveryRow } from '../../src/db/tables/webhook_deliveries.js';
+import { listAttempts, listDeliveries } from './deliveries.js';
 import { uuidv7 } from '../../src/lib/random.js';
 
 /** Settings with which six attempts take less than a second. */

@@ -1,11 +1,12 @@
 import { apiResourceChoices, clientChoices } from '../choices.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { Part } from '../page-parts.js';
-import { placeOf, type Look, type Presentation } from '../presentation.js';
-import { linkedId, linkedTo, may, relatedOf, type Shown } from '../records.js';
+import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
+import { relatedId, includedRecord, may, relatedOf } from '../resource-objects.js';
+import type { ResourceObject } from '../../management/documents.js';
 import { code, duration, lines, link, quiet, state, tags, text, time, words } from '../values.js';
 
-const isOwn = (record: Shown) => record.attributes['is_system'] !== true;
+const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
 const formats = [
   { value: 'jwt', label: 'JWT', hint: 'The API verifies it by itself with the public keys.' },
   { value: 'opaque', label: 'Opaque', hint: 'The API asks the introspection endpoint; can be revoked at any moment.' },
@@ -33,13 +34,13 @@ const subjects = [
     hint: 'The Management API, and APIs that say so, take people’s tokens from clients with such a grant only.',
   },
 ];
-const subjectLabel = (grant: Shown) => text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself');
+const subjectLabel = (grant: ResourceObject) => text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself');
 
-async function permissionsOf(look: Look, record: Shown): Promise<readonly Part[]> {
+async function permissionsOf(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   if (!may(look.req.call, 'permissions', 'read')) return [];
   const { records } = await relatedOf(look.req.call, 'api_resources', record.id, 'permissions', { size: 100, sort: 'name' });
   const rows = records.map((one) => ({
-    path: placeOf('permissions', one.id),
+    path: recordPath('permissions', one.id),
     cells: [code(one.attributes['name']), text(one.attributes['description'])],
   }));
   const path = `/dashboard/permissions/new?api_resource=${encodeURIComponent(record.id)}`;
@@ -141,8 +142,8 @@ export const api_resources: Presentation = {
   },
 };
 
-const nameIn = (record: Shown, relationship: string, included: readonly Shown[]) =>
-  linkedTo(record, relationship, included)?.attributes['name'];
+const nameIn = (record: ResourceObject, relationship: string, included: readonly ResourceObject[]) =>
+  includedRecord(record, relationship, included)?.attributes['name'];
 
 /** What clients may do for themselves, and what they may ask people for. */
 export const client_grants: Presentation = {
@@ -158,7 +159,7 @@ export const client_grants: Presentation = {
   include: 'client,api_resource',
   recordInclude: 'client,api_resource',
   columns: [
-    { label: 'Client', value: (record, _look, { included }) => text(nameIn(record, 'client', included) ?? linkedId(record, 'client')) },
+    { label: 'Client', value: (record, _look, { included }) => text(nameIn(record, 'client', included) ?? relatedId(record, 'client')) },
     { label: 'API', value: (record, _look, { included }) => text(nameIn(record, 'api_resource', included)) },
     { label: 'For', value: subjectLabel },
     { label: 'Scopes', value: (record) => tags(record.attributes['scopes'], 4) },
@@ -170,15 +171,15 @@ export const client_grants: Presentation = {
     { name: 'subject_type', label: 'For', choices: async () => subjects.map(({ value, label }) => ({ value, label })) },
   ],
   name: (record, included = []) =>
-    `${words(nameIn(record, 'client', included) ?? linkedId(record, 'client'))} → ${words(nameIn(record, 'api_resource', included) ?? 'API')}`,
+    `${words(nameIn(record, 'client', included) ?? relatedId(record, 'client'))} → ${words(nameIn(record, 'api_resource', included) ?? 'API')}`,
   summary: (record, { now }, included) => {
-    const [client, api] = [linkedTo(record, 'client', included), linkedTo(record, 'api_resource', included)];
+    const [client, api] = [includedRecord(record, 'client', included), includedRecord(record, 'api_resource', included)];
     return [
       {
         label: 'Client',
-        value: client ? link(words(client.attributes['name']), placeOf('clients', client.id)) : code(linkedId(record, 'client')),
+        value: client ? link(words(client.attributes['name']), recordPath('clients', client.id)) : code(relatedId(record, 'client')),
       },
-      { label: 'API', value: api ? link(words(api.attributes['name']), placeOf('api_resources', api.id)) : quiet('–') },
+      { label: 'API', value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
       { label: 'For', value: subjectLabel(record) },
       { label: 'Scopes', value: tags(record.attributes['scopes'], 200) },
       { label: 'Created', value: time(record.attributes['created_at'], now) },

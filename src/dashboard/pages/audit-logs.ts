@@ -1,15 +1,15 @@
-import { placeOf, type ColumnSpec, type Presentation } from '../presentation.js';
+import { recordPath, type ColumnSpec, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
-import type { Shown } from '../records.js';
+import type { ResourceObject } from '../../management/documents.js';
 import { code, figure, link, number, quiet, stack, state, tags, text, time, words } from '../values.js';
 
 type Actor = { actor_kind: string; actor_id: string | null; display: string | null; permissions: string[] };
 type Target = { target_type: string; target_id: string | null; display: string | null };
 
-const actorOf = (record: Shown) => record.attributes['actor'] as Actor;
-const targetOf = (record: Shown) => (record.attributes['targets'] as Target[])[0];
+const actorOf = (record: ResourceObject) => record.attributes['actor'] as Actor;
+const targetOf = (record: ResourceObject) => (record.attributes['targets'] as Target[])[0];
 
-function outcomeOf(record: Shown): Value {
+function outcomeOf(record: ResourceObject): Value {
   switch (record.attributes['outcome']) {
     case 'success':
       return state('good', 'Done');
@@ -19,19 +19,19 @@ function outcomeOf(record: Shown): Value {
       return state('warning', 'Failed');
   }
 }
-const timesOf = (record: Shown) => record.attributes['count'] as number;
-const outcome = (record: Shown): Value => {
+const timesOf = (record: ResourceObject) => record.attributes['count'] as number;
+const outcome = (record: ResourceObject): Value => {
   const how = outcomeOf(record);
   return timesOf(record) > 1 ? stack(how, quiet(`${figure(timesOf(record))} times`)) : how;
 };
-const who = (record: Shown): Value => {
+const who = (record: ResourceObject): Value => {
   const actor = actorOf(record);
   return stack(
     text(actor.display ?? actor.actor_id ?? (actor.actor_kind === 'anonymous' ? 'Somebody' : 'The service')),
     quiet(actor.actor_kind),
   );
 };
-const what = (record: Shown): Value => {
+const what = (record: ResourceObject): Value => {
   const target = targetOf(record);
   return target ? stack(text(target.display ?? target.target_id), quiet(target.target_type.replaceAll('_', ' '))) : quiet('–');
 };
@@ -49,7 +49,7 @@ const plural = (type: string) => (type === 'webhook_delivery' ? 'webhook_deliver
 const shown = (value: unknown): Value =>
   value === null || value === undefined ? quiet('nothing') : typeof value === 'object' ? code(JSON.stringify(value)) : code(words(value));
 
-function changes(record: Shown): Part {
+function changes(record: ResourceObject): Part {
   const rows = Object.entries(record.attributes['changes'] as Record<string, [unknown, unknown]>).map(([name, [before, after]]) => ({
     path: null,
     cells: [code(name), shown(before), shown(after)],
@@ -107,7 +107,7 @@ export const audit_logs: Presentation = {
         label: 'Actor id',
         value:
           actor.actor_kind === 'user' && actor.actor_id
-            ? link(actor.actor_id, placeOf('users', actor.actor_id))
+            ? link(actor.actor_id, recordPath('users', actor.actor_id))
             : code(actor.actor_id, true),
       },
       { label: 'What', value: what(record) },
@@ -115,7 +115,7 @@ export const audit_logs: Presentation = {
         label: 'Target id',
         value:
           known && target?.target_id
-            ? link(target.target_id, placeOf(plural(target.target_type), target.target_id))
+            ? link(target.target_id, recordPath(plural(target.target_type), target.target_id))
             : code(target?.target_id),
       },
       { label: 'Times in that minute', value: number(timesOf(record)) },

@@ -10,8 +10,9 @@ import { withinRights } from '../../oauth/authorize/held-permissions.js';
 import { grantedScopes } from '../../oauth/authorize/validate.js';
 import { apiResourceChoices } from '../choices.js';
 import type { FilterField, Part } from '../page-parts.js';
-import { placeOf, type Look } from '../presentation.js';
-import { listOf, may, recordOf, type Shown } from '../records.js';
+import { recordPath, type ViewContext } from '../presentation.js';
+import { listOf, may, recordOf } from '../resource-objects.js';
+import type { ResourceObject } from '../../management/documents.js';
 import { words } from '../values.js';
 
 /** What a preview tells of: the person with roles and metadata, and what they hold of an API. */
@@ -19,20 +20,20 @@ const needed = ['users', 'roles', 'permissions', 'api_resources'];
 
 type Asked = { readonly user: string; readonly resource: string; readonly scope: string };
 
-function askedOf({ req }: Look): Asked {
+function askedOf({ req }: ViewContext): Asked {
   const query = new URL(req.originalUrl, 'http://own.invalid').searchParams;
   const text = (name: string) => (query.get(name) ?? '').slice(0, 1000).trim();
   return { user: text('user'), resource: text('resource'), scope: query.has('scope') ? text('scope') : 'openid profile email roles' };
 }
 
-async function question(look: Look, record: Shown, { user, resource, scope }: Asked): Promise<Part> {
+async function question(look: ViewContext, record: ResourceObject, { user, resource, scope }: Asked): Promise<Part> {
   const apis = [{ value: '', label: 'None' }, ...(await apiResourceChoices(look))];
   const fields: FilterField[] = [
     { name: 'user', label: 'Email address of a user', value: user, choices: null, kind: 'search' },
     { name: 'resource', label: 'API', value: resource, choices: apis, kind: 'select' },
     { name: 'scope', label: 'Scope', value: scope, choices: null, kind: 'text' },
   ];
-  return { kind: 'filters', action: `${placeOf('clients', record.id)}/claims`, fields, hidden: {}, clear: null, button: 'Show claims' };
+  return { kind: 'filters', action: `${recordPath('clients', record.id)}/claims`, fields, hidden: {}, clear: null, button: 'Show claims' };
 }
 
 const block = (id: string, title: string, text: string | null, claims: unknown): Part => ({
@@ -44,13 +45,13 @@ const block = (id: string, title: string, text: string | null, claims: unknown):
 });
 
 /** The API that was chosen by its id, as the token endpoint sees it. */
-async function identifierOf({ req }: Look, id: string): Promise<string | null> {
+async function identifierOf({ req }: ViewContext, id: string): Promise<string | null> {
   if (id === '') return null;
   const { record } = await recordOf(req.call, 'api_resources', id);
   return words(record.attributes['identifier']);
 }
 
-async function claimsParts(look: Look, client: Client, user: UserWithRoles, asked: Asked): Promise<readonly Part[]> {
+async function claimsParts(look: ViewContext, client: Client, user: UserWithRoles, asked: Asked): Promise<readonly Part[]> {
   const { ctx } = look.req.call;
   const identifier = await identifierOf(look, asked.resource);
   const target = identifier === null ? null : await targetInForce(ctx, client, identifier);
@@ -103,7 +104,7 @@ async function claimsParts(look: Look, client: Client, user: UserWithRoles, aske
  * What this client would be told of a user, by the code that issues the tokens; nothing is signed or stored. Times, `jti`, `sid` and `at_hash`
  * are examples.
  */
-export async function claimsTab(look: Look, record: Shown): Promise<readonly Part[]> {
+export async function claimsTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { call } = look.req;
   const lacking = needed.filter((path) => !may(call, path, 'read'));
   if (lacking.length > 0)

@@ -1,7 +1,7 @@
 import type { Choice } from '../page-parts.js';
 import { named } from '../../lib/named.js';
 
-/** What clients are, for the wizard: the kind decides nearly everything else. */
+/** The kinds of client that the creation form offers, with the settings that follow from each. */
 export const kinds: Readonly<
   Record<string, { readonly label: string; readonly text: string; readonly grants: readonly string[]; readonly methods: readonly string[] }>
 > = {

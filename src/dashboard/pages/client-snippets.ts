@@ -1,6 +1,6 @@
 import type { Part } from '../page-parts.js';
-import type { Look } from '../presentation.js';
-import type { Shown } from '../records.js';
+import type { ViewContext } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
 import { guideParts } from './quick-start.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
@@ -20,8 +20,6 @@ const snippet = (id: string, title: string, text: string | null, code: string): 
   code,
 });
 
-/** A text inside a string literal of JavaScript or JSON. */
-const quoted = (value: string) => JSON.stringify(value).replaceAll('</', '<\\/');
 /** A text inside single quotes of a shell. */
 const shell = (value: string) => `'${value.replaceAll("'", `'\\''`)}'`;
 
@@ -39,17 +37,8 @@ curl ${shell(`${issuer}/oauth/token`)} \\
   --data-urlencode grant_type=client_credentials \\
   --data-urlencode resource=${shell('https://api.example.com')}`;
 
-const verify = ({ issuer }: Facts) => `import { createRemoteJWKSet, jwtVerify } from 'jose';
-
-const keys = createRemoteJWKSet(new URL(${quoted(`${issuer}/.well-known/jwks.json`)}));
-const { payload } = await jwtVerify(accessToken, keys, {
-  issuer: ${quoted(issuer)},
-  audience: 'https://api.example.com', // the identifier of your API resource
-  typ: 'at+jwt',
-});`;
-
 /** Ready configuration for common libraries, with this client's own values; the secret, which nobody can look up, comes from the environment. */
-export async function quickStartTab(look: Look, record: Shown): Promise<readonly Part[]> {
+export async function quickStartTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { issuer, name } = look.req.ctx.environment;
   const a = record.attributes;
   const facts: Facts = {
@@ -72,7 +61,7 @@ export async function quickStartTab(look: Look, record: Shown): Promise<readonly
     return [
       addresses,
       snippet('curl', 'curl', 'Gets a token for the client itself.', curlMachine(facts)),
-      snippet('jose', 'In the API: check the token', 'Node.js with jose.', verify(facts)),
+      ...(await guideParts(look, record)),
     ];
   }
   return [addresses, ...(await guideParts(look, record)), snippet('curl', 'curl', 'Redeems the code by hand.', curlCode(facts))];

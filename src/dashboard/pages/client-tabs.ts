@@ -1,8 +1,9 @@
 import { connectionChoices } from '../choices.js';
 import { linkForm } from '../linked-records.js';
 import type { Part } from '../page-parts.js';
-import { placeOf, type Look } from '../presentation.js';
-import { may, relatedOf, type Shown } from '../records.js';
+import { recordPath, type ViewContext } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { may, relatedOf } from '../resource-objects.js';
 import { code, quiet, text, time, words } from '../values.js';
 import { methodLabels } from './client-kinds.js';
 
@@ -16,7 +17,7 @@ function keysTable(keys: readonly Key[]): Part {
 }
 
 /** What the client proves itself with: its secret, as far as anybody may see it, and its public keys. */
-export async function credentialsTab({ req, now }: Look, { id, attributes: a }: Shown): Promise<readonly Part[]> {
+export async function credentialsTab({ req, now }: ViewContext, { id, attributes: a }: ResourceObject): Promise<readonly Part[]> {
   const keys = (a['jwks'] as { keys?: Key[] } | null)?.keys ?? [];
   const secret = a['secret_hint'] !== null;
   const rows = [
@@ -35,7 +36,7 @@ export async function credentialsTab({ req, now }: Look, { id, attributes: a }: 
     { label: 'Last used', value: time(a['last_used_at'], now) },
   ];
   const links =
-    secret && may(req.call, 'clients', 'write') ? [{ label: 'Make a new secret', path: `${placeOf('clients', id)}/rotate_secret` }] : [];
+    secret && may(req.call, 'clients', 'write') ? [{ label: 'Make a new secret', path: `${recordPath('clients', id)}/rotate_secret` }] : [];
   return [
     { kind: 'summary', title: null, rows },
     ...(links.length > 0 ? [{ kind: 'buttons' as const, links, posts: [] }] : []),
@@ -44,14 +45,14 @@ export async function credentialsTab({ req, now }: Look, { id, attributes: a }: 
 }
 
 /** The connections that the client offers at sign-in: to choose, or only to read. */
-export async function connectionsTab(look: Look, record: Shown): Promise<readonly Part[]> {
+export async function connectionsTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { call } = look.req;
   const { records } = await relatedOf(call, 'clients', record.id, 'connections', { size: 100, sort: 'name' });
   const all = 'Nothing chosen: every enabled connection is offered.';
   if (!may(call, 'clients', 'write')) {
     const columns = ['Connection', 'Status'].map((label) => ({ label }));
     const rows = records.map((one) => ({
-      path: placeOf('connections', one.id),
+      path: recordPath('connections', one.id),
       cells: [text(one.attributes['display_name']), text(one.attributes['status'] === 'enabled' ? 'Enabled' : 'Disabled')],
     }));
     const empty = { title: 'All connections', text: all, button: null };

@@ -1,6 +1,7 @@
-import { placeOf, type Presentation } from '../presentation.js';
+import { recordPath, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
-import { linkedTo, may, relatedOf, type Shown } from '../records.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { includedRecord, may, relatedOf } from '../resource-objects.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
 import { kinds, methodLabels } from './client-kinds.js';
@@ -9,27 +10,27 @@ import { clientCreateFields, clientFields, clientSections, mappingLine } from '.
 import { openUrl } from '../../domain/clients/initiation.js';
 import { quickStartTab } from './client-snippets.js';
 
-const clientState = (record: Shown): Value =>
+const clientState = (record: ResourceObject): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled');
-const isOwn = (record: Shown) => record.attributes['is_system'] !== true;
-const hasSecret = (record: Shown) => record.attributes['secret_hint'] !== null;
+const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
+const hasSecret = (record: ResourceObject) => record.attributes['secret_hint'] !== null;
 
 /** A link that begins a sign-in there. */
 const openLink = (environment: Parameters<typeof openUrl>[0], uri: unknown): Value =>
   web(openUrl(environment, typeof uri === 'string' ? uri : null));
 
 /** Whether people sign in to it. */
-const signsIn = (record: Shown) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
+const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
 
-async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: Shown): Promise<readonly Part[]> {
+async function grantsTab(look: Parameters<typeof quickStartTab>[0], record: ResourceObject): Promise<readonly Part[]> {
   const listing = await relatedOf(look.req.call, 'clients', record.id, 'client_grants', {
     size: 100,
     include: may(look.req.call, 'api_resources', 'read') ? 'api_resource' : undefined,
   });
   const rows = listing.records.map((grant) => ({
-    path: placeOf('client_grants', grant.id),
+    path: recordPath('client_grants', grant.id),
     cells: [
-      text(linkedTo(grant, 'api_resource', listing.included)?.attributes['name'] ?? 'API'),
+      text(includedRecord(grant, 'api_resource', listing.included)?.attributes['name'] ?? 'API'),
       text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself'),
       tags(grant.attributes['scopes'], 10),
       time(grant.attributes['created_at'], look.now),

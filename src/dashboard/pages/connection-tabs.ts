@@ -1,12 +1,13 @@
 import type { Part } from '../page-parts.js';
-import { placeOf, type Look, type TabSpec } from '../presentation.js';
-import { listOf, type Shown } from '../records.js';
+import { recordPath, type ViewContext, type TabSpec } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { listOf } from '../resource-objects.js';
 import { readableIncludes } from '../resource-record.js';
 import { identities } from './user-links.js';
 
 const most = 50;
 
-async function links(look: Look, connection: Shown, proven: boolean): Promise<Part | null> {
+async function links(look: ViewContext, connection: ResourceObject, proven: boolean): Promise<Part | null> {
   const { req } = look;
   const include = readableIncludes(req, { path: identities.path, recordInclude: identities.include });
   const filters = { connection: connection.id, proven: String(proven) };
@@ -20,7 +21,7 @@ async function links(look: Look, connection: Shown, proven: boolean): Promise<Pa
     heading: true,
     columns: columns.map(({ label }) => ({ label })),
     rows: listing.records.map((one) => ({
-      path: placeOf(identities.path, one.id),
+      path: recordPath(identities.path, one.id),
       cells: columns.map((column) => column.value(one, look, listing)),
     })),
     empty: { title: 'No accounts that sign in', text: 'One appears when somebody signs in through this connection.', button: null },
@@ -29,7 +30,7 @@ async function links(look: Look, connection: Shown, proven: boolean): Promise<Pa
 }
 
 /** The accounts that are connected through a connection, those first whose link its last change has voided. */
-async function identitiesTab(look: Look, connection: Shown): Promise<readonly Part[]> {
+async function identitiesTab(look: ViewContext, connection: ResourceObject): Promise<readonly Part[]> {
   const parts = [await links(look, connection, false), await links(look, connection, true)];
   return parts.filter((part) => part !== null);
 }

@@ -3,14 +3,14 @@ import { holdsEverything } from '../../domain/reach/reach.js';
 import { connectionStrategies, strategyOf, type StrategyName } from '../../domain/connections/strategies.js';
 import type { Value } from '../page-parts.js';
 import type { FieldSpec, Presentation } from '../presentation.js';
-import type { Shown } from '../records.js';
+import type { ResourceObject } from '../../management/documents.js';
 import { connectionTabs } from './connection-tabs.js';
 import { code, json, quiet, stack, state, tags, text, time, yesNo, words } from '../values.js';
 
 const strategyChoices = async () =>
   Object.entries(connectionStrategies).map(([value, { display_name }]) => ({ value, label: display_name }));
-const label = (record: Shown) => strategyOf(record.attributes['strategy'] as StrategyName).display_name;
-const connectionState = (record: Shown): Value =>
+const label = (record: ResourceObject) => strategyOf(record.attributes['strategy'] as StrategyName).display_name;
+const connectionState = (record: ResourceObject): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('quiet', 'Disabled');
 
 const everything = 'Only administrators with every permission may choose this.';

@@ -1,18 +1,19 @@
 import { findDeliveryFigures, mostCounted } from '../../db/tables/delivery_figures.js';
 import { filterPart, filtersOf, listState, tableOf } from '../resource-list.js';
 import type { Part, TablePart } from '../page-parts.js';
-import { placeOf, type Look } from '../presentation.js';
-import { relatedOf, resourceOf, type Shown } from '../records.js';
+import { recordPath, type ViewContext } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { relatedOf, resourceOf } from '../resource-objects.js';
 import { figure, percentage } from '../values.js';
 import { deliveryColumns, deliveryFilters, lastDurations } from './delivery-columns.js';
 import { webhook_deliveries } from './webhook-deliveries.js';
 
 /** What happened in the last 24 hours, in figures. */
-export async function lastDay({ req, now }: Look, record: Shown): Promise<readonly Part[]> {
+export async function lastDay({ req, now }: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const counts = await findDeliveryFigures(req.call.ctx.scope, record.id, new Date(now.getTime() - 86_400_000));
   const settled = counts.succeeded + counts.failed;
   const rate = settled === 0 ? '–' : percentage(counts.succeeded, settled);
-  const at = `${placeOf('webhooks', record.id)}/deliveries`;
+  const at = `${recordPath('webhooks', record.id)}/deliveries`;
   const all = settled + counts.pending + counts.retrying;
   return [
     {
@@ -46,10 +47,10 @@ export async function lastDay({ req, now }: Look, record: Shown): Promise<readon
 }
 
 /** The delivery history of a webhook. */
-export async function deliveriesTab(look: Look, record: Shown): Promise<readonly Part[]> {
+export async function deliveriesTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { req } = look;
   const resource = resourceOf(req.call, 'webhook_deliveries');
-  const path = `${placeOf('webhooks', record.id)}/deliveries`;
+  const path = `${recordPath('webhooks', record.id)}/deliveries`;
   const sort = '-created_at';
   const state = listState(req, deliveryFilters, sort);
   const asked = { filters: filtersOf(state, deliveryFilters, look.now), after: state.after, before: state.before };

@@ -1,8 +1,8 @@
 import { named } from '../../lib/named.js';
 import type { Value } from '../page-parts.js';
 import { listLastDurations } from '../../db/tables/delivery_figures.js';
-import type { ColumnSpec, FilterSpec, Look } from '../presentation.js';
-import type { Shown } from '../records.js';
+import type { ColumnSpec, FilterSpec, ViewContext } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
 import { code, figure, nothing, quiet, stack, state, text, time, words } from '../values.js';
 
 const maxAttempts = 6;
@@ -10,7 +10,7 @@ const maxAttempts = 6;
 const triggers: Record<string, string> = named({ event: 'Event', test: 'Test', redelivery: 'Resent' });
 
 /** The state of a delivery as icon and word. */
-export function deliveryState(record: Shown): Value {
+export function deliveryState(record: ResourceObject): Value {
   switch (record.attributes['status']) {
     case 'succeeded':
       return state('good', 'Succeeded');
@@ -24,7 +24,7 @@ export function deliveryState(record: Shown): Value {
 }
 
 /** How long the last attempt of each took. */
-export async function lastDurations({ req }: Look, records: readonly Shown[]): Promise<ReadonlyMap<string, Value>> {
+export async function lastDurations({ req }: ViewContext, records: readonly ResourceObject[]): Promise<ReadonlyMap<string, Value>> {
   const ids = records.map(({ id }) => id);
   const durations = await listLastDurations(req.call.ctx.scope, ids);
   return new Map(durations.map(({ delivery_id, duration_ms }) => [delivery_id, text(`${figure(duration_ms)} ms`)]));

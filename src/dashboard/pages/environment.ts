@@ -1,7 +1,7 @@
 import type { Presentation } from '../presentation.js';
 import { environmentKindChoices } from '../choices.js';
 import type { Part, Tone, Value } from '../page-parts.js';
-import type { Shown } from '../records.js';
+import type { ResourceObject } from '../../management/documents.js';
 import { subscriptionCounts, subscribers } from './subscriptions.js';
 import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words } from '../values.js';
 import { named } from '../../lib/named.js';
@@ -12,7 +12,7 @@ const keyStates: Record<string, [Tone, string]> = named({
   previous: ['quiet', 'Previous'],
   deactivated: ['bad', 'Deactivated'],
 });
-const keyState = (record: Shown): Value =>
+const keyState = (record: ResourceObject): Value =>
   state(...(keyStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 /** The keys that sign tokens. */
@@ -79,14 +79,14 @@ const domainStates: Record<string, [Tone, string]> = named({
   verified: ['good', 'Verified'],
   failed: ['bad', 'Not found'],
 });
-const domainState = (record: Shown): Value =>
+const domainState = (record: ResourceObject): Value =>
   record.attributes['missing_since'] !== null
     ? state('warning', 'Record missing')
     : state(...(domainStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 type DnsRecord = { record_kind: string; name: string; value: string };
 
-function dnsRecords(record: Shown): Part {
+function dnsRecords(record: ResourceObject): Part {
   const found = record.attributes['verification_records'] as DnsRecord[];
   const rows = found.map((one) => ({ path: null, cells: [text(one.record_kind), code(one.name, true), code(one.value, true)] }));
   const empty = { title: 'Nothing to set', text: 'The domain is verified.', button: null };
@@ -163,9 +163,9 @@ export const custom_domains: Presentation = {
   actions: { verify: { label: 'Check now', done: 'checked' } },
 };
 
-const environmentKind = (record: Shown): Value => text(inWords(words(record.attributes['kind'])));
+const environmentKind = (record: ResourceObject): Value => text(inWords(words(record.attributes['kind'])));
 
-/** Separate worlds. */
+/** Environments. */
 export const environments: Presentation = {
   path: 'environments',
   title: 'Environments',
@@ -185,7 +185,7 @@ export const environments: Presentation = {
   filters: [{ name: 'kind', label: 'Kind' }],
   name: (record) => words(record.attributes['name']),
   summary: ({ attributes: a, id }, { now }) => [
-    { label: 'Kind', value: environmentKind({ attributes: a } as Shown) },
+    { label: 'Kind', value: environmentKind({ attributes: a } as ResourceObject) },
     { label: 'Slug', value: code(a['slug']) },
     { label: 'Issuer', value: code(a['issuer'], true) },
     { label: 'Dashboard', value: { kind: 'web', text: `${words(a['base_url'])}/dashboard` } },

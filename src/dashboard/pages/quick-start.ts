@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Part } from '../page-parts.js';
-import { placeOf, type Look } from '../presentation.js';
-import { listOf, may, type Shown } from '../records.js';
+import { recordPath, type ViewContext } from '../presentation.js';
+import { listOf, may } from '../resource-objects.js';
+import type { ResourceObject } from '../../management/documents.js';
 import { words } from '../values.js';
 import { clientGuides, type ClientGuide } from './client-guides.js';
 
 /** The address of the tab. */
-export const placeOfTab = (id: string) => `${placeOf('clients', id)}/quick_start`;
+export const quickStartPath = (id: string) => `${recordPath('clients', id)}/quick_start`;
 
 /** The most API resources that are offered. */
 const mostApis = 100;
@@ -15,10 +16,10 @@ const chosenBy = (guides: readonly ClientGuide[], name: string | null): ClientGu
   guides.find((guide) => guide.name === name) ?? guides.find((guide) => guide.name === 'openid-client') ?? guides[0];
 
 /** The guides that fit the kind of the client. */
-export const guidesFor = (record: Shown) => clientGuides(words(record.attributes['application_type']));
+export const guidesFor = (record: ResourceObject) => clientGuides(words(record.attributes['application_type']));
 
 /** What the client lacks of what the guide asks for; its own mappings of other claims stay. */
-export function lackingOf(record: Shown, guide: ClientGuide): Record<string, unknown> {
+export function lackingOf(record: ResourceObject, guide: ClientGuide): Record<string, unknown> {
   const { claim_mappings, ...plain } = guide.settings as { claim_mappings?: { claim: string }[] };
   const lacking = Object.entries(plain).filter(([name, value]) => !isDeepStrictEqual(record.attributes[name], value));
   const own = (record.attributes['claim_mappings'] ?? []) as { claim: string }[];
@@ -33,13 +34,13 @@ const sentences: Readonly<Record<string, (title: string) => string>> = {
 };
 
 /** The API resources whose tokens have another `typ` than the guide's. */
-async function unfitApis({ req }: Look, guide: ClientGuide): Promise<readonly Shown[]> {
+async function unfitApis({ req }: ViewContext, guide: ClientGuide): Promise<readonly ResourceObject[]> {
   if (guide.token_typ === null || !may(req.call, 'api_resources', 'write') || !may(req.call, 'api_resources', 'read')) return [];
   const { records } = await listOf(req.call, 'api_resources', { sort: 'name', size: mostApis });
   return records.filter(({ attributes: a }) => a['is_system'] !== true && a['token_typ'] !== guide.token_typ);
 }
 
-function apiField(apis: readonly Shown[], guide: ClientGuide): Field {
+function apiField(apis: readonly ResourceObject[], guide: ClientGuide): Field {
   return {
     kind: 'select',
     name: 'api_resource',
@@ -55,7 +56,7 @@ function apiField(apis: readonly Shown[], guide: ClientGuide): Field {
 }
 
 /** One button that makes the settings that are missing; nothing when none is. */
-async function settingsPart(look: Look, record: Shown, guide: ClientGuide): Promise<readonly Part[]> {
+async function settingsPart(look: ViewContext, record: ResourceObject, guide: ClientGuide): Promise<readonly Part[]> {
   const lacking = lackingOf(record, guide);
   const apis = await unfitApis(look, guide);
   const text = Object.keys(lacking).map((name) => sentences[name]?.(guide.title) ?? name);
@@ -69,7 +70,7 @@ async function settingsPart(look: Look, record: Shown, guide: ClientGuide): Prom
     id: 'quick-start-settings',
     title: `Settings for ${guide.title}`,
     text,
-    action: placeOfTab(record.id),
+    action: quickStartPath(record.id),
     hidden: { guide: guide.name },
     sections: apis.length > 0 ? [{ title: null, text: null, fields: [apiField(apis, guide)] }] : [],
     button: { label: 'Make these settings', variant: 'primary' },
@@ -83,11 +84,14 @@ function filled(code: string, issuer: string, client_id: string): string {
   return code
     .replaceAll(/https:\/\/id\.example\.com(?![\w.:-])/g, () => issuer)
     .replaceAll('<client id>', () => client_id)
-    .replaceAll(/\bCLIENT_ID=\.\.\./g, () => `CLIENT_ID=${client_id}`);
+    .replaceAll(
+      /\bCLIENT_ID=\.\.\./g,
+      () => `CLIENT_ID=${/^[\w.-]+$/.test(client_id) ? client_id : `'${client_id.replaceAll("'", "'\\''")}'`}`,
+    );
 }
 
 /** The choice of a guide, and what it says with this client's own values. */
-export async function guideParts(look: Look, record: Shown): Promise<readonly Part[]> {
+export async function guideParts(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const guides = guidesFor(record);
   const guide = chosenBy(guides, new URL(look.req.originalUrl, 'http://own.invalid').searchParams.get('guide'));
   if (!guide) return [];
@@ -101,7 +105,7 @@ export async function guideParts(look: Look, record: Shown): Promise<readonly Pa
     text: `As it stands below the redirect URI is ${guide.redirect_uris.join(' ')}, which this client doesn’t have: edit one or the other.`,
   };
   return [
-    { kind: 'filters', action: placeOfTab(record.id), fields: [field], hidden: {}, clear: null, button: 'Show' },
+    { kind: 'filters', action: quickStartPath(record.id), fields: [field], hidden: {}, clear: null, button: 'Show' },
     ...(await settingsPart(look, record, guide)),
     ...(isRegistered ? [] : [example]),
     ...guide.snippets.map(({ title, code }, index): Part => ({

@@ -1,19 +1,21 @@
 import { apiResourceChoices, permissionChoices } from '../choices.js';
-import { placeOf, type Presentation } from '../presentation.js';
-import { relatedOf, type Shown } from '../records.js';
+import { recordPath, type Presentation } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { relatedOf } from '../resource-objects.js';
 import { code, figure, link, quiet, state, tags, text, time, yesNo, words } from '../values.js';
 import type { Part } from '../page-parts.js';
 
-const isOwn = (record: Shown) => record.attributes['is_system'] !== true;
-const names = (included: readonly Shown[]) => included.filter((one) => one.type === 'permission').map((one) => one.attributes['name']);
+const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
+const names = (included: readonly ResourceObject[]) =>
+  included.filter((one) => one.type === 'permission').map((one) => one.attributes['name']);
 
 /** Who holds the role: the first fifty. */
-async function holders(look: Parameters<NonNullable<Presentation['more']>>[0], record: Shown): Promise<readonly Part[]> {
+async function holders(look: Parameters<NonNullable<Presentation['more']>>[0], record: ResourceObject): Promise<readonly Part[]> {
   const { call } = look.req;
   if (!call.actor.permissions.has('users:read')) return [];
   const { records, next } = await relatedOf(call, 'roles', record.id, 'users', { size: 50 });
   const rows = records.map((user) => ({
-    path: placeOf('users', user.id),
+    path: recordPath('users', user.id),
     cells: [text(user.attributes['email']), text([user.attributes['first_name'], user.attributes['last_name']].filter(Boolean).join(' '))],
   }));
   const empty = { title: 'Nobody holds this role', text: 'Give it to a user on the user’s page, under Roles.', button: null };
@@ -85,7 +87,7 @@ export const roles: Presentation = {
   },
 };
 
-/** Rights of one API. */
+/** Permissions of an API. */
 export const permissions: Presentation = {
   path: 'permissions',
   title: 'Permissions',
@@ -109,7 +111,7 @@ export const permissions: Presentation = {
   summary: (record, { now }, included) => {
     const api = apiOf(record, included);
     return [
-      { label: 'API', value: api ? link(words(api.attributes['name']), placeOf('api_resources', api.id)) : quiet('–') },
+      { label: 'API', value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
       { label: 'Description', value: text(record.attributes['description']) },
       { label: 'Roles that hold it', value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])) },
       { label: 'Created', value: time(record.attributes['created_at'], now) },
@@ -137,7 +139,7 @@ export const permissions: Presentation = {
   },
 };
 
-function apiOf(record: Shown, included: readonly Shown[]): Shown | undefined {
+function apiOf(record: ResourceObject, included: readonly ResourceObject[]): ResourceObject | undefined {
   const data = record.relationships?.['api_resource']?.data;
   return data && 'id' in data ? included.find((one) => one.type === 'api_resource' && one.id === data.id) : undefined;
 }

@@ -2,16 +2,17 @@ import type { Request, Response } from 'express';
 import { ApiError } from '../../errors.js';
 import { updateRecord } from '../../management/operations.js';
 import { notFound } from '../../management/problems.js';
-import { recordOf, resourceOf, type Shown } from '../records.js';
-import type { Tools } from '../resource-forms.js';
-import { idOf, recordFrame } from '../resource-record.js';
+import type { Render } from '../render.js';
+import { recordOf, resourceOf } from '../resource-objects.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { addressedId, recordFrame } from '../resource-record.js';
 import { sentenceOf } from '../texts.js';
 import type { ClientGuide } from './client-guides.js';
 import { clients } from './clients.js';
-import { guidesFor, lackingOf, placeOfTab } from './quick-start.js';
+import { guidesFor, lackingOf, quickStartPath } from './quick-start.js';
 
 /** Makes the settings: of the client, and of the API that was chosen. @throws {ApiError} */
-async function makeSettings(req: Request, record: Shown, guide: ClientGuide): Promise<void> {
+async function makeSettings(req: Request, record: ResourceObject, guide: ClientGuide): Promise<void> {
   const { call } = req;
   const attributes = lackingOf(record, guide);
   const input = (of: Record<string, unknown>) => ({ attributes: of, relationships: {}, document: {} });
@@ -22,9 +23,9 @@ async function makeSettings(req: Request, record: Shown, guide: ClientGuide): Pr
 }
 
 /** POST /dashboard/clients/{id}/quick_start: the settings that the chosen guide asks for. */
-export function saveQuickStart(tools: Tools) {
+export function saveQuickStart(render: Render) {
   return async (req: Request, res: Response): Promise<void> => {
-    const { record } = await recordOf(req.call, 'clients', idOf(req));
+    const { record } = await recordOf(req.call, 'clients', addressedId(req));
     const guide = guidesFor(record).find(({ name }) => name === req.form.get('guide'));
     const tab = clients.tabs?.find(({ name }) => name === 'quick_start');
     if (!guide || !tab) throw notFound();
@@ -35,13 +36,13 @@ export function saveQuickStart(tools: Tools) {
       if (!first || first.code === 'insufficient_scope') throw error;
       const look = { req, now: req.call.ctx.clock.now() };
       const { dangers: _dangers, ...frame } = recordFrame(look, clients, record, [], tab.name);
-      return tools.render(
+      return render(
         req,
         res,
         { ...frame, errors: { form: sentenceOf(first, undefined) }, parts: await tab.parts(look, record) },
         first.status,
       );
     }
-    res.redirect(303, `${placeOfTab(record.id)}?${new URLSearchParams({ guide: guide.name, done: 'updated' }).toString()}`);
+    res.redirect(303, `${quickStartPath(record.id)}?${new URLSearchParams({ guide: guide.name, done: 'updated' }).toString()}`);
   };
 }

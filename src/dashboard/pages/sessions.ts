@@ -1,7 +1,8 @@
 import { deviceWords } from '../../lib/user-agent.js';
 import type { Tone, Value } from '../page-parts.js';
-import { placeOf, type Presentation } from '../presentation.js';
-import { linkedId, linkedTo, type Shown } from '../records.js';
+import { recordPath, type Presentation } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { relatedId, includedRecord } from '../resource-objects.js';
 import { code, link, nothing, quiet, stack, state, tags, text, time, words } from '../values.js';
 import { named } from '../../lib/named.js';
 
@@ -12,18 +13,19 @@ const tones: Record<string, [Tone, string]> = named({
 });
 
 /** The state of a session as icon and word. */
-export const sessionState = (record: Shown): Value =>
+export const sessionState = (record: ResourceObject): Value =>
   state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
-const device = (record: Shown): string => deviceWords((record.attributes['user_agent'] as string | null) ?? null) ?? 'Unknown device';
+const device = (record: ResourceObject): string =>
+  deviceWords((record.attributes['user_agent'] as string | null) ?? null) ?? 'Unknown device';
 
-const userOf = (record: Shown, included: readonly Shown[]): Value => {
-  const user = linkedTo(record, 'user', included);
-  const id = linkedId(record, 'user');
-  return user ? link(words(user.attributes['email']), placeOf('users', user.id)) : id === null ? nothing : code(id);
+const userOf = (record: ResourceObject, included: readonly ResourceObject[]): Value => {
+  const user = includedRecord(record, 'user', included);
+  const id = relatedId(record, 'user');
+  return user ? link(words(user.attributes['email']), recordPath('users', user.id)) : id === null ? nothing : code(id);
 };
 
-const isActive = (record: Shown) => record.attributes['status'] === 'active';
+const isActive = (record: ResourceObject) => record.attributes['status'] === 'active';
 
 /** Where users are signed in. */
 export const sessions: Presentation = {

@@ -1,14 +1,15 @@
 import { countSubscriptions } from '../../db/tables/webhooks.js';
 import type { Part, Value } from '../page-parts.js';
-import { placeOf, type Look } from '../presentation.js';
-import { listOf, may, type Shown } from '../records.js';
+import { recordPath, type ViewContext } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { listOf, may } from '../resource-objects.js';
 import { code, number, stack, state, text, words } from '../values.js';
 
-/** What `*` stands for leaves this out (specification 7.1.1). */
+/** The event type that `*` doesn't include (specification 7.1.1). */
 const byNameOnly = 'token.issued';
 
 /** How many enabled webhooks get each event type; nothing for those who may not see webhooks. */
-export async function subscriptionCounts({ req }: Look, records: readonly Shown[]): Promise<ReadonlyMap<string, Value>> {
+export async function subscriptionCounts({ req }: ViewContext, records: readonly ResourceObject[]): Promise<ReadonlyMap<string, Value>> {
   if (!may(req.call, 'webhooks', 'read')) return new Map();
   const counts = new Map((await countSubscriptions(req.call.ctx.scope)).map(({ event_type, count }) => [event_type, count]));
   const of = (name: string) => (counts.get(name) ?? 0) + (name === byNameOnly ? 0 : (counts.get('*') ?? 0));
@@ -16,12 +17,12 @@ export async function subscriptionCounts({ req }: Look, records: readonly Shown[
 }
 
 /** Which webhooks name the event type or get everything, the first hundred by name. */
-export async function subscribers({ req }: Look, name: string): Promise<readonly Part[]> {
+export async function subscribers({ req }: ViewContext, name: string): Promise<readonly Part[]> {
   if (!may(req.call, 'webhooks', 'read')) return [];
   const events = name === byNameOnly ? name : `${name},*`;
   const { records } = await listOf(req.call, 'webhooks', { filters: { events }, sort: 'name', size: 100 });
   const rows = records.map(({ id, attributes: a }) => ({
-    path: placeOf('webhooks', id),
+    path: recordPath('webhooks', id),
     cells: [text(a['name']), stack(code(a['url'])), a['status'] === 'enabled' ? state('good', 'Enabled') : state('quiet', 'Disabled')],
   }));
   const button = may(req.call, 'webhooks', 'write')

@@ -1,20 +1,21 @@
 import { clientChoices, connectionChoices } from '../choices.js';
-import { placeOf, type ColumnSpec, type Presentation } from '../presentation.js';
-import { linkedId, linkedTo, type Shown } from '../records.js';
+import { recordPath, type ColumnSpec, type Presentation } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { relatedId, includedRecord } from '../resource-objects.js';
 import type { Value } from '../page-parts.js';
 import { code, json, link, nothing, state, tags, text, time, words } from '../values.js';
 
 /** The tab of the user that the record belongs to. */
-const tabOf = (tab: string) => (record: Shown) => {
-  const user = linkedId(record, 'user');
-  return user === null ? null : `${placeOf('users', user)}/${tab}`;
+const tabOf = (tab: string) => (record: ResourceObject) => {
+  const user = relatedId(record, 'user');
+  return user === null ? null : `${recordPath('users', user)}/${tab}`;
 };
 
 /** The record that is linked to, by its name where the reader may see it. */
-function linked(record: Shown, name: string, path: string, attribute: string, included: readonly Shown[]): Value {
-  const id = linkedId(record, name);
-  const found = linkedTo(record, name, included);
-  return found ? link(words(found.attributes[attribute]), placeOf(path, found.id)) : id === null ? nothing : code(id);
+function linked(record: ResourceObject, name: string, path: string, attribute: string, included: readonly ResourceObject[]): Value {
+  const id = relatedId(record, name);
+  const found = includedRecord(record, name, included);
+  return found ? link(words(found.attributes[attribute]), recordPath(path, found.id)) : id === null ? nothing : code(id);
 }
 
 const userColumn: ColumnSpec = {
@@ -23,7 +24,7 @@ const userColumn: ColumnSpec = {
 };
 
 /** Whether the account signs its person in, or the connection has changed since. */
-export const linkState = (record: Shown): Value =>
+export const linkState = (record: ResourceObject): Value =>
   record.attributes['proven'] === true ? state('good', 'Signs in') : state('warning', 'Void until proven again');
 
 /** Accounts at providers. */
@@ -70,11 +71,11 @@ export const identities: Presentation = {
   remove: {
     label: 'Unlink account',
     text: 'It no longer signs this person in. Sessions go on; signing in with the account again may connect it anew, as the connection allows.',
-    place: tabOf('identities'),
+    leadsTo: tabOf('identities'),
   },
 };
 
-/** What people allowed applications. */
+/** Consents of users to applications. */
 export const consents: Presentation = {
   path: 'consents',
   title: 'Consents',
@@ -87,14 +88,15 @@ export const consents: Presentation = {
   columns: [
     {
       label: 'Client',
-      value: (record, _look, { included }) => text(linkedTo(record, 'client', included)?.attributes['name'] ?? linkedId(record, 'client')),
+      value: (record, _look, { included }) =>
+        text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
     },
     userColumn,
     { label: 'Scopes', value: (record) => tags(record.attributes['scopes'], 6) },
     { label: 'Allowed', sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
   ],
   filters: [{ name: 'client', label: 'Client', choices: clientChoices }],
-  name: (record, included = []) => words(linkedTo(record, 'client', included)?.attributes['name'] ?? linkedId(record, 'client')),
+  name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
   summary: (record, { now }, included) => [
     { label: 'User', value: linked(record, 'user', 'users', 'email', included) },
     { label: 'Client', value: linked(record, 'client', 'clients', 'name', included) },
@@ -107,6 +109,6 @@ export const consents: Presentation = {
   remove: {
     label: 'Withdraw consent',
     text: 'Everything that the client holds of this person stops working, and it has to ask again.',
-    place: tabOf('consents'),
+    leadsTo: tabOf('consents'),
   },
 };

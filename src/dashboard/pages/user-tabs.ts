@@ -1,8 +1,9 @@
 import { roleChoices } from '../choices.js';
 import { linkForm } from '../linked-records.js';
 import type { Part, TablePart } from '../page-parts.js';
-import { placeOf, type Look, type Presentation, type TabSpec } from '../presentation.js';
-import { listOf, may, relatedOf, type Shown } from '../records.js';
+import { recordPath, type ViewContext, type Presentation, type TabSpec } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { listOf, may, relatedOf } from '../resource-objects.js';
 import { auditColumns, audit_logs } from './audit-logs.js';
 import { readableIncludes } from '../resource-record.js';
 import { sessions } from './sessions.js';
@@ -21,13 +22,13 @@ const plain = ({ nothing, ...part }: Plain): TablePart => ({
   pager: null,
 });
 
-async function rolesTab(look: Look, record: Shown): Promise<readonly Part[]> {
+async function rolesTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { call } = look.req;
   const { records } = await relatedOf(call, 'users', record.id, 'roles', { size: 100, sort: 'name' });
   const held = records.map((role) => role.id);
   if (!may(call, 'users', 'write') || !may(call, 'roles', 'write')) {
     const rows = records.map((role) => ({
-      path: placeOf('roles', role.id),
+      path: recordPath('roles', role.id),
       cells: [text(role.attributes['name']), text(role.attributes['description'])],
     }));
     return [
@@ -52,12 +53,12 @@ async function rolesTab(look: Look, record: Shown): Promise<readonly Part[]> {
   ];
 }
 
-async function sessionsTab(look: Look, record: Shown): Promise<readonly Part[]> {
+async function sessionsTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const listing = await relatedOf(look.req.call, 'users', record.id, 'sessions', { size: most });
   const columns = sessions.columns.filter(({ label }) => label !== 'User');
   const writable = may(look.req.call, 'sessions', 'write');
   const rows = listing.records.map((one) => ({
-    path: placeOf('sessions', one.id),
+    path: recordPath('sessions', one.id),
     cells: columns.map((column) => column.value(one, look, listing)),
   }));
   const table = plain({
@@ -68,7 +69,7 @@ async function sessionsTab(look: Look, record: Shown): Promise<readonly Part[]> 
     nothing: ['No sessions', 'This user has not signed in within the last weeks.'],
   });
   const active = listing.records.some((one) => one.attributes['status'] === 'active');
-  const path = `${placeOf('users', record.id)}/end_sessions`;
+  const path = `${recordPath('users', record.id)}/end_sessions`;
   const end = { label: 'End all sessions', path, variant: 'danger' as const, dialog: true };
   return [table, ...(writable && active ? [{ kind: 'buttons' as const, links: [end], posts: [] }] : [])];
 }
@@ -76,19 +77,19 @@ async function sessionsTab(look: Look, record: Shown): Promise<readonly Part[]> 
 /** What belongs to the user, as its own list shows it. */
 const linkedTab =
   (presentation: Presentation, nothing: [title: string, text: string]) =>
-  async ({ req, now }: Look, record: Shown): Promise<readonly Part[]> => {
+  async ({ req, now }: ViewContext, record: ResourceObject): Promise<readonly Part[]> => {
     const include = readableIncludes(req, { path: presentation.path, recordInclude: presentation.include });
     const listing = await relatedOf(req.call, 'users', record.id, presentation.path, { size: most, include });
     const columns = presentation.columns.filter(({ label }) => label !== 'User');
     const rows = listing.records.map((one) => ({
-      path: placeOf(presentation.path, one.id),
+      path: recordPath(presentation.path, one.id),
       cells: columns.map((column) => column.value(one, { req, now }, listing)),
     }));
     const shown = columns.map(({ label }) => ({ label }));
     return [plain({ id: presentation.path, caption: presentation.title, columns: shown, rows, nothing })];
   };
 
-async function activityTab(look: Look, record: Shown): Promise<readonly Part[]> {
+async function activityTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { call } = look.req;
   const [done, suffered] = await Promise.all([
     listOf(call, 'audit_logs', { filters: { actor: record.id }, size: 20 }),
@@ -96,7 +97,7 @@ async function activityTab(look: Look, record: Shown): Promise<readonly Part[]> 
   ]);
   const table = (id: string, caption: string, listing: typeof done, nothing: [string, string]): Part => {
     const rows = listing.records.map((one) => ({
-      path: placeOf(audit_logs.path, one.id),
+      path: recordPath(audit_logs.path, one.id),
       cells: auditColumns.map((column) => column.value(one, look, listing)),
     }));
     return { ...plain({ id, caption, columns: auditColumns.map(({ label }) => ({ label })), rows, nothing }), heading: true };
@@ -113,7 +114,7 @@ async function activityTab(look: Look, record: Shown): Promise<readonly Part[]> 
   ];
 }
 
-const rawTab = async (_look: Look, record: Shown): Promise<readonly Part[]> => [
+const rawTab = async (_look: ViewContext, record: ResourceObject): Promise<readonly Part[]> => [
   { kind: 'summary', title: 'As the Management API shows it', rows: [{ label: `GET /api/users/${record.id}`, value: json(record) }] },
 ];
 

@@ -2,15 +2,16 @@ import { roleChoices } from '../choices.js';
 import type { Call } from '../../management/call.js';
 import { actOnRecord } from '../../management/operations.js';
 import type { LinkButton, Tone, Value } from '../page-parts.js';
-import { placeOf, type Presentation } from '../presentation.js';
-import { may, resourceOf, type Shown } from '../records.js';
+import { recordPath, type Presentation } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { may, resourceOf } from '../resource-objects.js';
 import { code, json, number, quiet, stack, state, tags, text, time, web, words } from '../values.js';
 import { userTabs } from './user-tabs.js';
 import { named } from '../../lib/named.js';
 
-const fullName = (a: Shown['attributes']) => [a['first_name'], a['last_name']].filter(Boolean).join(' ');
+const fullName = (a: ResourceObject['attributes']) => [a['first_name'], a['last_name']].filter(Boolean).join(' ');
 const tones: Record<string, [Tone, string]> = named({ active: ['good', 'Active'], blocked: ['bad', 'Blocked'] });
-const userState = (record: Shown): Value =>
+const userState = (record: ResourceObject): Value =>
   state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 const invited: ReadonlySet<string> = new Set(['email', 'first_name', 'last_name', 'roles']);
@@ -18,14 +19,14 @@ const details = 'Further claims';
 const address = 'Postal address';
 
 /** What can be done with a user beside the actions of the resource, as far as the reader may. */
-function linksOf(record: Shown, call: Call): LinkButton[] {
-  const place = placeOf('users', record.id);
+function linksOf(record: ResourceObject, call: Call): LinkButton[] {
+  const path = recordPath('users', record.id);
   const change = may(call, 'users', 'write');
   const unproven = record.attributes['email_verified'] !== true;
   return [
-    ...(change && may(call, 'roles', 'write') ? [{ label: 'Change roles', path: `${place}/roles` }] : []),
-    ...(change && unproven ? [{ label: 'Mark address as proven', path: `${place}/verify_email`, dialog: true }] : []),
-    ...(may(call, 'sessions', 'write') ? [{ label: 'End all sessions', path: `${place}/end_sessions`, dialog: true }] : []),
+    ...(change && may(call, 'roles', 'write') ? [{ label: 'Change roles', path: `${path}/roles` }] : []),
+    ...(change && unproven ? [{ label: 'Mark address as proven', path: `${path}/verify_email`, dialog: true }] : []),
+    ...(may(call, 'sessions', 'write') ? [{ label: 'End all sessions', path: `${path}/end_sessions`, dialog: true }] : []),
   ];
 }
 

@@ -1,8 +1,9 @@
 import { permissionsToRead } from '../../domain/reach/reach-of.js';
 import { named } from '../../lib/named.js';
 import type { Part, Value } from '../page-parts.js';
-import { placeOf, type Look, type Presentation } from '../presentation.js';
-import { linkedId, linkedTo, listOf, type Shown } from '../records.js';
+import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { relatedId, includedRecord, listOf } from '../resource-objects.js';
 import { code, figure, link, nothing, state, text, time, words } from '../values.js';
 import { deliveryColumns, deliveryFilters, deliveryState, lastDurations } from './delivery-columns.js';
 
@@ -20,14 +21,14 @@ const failures: Record<string, string> = named({
 
 const reason = (value: unknown): Value => (typeof value === 'string' ? text(failures[value] ?? value) : nothing);
 
-function attemptState({ attributes: a }: Shown): Value {
+function attemptState({ attributes: a }: ResourceObject): Value {
   if (a['failure_reason'] === null) return state('good', `Answered ${words(a['response_status'])}`);
   return state('bad', a['response_status'] === null ? 'No answer' : `Answered ${words(a['response_status'])}`);
 }
 
 const size = (body: string, truncated: boolean) => `${figure(Buffer.byteLength(body))} bytes${truncated ? ', cut off at 16 KiB' : ''}`;
 
-function attemptParts(look: Look, { attributes: a }: Shown): Part[] {
+function attemptParts(look: ViewContext, { attributes: a }: ResourceObject): Part[] {
   const body = a['response_body'] as string | null;
   return [
     {
@@ -51,7 +52,7 @@ function attemptParts(look: Look, { attributes: a }: Shown): Part[] {
   ];
 }
 
-function attempts(look: Look, _record: Shown, included: readonly Shown[]): Part {
+function attempts(look: ViewContext, _record: ResourceObject, included: readonly ResourceObject[]): Part {
   const found = included
     .filter((one) => one.type === 'webhook_delivery_attempt')
     .sort((one, other) => Number(other.attributes['attempt_number']) - Number(one.attributes['attempt_number']));
@@ -66,15 +67,15 @@ function attempts(look: Look, _record: Shown, included: readonly Shown[]): Part 
     : { kind: 'attempts', id: 'attempts', title: 'Attempts', items };
 }
 
-/** The other times that this event was sent to this webhook, when there are any. */
-async function siblings(look: Look, record: Shown): Promise<readonly Part[]> {
-  const filters = { event_id: words(record.attributes['event_id']), webhook: linkedId(record, 'webhook') ?? undefined };
+/** A table of the other deliveries of this event to this webhook; empty without any. */
+async function siblings(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
+  const filters = { event_id: words(record.attributes['event_id']), webhook: relatedId(record, 'webhook') ?? undefined };
   const listing = await listOf(look.req.call, 'webhook_deliveries', { filters, size: 20 });
   if (listing.records.length < 2) return [];
   const shown = { ...listing, beside: await lastDurations(look, listing.records) };
   const columns = deliveryColumns.filter(({ label }) => label !== 'Next attempt');
   const rows = listing.records.map((one) => ({
-    path: one.id === record.id ? null : placeOf('webhook_deliveries', one.id),
+    path: one.id === record.id ? null : recordPath('webhook_deliveries', one.id),
     cells: columns.map((column) => column.value(one, look, shown)),
   }));
   const empty = { title: 'None', text: '', button: null };
@@ -84,8 +85,8 @@ async function siblings(look: Look, record: Shown): Promise<readonly Part[]> {
   ];
 }
 
-/** What was sent, for whoever may read what it tells. */
-function payload(record: Shown): Part[] {
+/** The payload, for actors who may read its event type. */
+function payload(record: ResourceObject): Part[] {
   const event_type = words(record.attributes['event_type']);
   if (record.attributes['payload'] === null) {
     const needed = permissionsToRead(event_type).join(' and ');
@@ -103,7 +104,7 @@ function payload(record: Shown): Part[] {
     },
     {
       kind: 'buttons',
-      links: [{ label: 'Download the payload as sent', path: `${placeOf('webhook_deliveries', record.id)}/payload`, variant: 'quiet' }],
+      links: [{ label: 'Download the payload as sent', path: `${recordPath('webhook_deliveries', record.id)}/payload`, variant: 'quiet' }],
       posts: [],
     },
   ];
@@ -116,7 +117,7 @@ const expected = Buffer.from(createHmac('sha256', signingSecret).update(rawBody)
 const received = Buffer.from(req.headers['x-service-signature'].replace(/^sha256=/, ''));
 const genuine = received.length === expected.length && timingSafeEqual(received, expected);`;
 
-/** Events on their way. */
+/** Deliveries of events. */
 export const webhook_deliveries: Presentation = {
   path: 'webhook_deliveries',
   title: 'Deliveries',
@@ -126,7 +127,7 @@ export const webhook_deliveries: Presentation = {
   empty: { title: 'No deliveries in this period', text: 'Deliveries appear when a subscribed event happens, or when you send a test.' },
   columns: [
     ...deliveryColumns.slice(0, 1),
-    { label: 'Webhook', value: (record, _look, { included }) => text(linkedTo(record, 'webhook', included)?.attributes['name']) },
+    { label: 'Webhook', value: (record, _look, { included }) => text(includedRecord(record, 'webhook', included)?.attributes['name']) },
     ...deliveryColumns.slice(1),
   ],
   include: 'webhook',
@@ -137,13 +138,13 @@ export const webhook_deliveries: Presentation = {
   state: deliveryState,
   summary: (record, { now }, included) => {
     const a = record.attributes;
-    const webhook = linkedTo(record, 'webhook', included);
-    const id = linkedId(record, 'webhook');
+    const webhook = includedRecord(record, 'webhook', included);
+    const id = relatedId(record, 'webhook');
     return [
-      { label: 'Webhook', value: webhook ? link(words(webhook.attributes['name']), placeOf('webhooks', webhook.id)) : code(id) },
+      { label: 'Webhook', value: webhook ? link(words(webhook.attributes['name']), recordPath('webhooks', webhook.id)) : code(id) },
       {
         label: 'History',
-        value: webhook ? link('All deliveries of this webhook', `${placeOf('webhooks', webhook.id)}/deliveries`) : nothing,
+        value: webhook ? link('All deliveries of this webhook', `${recordPath('webhooks', webhook.id)}/deliveries`) : nothing,
       },
       { label: 'URL', value: code(webhook?.attributes['url'], true) },
       { label: 'Event id', value: code(a['event_id'], true) },
@@ -172,6 +173,6 @@ export const webhook_deliveries: Presentation = {
     },
   ],
   actions: {
-    redeliver: { label: 'Resend now', done: 'redelivered', place: (_record, answer) => placeOf('webhook_deliveries', answer.id) },
+    redeliver: { label: 'Resend now', done: 'redelivered', leadsTo: (_record, answer) => recordPath('webhook_deliveries', answer.id) },
   },
 };

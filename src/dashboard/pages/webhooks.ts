@@ -1,8 +1,9 @@
 import { listSuccessRates } from '../../db/tables/delivery_figures.js';
 import { allEvents, eventChoices } from '../choices.js';
-import { placeOf, type Look, type Presentation } from '../presentation.js';
+import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
 import type { Value } from '../page-parts.js';
-import { may, type Shown } from '../records.js';
+import type { ResourceObject } from '../../management/documents.js';
+import { may } from '../resource-objects.js';
 import { code, nothing, percentage, quiet, stack, state, tags, text, time, words } from '../values.js';
 import { deliveriesTab, lastDay } from './deliveries-tab.js';
 import { named } from '../../lib/named.js';
@@ -12,7 +13,7 @@ const reasons: Record<string, string> = named({
   consecutive_failures: '100 events in a row failed',
 });
 
-const webhookState = ({ attributes: a }: Shown): Value =>
+const webhookState = ({ attributes: a }: ResourceObject): Value =>
   a['status'] === 'enabled'
     ? state('good', 'Enabled')
     : a['disabled_reason'] === null
@@ -20,14 +21,14 @@ const webhookState = ({ attributes: a }: Shown): Value =>
       : state('bad', 'Disabled by the service');
 
 /** The subscribed event types, with `*` in words. */
-const eventTags = ({ attributes: a }: Pick<Shown, 'attributes'>, most: number): Value =>
+const eventTags = ({ attributes: a }: Pick<ResourceObject, 'attributes'>, most: number): Value =>
   tags(
     (a['events'] as string[]).map((name) => (name === '*' ? allEvents : name)),
     most,
   );
 
-/** What of the latest deliveries of each webhook arrived in the last 24 hours. */
-async function successRates({ req, now }: Look, records: readonly Shown[]): Promise<ReadonlyMap<string, Value>> {
+/** The success rate of each webhook's latest deliveries of the last 24 hours, by webhook id; webhooks without any are left out. */
+async function successRates({ req, now }: ViewContext, records: readonly ResourceObject[]): Promise<ReadonlyMap<string, Value>> {
   const ids = records.map(({ id }) => id);
   const rates = await listSuccessRates(req.call.ctx.scope, ids, new Date(now.getTime() - 86_400_000));
   const settled = rates.filter(({ succeeded, failed }) => succeeded + failed > 0);
@@ -106,7 +107,7 @@ export const webhooks: Presentation = {
     typed: (record) => words(record.attributes['name']),
   },
   actions: {
-    test: { label: 'Send test', done: 'sent', place: (_record, answer) => placeOf('webhook_deliveries', answer.id) },
+    test: { label: 'Send test', done: 'sent', leadsTo: (_record, answer) => recordPath('webhook_deliveries', answer.id) },
     rotate_secret: {
       label: 'Rotate secret',
       confirm: [
@@ -132,7 +133,7 @@ export const webhooks: Presentation = {
   tabs: [{ name: 'deliveries', label: 'Deliveries', parts: deliveriesTab }],
   links: (record, { req }) => ({
     links: may(req.call, 'webhooks', 'write')
-      ? [{ label: 'Resend failed', path: `${placeOf('webhooks', record.id)}/redeliver_failed`, dialog: true }]
+      ? [{ label: 'Resend failed', path: `${recordPath('webhooks', record.id)}/redeliver_failed`, dialog: true }]
       : [],
     posts: [],
   }),

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 
-/** A connection that listens to Postgres channels and comes back by itself. */
+/** A connection that listens to PostgreSQL channels and reconnects by itself. */
 export type Notifications = {
   close(): Promise<void>;
 };
@@ -18,7 +18,7 @@ const timeoutMs = 5_000;
 const heartbeatMs = 10_000;
 const maxRetryMs = 5_000;
 
-/** A connection on its way. `onLost` is called when it ends other than by `end`, perhaps more than once. */
+/** Opens a listening connection. `onLost` is called when it ends other than by `end`, perhaps more than once. */
 function openListener({ url, logger, onNotification }: Listening, onLost: (dead: pg.Client) => void): pg.Client {
   const client = new pg.Client({
     connectionString: url,
@@ -36,7 +36,7 @@ function openListener({ url, logger, onNotification }: Listening, onLost: (dead:
   return client;
 }
 
-/** A half-open connection swallows notifications in silence; a query that times out shows it. */
+/** Runs a query regularly: a half-open connection delivers no notifications and no error, but the query times out. */
 function startHeartbeat(client: pg.Client, onLost: (dead: pg.Client) => void): NodeJS.Timeout {
   const heartbeat = setInterval(() => {
     client.query('select 1').catch(() => onLost(client));

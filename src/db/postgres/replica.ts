@@ -6,7 +6,7 @@ import type { Metrics } from '../../platform/metrics/metrics.js';
 import { openReplicaConnection } from '../knex.js';
 import { queryOn, type NamedQuery } from '../statements/named.js';
 
-/** Nothing that was committed this long ago may be unknown to a replica that answers: revoked tokens are dead within a second. */
+/** The longest replication lag, in milliseconds, at which the replica is used: a revoked token is refused within a second. */
 const trustMs = 1000;
 const pauseMs = 250;
 
@@ -17,7 +17,7 @@ export type Replica = {
    * or failed, or has no such row (yet). Never throws.
    */
   lookUp<Row extends QueryResultRow>(query: NamedQuery): Promise<Row[] | null>;
-  /** One look at how far the replica is; the loop does it by itself. Never throws. */
+  /** Compares the replica's replay position with the primary's once; the loop calls it. Never throws. */
   check(): Promise<void>;
   close(): Promise<void>;
 };
@@ -25,7 +25,7 @@ export type Replica = {
 /** Where the primary's log ended some time after `at` (monotonic milliseconds): whatever was committed before lies before it. */
 type Position = { readonly at: number; readonly lsn: string; readonly timeline: number; readonly system: string };
 
-/** What is known of the replica belongs to the connection: another one may lead to another server. */
+/** A connection to the replica, and until when (monotonic milliseconds) it is trusted: a new connection may lead to another server. */
 type Attachment = { readonly client: Client; trustedUntil: number };
 
 // The insert position: with synchronous_commit=off a commit is visible, and answered, before it is written. The timeline comes from the name
@@ -35,7 +35,7 @@ const position = `
     system_identifier::text as system
   from pg_control_system()`;
 
-// A server of another cluster, or one that stayed behind on another timeline after a failover, has positions that mean nothing here.
+// Positions of another cluster, or of another timeline after a failover, can't be compared.
 const reached = {
   name: 'replica.reached',
   text: `select count(*)::int as reached
@@ -44,11 +44,11 @@ const reached = {
            and checkpoint.timeline_id = $2::int and cluster.system_identifier = $3::bigint`,
 };
 
-/** Where the primary's log ended lately, and which of these positions a replica has replayed. */
+/** Recent WAL positions of the primary, to be compared with what a replica has replayed. */
 function createPositions(primary: Knex) {
   let positions: Position[] = [];
   return {
-    /** Notes where the primary's log ends now. */
+    /** Reads the primary's current WAL position. @throws what the database throws */
     async note(): Promise<void> {
       const at = performance.now();
       const { rows } = await primary.raw<{ rows: Omit<Position, 'at'>[] }>(position);
@@ -98,7 +98,7 @@ function createAttaching(url: string) {
   };
 }
 
-/** Says when use of the replica begins and ends, not each time it is found so. At the start it has a moment to get there. */
+/** Logs when use of the replica begins and ends, once for each change; at the start only after a grace period. */
 function createTelling(logger: Logger): (trusted: boolean, error: unknown) => void {
   const begun = performance.now();
   let told: boolean | null = null;
@@ -131,7 +131,7 @@ export function createReplica(options: { url: string; primary: Knex; metrics: Me
       if (!mine || performance.now() >= until) return askPrimary('untrusted');
       try {
         const rows = await queryOn<Row>(mine.client, query);
-        // Later trust says nothing about what this statement saw.
+        // Trust that was renewed later doesn't apply to what this statement saw.
         if (performance.now() >= until) return askPrimary('late');
         if (rows.length === 0) return askPrimary('missing');
         metrics.replicaLookUps.count('served');
@@ -165,7 +165,7 @@ export function createReplica(options: { url: string; primary: Knex; metrics: Me
   };
 }
 
-/** Looks four times a second how far the replica is. */
+/** Checks the replica four times a second. */
 export function startReplicaChecks(replica: Replica, logger: Logger): Loop {
   return startLoop({
     name: 'replica',

@@ -1,12 +1,11 @@
 import type { Knex } from 'knex';
 
-/** Beyond this size autovacuum's own pace is soon enough, and a look at a sample of the table takes a while. */
+/** Rows above which autovacuum's own schedule is soon enough, and ANALYZE takes a while. */
 const largest = 1_000_000;
 
 /**
- * Renews the statistics of tables that have doubled since the last time. Named statements keep the plan they got when their table was
- * nearly empty; with the wrong index in it they read the more rows the faster the table grows, for up to the minute that autovacuum
- * takes to look. New statistics make every connection plan again.
+ * Runs ANALYZE on tables that have doubled since their last one. Prepared statements keep the plan they got when their table was nearly empty,
+ * which may read many rows until autovacuum runs, up to a minute later; new statistics make every connection plan again.
  * @returns the names of the tables
  */
 export async function analyzeGrownTables(knex: Knex): Promise<string[]> {

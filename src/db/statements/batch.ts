@@ -42,7 +42,14 @@ export class StatementBatch implements Submittable {
   readonly #prepared: PreparedStatements;
   readonly #parserOf: TypeParsers;
   #at = 0;
-  #unreadable: Error | null = null;
+
+  /** The statement that was not answered yet, by its place; the number of statements when all were. */
+  get position(): number {
+    return this.#at;
+  }
+
+  /** What kept a row from being read, if anything did. */
+  unreadable: Error | null = null;
 
   constructor(queries: readonly NamedQuery[], prepared: PreparedStatements, parserOf: TypeParsers) {
     this.#queries = queries;
@@ -86,7 +93,7 @@ export class StatementBatch implements Submittable {
       }
     } catch (error) {
       // Thrown on, it would end the process: nobody called this but the socket.
-      this.#unreadable = error as Error;
+      this.unreadable = error as Error;
     }
     this.rows[this.#at]?.push(row);
   }
@@ -98,7 +105,7 @@ export class StatementBatch implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.#finish(this.#unreadable);
+    this.#finish(this.unreadable);
   }
 
   handleError(error: Error): void {

@@ -1,167 +1,200 @@
 import type { Client, QueryResultRow } from 'pg';
+import { Conflict, Outdated, Unavailable } from '../failures.js';
+import { Backlog } from './backlog.js';
+import { Isolation } from './isolation.js';
 import type { NamedQuery } from './named.js';
-import { SharedConnection, sendBatch, type Session } from './shared-connection.js';
+import type { PendingStatement, Terms } from './pending.js';
+import { failureFor, sendBatch, SharedConnection, type BatchFailure, type Session } from './shared-connection.js';
+import { endsSession, tookTooLong } from './refusals.js';
+
+/** What is known of a line at one moment. */
+export type LineState = {
+  /** Statements that wait for a connection. */
+  readonly length: number;
+  /** How long the oldest of them has waited, in seconds; 0 when none waits. */
+  readonly oldestWait: number;
+  /** How many were refused so far, since they couldn't be served in time. */
+  readonly refused: number;
+  /** Names of statements that are kept apart from the others. */
+  readonly isolated: readonly string[];
+};
 
 /** A few connections that short statements of many requests share. */
 export type StatementLine = {
-  /** Runs a named statement outside of any transaction of the caller's. */
-  query<Row extends QueryResultRow>(query: NamedQuery): Promise<Row[]>;
-  /** How long the oldest statement has waited for a connection, in seconds; 0 when none waits. */
-  oldestWait(): number;
+  /**
+   * Runs a named statement outside of any transaction of the caller's.
+   * @throws {Unavailable} {@link Ambiguous} {@link Outdated} {@link Conflict} or what the server says of the statement
+   */
+  query<Row extends QueryResultRow>(query: NamedQuery, terms: Terms): Promise<Row[]>;
+  state(): LineState;
   close(): Promise<void>;
 };
 
-/** A statement that has been asked for and not been answered. */
-type PendingStatement = {
-  readonly query: NamedQuery;
-  /** Monotonic milliseconds. */
-  readonly since: number;
-  readonly resolve: (rows: QueryResultRow[]) => void;
-  readonly reject: (error: unknown) => void;
-  /** Whether it was run before, in vain. */
-  again?: boolean;
+export type LineOptions = {
+  /** A connection, not yet open, whose server ends each statement after so many milliseconds. */
+  open(statementTimeoutMs: number): Client;
+  readonly connections: number;
+  /** Whether the statements lock rows; then they are run in the order of their keys, and none is run twice unless nothing has happened. */
+  readonly locking: boolean;
+  /** A statement that takes longer is slow, and is set apart. Default 200 ms. */
+  readonly slowMs?: number;
+  /** The longest that a statement may take that was set apart. Default 5 s. */
+  readonly limitMs?: number;
+  /** Told when the statements of a name are set apart, and when they are back. */
+  onChange?(name: string, isolated: boolean): void;
 };
 
-const minShare = 4;
-const maxBatch = 128;
+const ended = () => new Unavailable('the database connections are closed', null);
+const unreachable = (cause: unknown) => new Unavailable('the database can not be reached', null, cause);
 
-const endedMessage = 'the database connections are closed';
-
-/**
- * The order in which statements that lock rows run within a batch, everywhere the same: by name and first value, which is the row's key. So two batches
- * never hold what the other one waits for.
- */
-function byKey({ query: one }: PendingStatement, { query: other }: PendingStatement): number {
-  const [, key] = one.values;
-  const [, otherKey] = other.values;
-  if (one.name !== other.name) return one.name < other.name ? -1 : 1;
-  return Buffer.isBuffer(key) && Buffer.isBuffer(otherKey) ? key.compare(otherKey) : 0;
-}
-
-/** The server has answered that a statement failed, so nothing of its batch has happened. Any other error leaves the outcome of the commit unknown. */
-const isServerError = (error: Error): boolean => (error as { severity?: string }).severity === 'ERROR';
-
-/** How `pg` says that the server hasn't answered in time; it goes on to use the connection. */
-export const silenceMessage = 'Query read timeout';
-
-/** A prepared statement that no longer fits the tables, or was dropped: only another connection helps. */
-const outdated = new Set(['0A000', '26000']);
-
-/** What waits for a connection: all together, and those that failed with their batch and are run one by one. */
-class Backlog {
-  readonly #together: PendingStatement[] = [];
-  readonly #alone: PendingStatement[] = [];
-  readonly #locking: boolean;
-
-  constructor(locking: boolean) {
-    this.#locking = locking;
-  }
-
-  add(one: PendingStatement): void {
-    this.#together.push(one);
-  }
-
-  /** What waits is shared out among the idle connections, so that the process has answers to work on while the server is at the rest. */
-  nextGroup(idle: number): PendingStatement[] {
-    if (this.#alone.length > 0) return this.#alone.splice(0, 1);
-    const waiting = this.#together;
-    const group = waiting.splice(0, Math.min(maxBatch, Math.max(minShare, Math.ceil(waiting.length / idle))));
-    return this.#locking && group.length > 1 ? group.sort(byKey) : group;
-  }
-
-  /** Those of a group that failed: run again where that is right, else refused. */
-  failed(group: readonly PendingStatement[], error: Error & { code?: string }): void {
-    const answered = isServerError(error);
-    const stale = outdated.has(error.code ?? '');
-    const silent = error.message === silenceMessage;
-    for (const one of group) {
-      // Failed together, each is run alone; outdated, or lost with its connection if it only reads, once more.
-      if (answered && group.length > 1) this.#alone.push(one);
-      else if (!one.again && (stale || (!answered && !this.#locking && !silent))) this.#together.push(Object.assign(one, { again: true }));
-      else one.reject(error);
-    }
-    if (silent) this.rejectAll(error);
-  }
-
-  /** Those that wait would wait as long again. */
-  rejectAll(error: unknown): void {
-    for (const one of [...this.#together.splice(0), ...this.#alone.splice(0)]) one.reject(error);
-  }
-
-  oldest(): PendingStatement | undefined {
-    return this.#alone[0] ?? this.#together[0];
-  }
-}
+const silenceMs = 5000;
+const expiryMs = 250;
 
 /**
  * Runs the statements of all requests that come in together as one batch, and what comes meanwhile as the next. An idle connection takes a statement
  * at once, so nobody waits for company; under load one round trip, one commit and one wake-up of either side serve many
- * requests. Each of them is on its own all the same: when one fails, its batch has not happened, and its statements are run again one
- * by one.
+ * requests. Each of them is on its own all the same: when one is refused, its batch has not happened, and the others are run again without it.
  *
- * Only for short statements that lock nothing, or one row whose key is their second value (`locking`): those behind them wait. A connection that is lost
- * takes the writes on it with it, and those that wait if the server doesn't let us in or doesn't answer; look-ups are run once more. The next
- * statement opens another.
+ * Only for short statements that lock nothing, or one row by its key (`locking`): those behind them wait. So the server ends each after `slowMs`; it
+ * and those of its name go on apart, on a connection of their own, until they are quick again ({@link Isolation}). A connection that is lost takes the
+ * writes on it with it, and those that wait if the server doesn't let us in or doesn't answer; look-ups are run once more. The next statement opens another.
  */
-export function createStatementLine(open: () => Client, options: { connections: number; locking: boolean }): StatementLine {
-  const connections = Array.from({ length: options.connections }, () => new SharedConnection(open));
-  const backlog = new Backlog(options.locking);
-  let scheduled = false;
-  let closed = false;
+class Line {
+  readonly #options: LineOptions;
+  readonly #connections: SharedConnection[];
+  readonly #backlog: Backlog;
+  readonly #isolation: Isolation;
+  #scheduled = false;
+  #closed = false;
+  #expiry: NodeJS.Timeout | null = null;
 
-  async function run(connection: SharedConnection, group: readonly PendingStatement[]): Promise<void> {
-    let session: Session;
-    try {
-      if (closed) throw new Error(endedMessage);
-      session = await connection.session();
-    } catch (error) {
-      for (const one of group) one.reject(error);
-      backlog.rejectAll(error);
-      return;
-    }
-    try {
-      const rows = await sendBatch(session, group.map(({ query }) => query)); // prettier-ignore
-      group.forEach((one, index) => one.resolve(rows[index] as QueryResultRow[]));
-    } catch (error) {
-      const failure = error as Error & { prepares?: boolean; code?: string };
-      if (!isServerError(failure) || failure.prepares || outdated.has(failure.code ?? '')) connection.hangUp();
-      backlog.failed(group, failure);
-    }
+  constructor(options: LineOptions) {
+    const { open, connections, locking, slowMs = 200, limitMs = 5000, onChange = () => undefined } = options;
+    this.#options = options;
+    this.#connections = Array.from({ length: connections }, () => new SharedConnection(() => open(slowMs)));
+    this.#backlog = new Backlog(options);
+    this.#isolation = new Isolation({
+      open: () => open(limitMs),
+      slowMs,
+      limitMs,
+      silenceMs,
+      locking,
+      onChange,
+      release: (waiting) => {
+        this.#backlog.again(waiting);
+        this.#schedule();
+      },
+    });
   }
 
-  function dispatch(): void {
-    scheduled = false;
-    for (const connection of connections) {
+  query<Row extends QueryResultRow>(query: NamedQuery, { key, deadline }: Terms): Promise<Row[]> {
+    if (this.#closed) return Promise.reject(ended());
+    return new Promise<Row[]>((resolve, reject) => {
+      const since = performance.now();
+      const one: PendingStatement = { query, key, deadline, since, resolve: resolve as PendingStatement['resolve'], reject, attempts: 0 };
+      if (this.#isolation.takes(one)) return;
+      this.#backlog.add(one);
+      this.#schedule();
+    });
+  }
+
+  state(): LineState {
+    const oldest = Math.min(this.#backlog.oldest?.since ?? Infinity, this.#isolation.since ?? Infinity);
+    return {
+      length: this.#backlog.length + this.#isolation.length,
+      oldestWait: Number.isFinite(oldest) ? (performance.now() - oldest) / 1000 : 0,
+      refused: this.#backlog.refused + this.#isolation.refused,
+      isolated: this.#isolation.names,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#backlog.refuseAll(ended());
+    this.#isolation.refuseAll(ended());
+    if (this.#expiry) clearTimeout(this.#expiry);
+    await Promise.all([this.#isolation.close(), ...this.#connections.map((one) => one.close())]).catch(() => undefined);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // After the requests that have arrived with this one.
+    setImmediate(() => this.#dispatch());
+  }
+
+  #dispatch(): void {
+    this.#scheduled = false;
+    for (const connection of this.#connections) {
       if (connection.busy) continue;
-      const idle = connections.reduce((count, one) => (one.busy ? count : count + 1), 0);
-      const group = backlog.nextGroup(idle);
+      const idle = this.#connections.reduce((count, one) => (one.busy ? count : count + 1), 0);
+      let group = this.#backlog.next(idle);
+      while (group.length === 0 && this.#backlog.length > 0) group = this.#backlog.next(idle);
       if (group.length === 0) return;
       connection.busy = true;
-      void run(connection, group).finally(() => {
+      void this.#run(connection, group).finally(() => {
         connection.busy = false;
-        dispatch();
+        this.#dispatch();
       });
+    }
+    if (this.#backlog.length > 0) this.#expiry ??= setTimeout(() => this.#expire(), expiryMs).unref();
+  }
+
+  /** What waits for a connection that doesn't come back is refused when its time is up. */
+  #expire(): void {
+    this.#expiry = null;
+    this.#backlog.expire();
+    if (this.#backlog.length > 0) this.#expiry = setTimeout(() => this.#expire(), expiryMs).unref();
+  }
+
+  async #run(connection: SharedConnection, group: readonly PendingStatement[]): Promise<void> {
+    let session: Session;
+    try {
+      session = await connection.session();
+    } catch (error) {
+      const failure = unreachable(error);
+      for (const one of group) one.reject(failure);
+      this.#backlog.refuseAll(failure);
+      return;
+    }
+    const begun = performance.now();
+    try {
+      const rows = await sendBatch(session, group.map(({ query }) => query), silenceMs); // prettier-ignore
+      this.#backlog.took(performance.now() - begun);
+      group.forEach((one, index) => one.resolve(rows[index] as QueryResultRow[]));
+    } catch (error) {
+      const failure = error as BatchFailure;
+      if (!failure.usable) connection.hangUp();
+      if (failure.kind === 'refused') this.#refused(group, failure);
+      else this.#lost(group, failure);
     }
   }
 
-  return {
-    query<Row extends QueryResultRow>(query: NamedQuery) {
-      if (closed) return Promise.reject(new Error(endedMessage));
-      return new Promise<Row[]>((resolve, reject) => {
-        backlog.add({ query, since: performance.now(), resolve: resolve as PendingStatement['resolve'], reject });
-        if (scheduled) return;
-        scheduled = true;
-        // After the requests that have arrived with this one.
-        setImmediate(dispatch);
-      });
-    },
-    oldestWait() {
-      const oldest = backlog.oldest();
-      return oldest ? (performance.now() - oldest.since) / 1000 : 0;
-    },
-    async close() {
-      closed = true;
-      await Promise.all(connections.map((one) => one.close())).catch(() => undefined);
-    },
-  };
+  /** Nothing of the batch has happened: all may be run again, what was refused apart from the others and after them. */
+  #refused(group: readonly PendingStatement[], { position, cause }: BatchFailure): void {
+    const at = group[position];
+    if (at && tookTooLong(cause.cause)) return this.#isolation.setApart(group, at);
+    const passes = cause instanceof Outdated || cause instanceof Conflict || endsSession(cause.cause);
+    if (passes && group.every(({ attempts }) => attempts === 0)) return this.#backlog.again(group);
+    if (group.length === 1) return group[0]?.reject(cause);
+    if (at) this.#backlog.again(group.filter((one) => one !== at));
+    this.#backlog.alone(at ? [at] : group);
+  }
+
+  /** Without an answer: reads are run once more, unless the server is silent. */
+  #lost(group: readonly PendingStatement[], { kind, cause }: BatchFailure): void {
+    const { locking } = this.#options;
+    const error = failureFor(kind, cause, locking);
+    for (const one of group) {
+      if (locking || kind === 'silent' || one.attempts > 0) one.reject(error);
+      else this.#backlog.again([one]);
+    }
+    // Those that wait would wait as long again.
+    if (kind === 'silent') this.#backlog.refuseAll(unreachable(cause));
+  }
+}
+
+/** A line; it opens its connections when it is asked. */
+export function createStatementLine(options: LineOptions): StatementLine {
+  return new Line(options);
 }

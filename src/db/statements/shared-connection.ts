@@ -1,11 +1,14 @@
-import type { Client, QueryResultRow } from 'pg';
+import { DatabaseError, type Client, type QueryResultRow } from 'pg';
 import { StatementBatch, type PreparedStatements } from './batch.js';
 import type { NamedQuery } from './named.js';
+import { Ambiguous, Outdated, Unavailable } from '../failures.js';
+import { failureOf } from '../sqlstate.js';
+import { endsSession } from './refusals.js';
 
 /** An open connection and what it has prepared. */
 export type Session = { readonly client: Client; readonly prepared: PreparedStatements };
 
-/** One of the connections of a statement line: opened when it is needed, and again after it was lost. */
+/** A connection of a statement line: opened when it is needed, and again after it was lost. */
 export class SharedConnection {
   /** Whether a batch is on its way. */
   busy = false;
@@ -54,14 +57,57 @@ export class SharedConnection {
 }
 
 /**
- * Runs the queries as one batch and answers the rows of each.
- * @throws the error of the server or the connection, with `prepares`: whether what the connection has prepared is unknown now
+ * Why a batch has no rows. `refused`: the server said so, and nothing of the batch has happened. `unread`: it has happened, and a row of it can't be read.
+ * `lost`, `silent`: the connection went, or the server hadn't answered in time; what had all been executed by then has happened or not.
  */
-export function sendBatch({ client, prepared }: Session, queries: readonly NamedQuery[]): Promise<QueryResultRow[][]> {
+export class BatchFailure extends Error {
+  constructor(
+    readonly kind: 'refused' | 'unread' | 'lost' | 'silent',
+    /** Which statement was not answered, by its place in the batch; the number of statements when all were, and the commit was not. */
+    readonly position: number,
+    /** Whether the connection can be used further. */
+    readonly usable: boolean,
+    /** What it means for the statement at `position`: a failure of the database layer, or the error of the server or `pg` itself. */
+    override readonly cause: Error,
+  ) {
+    super('a batch of statements failed', { cause });
+    this.name = 'BatchFailure';
+  }
+}
+
+/** What a statement of a batch that failed is told, when it isn't run again. A write whose commit was asked for, and not answered, has happened or not. */
+export function failureFor(kind: BatchFailure['kind'], cause: Error, writes: boolean): Error {
+  if (kind === 'refused' || kind === 'unread') return cause;
+  if (writes) return new Ambiguous('the connection was lost before the answer to a commit', null, cause);
+  return new Unavailable('the connection was lost before an answer', null, cause);
+}
+
+function batchFailureOf(batch: StatementBatch, length: number, silent: boolean, error: Error): BatchFailure {
+  const { position } = batch;
+  if (error === batch.unreadable) return new BatchFailure('unread', position, true, error);
+  // Whoever waits for a standby when the server ends its session is told so after the commit.
+  if (!(error instanceof DatabaseError) || (endsSession(error) && position === length))
+    return new BatchFailure(silent ? 'silent' : 'lost', position, false, error);
+  const refusal = failureOf(error, { call: 'committing', lost: false });
+  const usable = !endsSession(error) && !batch.prepares && !(refusal instanceof Outdated);
+  return new BatchFailure('refused', position, usable, refusal);
+}
+
+/**
+ * Runs the queries as one batch and answers the rows of each. A server that hasn't answered after `silenceMs` is hung up on.
+ * @throws {BatchFailure}
+ */
+export function sendBatch({ client, prepared }: Session, queries: readonly NamedQuery[], silenceMs: number): Promise<QueryResultRow[][]> {
   return new Promise((resolve, reject) => {
     const batch = new StatementBatch(queries, prepared, (type, format) => client.getTypeParser(type, format) as (text: string) => unknown);
+    let silent = false;
+    const silence = setTimeout(() => {
+      silent = true;
+      (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    }, silenceMs);
     const done = (error: Error | null) => {
-      if (error) reject(Object.assign(error, { prepares: batch.prepares }));
+      clearTimeout(silence);
+      if (error) reject(batchFailureOf(batch, queries.length, silent, error));
       else resolve(batch.rows);
     };
     (client.query as (batch: StatementBatch, done: (error: Error | null) => void) => void).call(client, batch, done);

@@ -2,7 +2,7 @@ import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
 import { mapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 
-/** What a stored (opaque) access token says, and the state of what it hangs on. */
+/** A stored (opaque) access token, with the state of its user, session and grant. */
 export type AccessTokenState = {
   jti: string;
   grant_id: string | null;
@@ -48,11 +48,11 @@ export async function insertClientAccessToken(
 const insertForClientText = `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
                              values ($1, $2, $3::uuid, $4, $5, $6, $7, $8)`;
 
-const insertForClient = { name: 'access_tokens.insert_for_client', short: 'write', text: insertForClientText } as const;
+const insertForClient = { name: 'access_tokens.insert_for_client', short: { kind: 'write', key: 2 }, text: insertForClientText } as const;
 
 const insertForClientWithEvent = {
   name: 'access_tokens.insert_for_client_with_event',
-  short: 'write',
+  short: { kind: 'write', key: 2 },
   text: `with access as (${insertForClientText} returning *)
          select store_token_issued($1, $10::uuid, issued_at, $9::uuid[], $3::uuid, 'opaque', 'client_credentials', client_id, null, null,
            scope, audience, $11::integer, false)
@@ -79,7 +79,7 @@ export async function storeTokenIssued(
     scope,
     {
       name: 'events.store_token_issued',
-      short: 'write',
+      short: { kind: 'write', key: 2 },
       text: `select store_token_issued($1, $2::uuid, $3::timestamptz, $4::uuid[], $5::uuid, $6, $7, $8, null, null, $9, $10, $11::integer, false)`,
     },
     [
@@ -97,9 +97,12 @@ export async function storeTokenIssued(
   );
 }
 
+/** Where a JWT's user doesn't exist: no row, so that a replica that doesn't have the user yet isn't believed. */
+const unknownUser: TokenStanding = { user_status: null, session_revoked_at: null, revoked: false };
+
 const standing = `u.status as user_status, s.revoked_at as session_revoked_at`;
 
-/** The opaque token of the digest and the state of what it hangs on, or null. */
+/** The opaque token of the digest with the state of its user, session and grant; null when there is none. */
 export async function findAccessToken(scope: Scope, digest: Buffer): Promise<AccessTokenState | null> {
   const rows = await run<AccessTokenState>(
     scope,
@@ -119,7 +122,7 @@ export async function findAccessToken(scope: Scope, digest: Buffer): Promise<Acc
   return rows[0] ?? null;
 }
 
-/** The state of what a JWT hangs on: its user and session, and whether its jti or grant was revoked. No user is found as no row. */
+/** The state of a JWT's user and session, and whether its `jti` or grant was revoked; null when the user doesn't exist. */
 export async function findJwtStanding(
   scope: Scope,
   token: { ids: readonly string[]; user_id: string | null; session_id: string | null },
@@ -138,7 +141,7 @@ export async function findJwtStanding(
     },
     [token.ids, token.user_id, token.session_id],
   );
-  return rows[0] ?? { user_status: null, session_revoked_at: null, revoked: false };
+  return rows[0] ?? unknownUser;
 }
 
 /** What a look-up with claims hands back beside the token's standing. */
@@ -212,12 +215,13 @@ export async function findJwtStandingWithUser(
              left join sessions s on s.environment_id = $1 and s.id = $4::uuid
              cross join lateral (
                select $3::uuid is not null and $7::text <> 'never' and ${mapsClaimsSql('$5::text', '$6::text')} as maps offset 0
-             ) m`,
+             ) m
+             where $3::uuid is null or u.id is not null`,
     },
     [token.ids, token.user_id, token.session_id, token.client_id, token.resource, wanted],
   );
-  const row = rows[0] as TokenStanding & UserPart;
-  return { standing: row, ...userPart(row) };
+  const [row] = rows;
+  return row ? { standing: row, ...userPart(row) } : { standing: unknownUser, user: null, permissions: [] };
 }
 
 /** Deletes one opaque token; true when there was one. */

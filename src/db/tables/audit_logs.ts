@@ -29,10 +29,10 @@ export type AuditLogRow = {
   security_event: boolean;
 };
 
-/** What an entry that others may have to be added to is known by: its id follows from what happened, where and in which minute. */
+/** An entry that counts repetitions: its id is derived from event, environment, target, address and minute, so that equal ones share a row. */
 export type CountedAuditLogRow = Omit<AuditLogRow, 'idempotency_key_digest'>;
 
-/** Appends an entry; there is no way to change or remove one but its age. */
+/** Appends an entry. Entries are never changed, and deleted only when they expire. */
 export async function insertAuditLog(
   scope: Scope,
   row: Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event'> & { security_event?: boolean },
@@ -43,7 +43,7 @@ export async function insertAuditLog(
 const columns = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
   target_display, changes, ip_address, user_agent, request_id, count, security_event`;
 
-// In the order of their ids: replicas that add to the same entries wait for each other, and never in a circle.
+// Ordered by id, so that replicas that update the same rows lock them in the same order and don't deadlock.
 const counted = (rows: string, where = '') => `
   insert into audit_logs (${columns})
   select ${columns} from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb) entry

@@ -41,7 +41,7 @@ export async function insertAuthorizationCode(
     scope,
     {
       name: 'authorization_codes.insert',
-      short: 'write',
+      short: { kind: 'write', key: 2 },
       text: `insert into authorization_codes
         (environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
          access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims)
@@ -55,7 +55,7 @@ export async function insertAuthorizationCode(
   ); // prettier-ignore
 }
 
-/** Why a code that was presented for the first time gives nothing; it is spent all the same. */
+/** Why a code that was presented for the first time yields no tokens; it is spent in any case. */
 export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'resource' | 'user' | 'session' | 'revoked';
 
 /** What redeeming a code answers: the code, its user's status and permissions, and what was wrong with the request. */
@@ -125,7 +125,7 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
 
 const redeemStatement = {
   name: 'authorization_codes.redeem',
-  short: 'write',
+  short: { kind: 'write', key: 2 },
   text: `
     with redeemed as (
       update authorization_codes set redeemed_at = $6

@@ -54,7 +54,7 @@ export async function insertBackchannelLogouts(scope: Scope, session_ids: readon
 /** What waits to be sent: each client is a destination, so that a slow one doesn't hold up the others. */
 export const backchannelQueueRows = queueRows<BackchannelLogoutRow>('backchannel_logouts', 'backchannel_logout', 'client_id');
 
-/** What came of an attempt; `retry_in_ms` null: there is no next one. */
+/** The outcome of an attempt; `retry_in_ms` null: no further attempt. */
 export type BackchannelRecord = HeldRow & {
   readonly status: BackchannelLogoutRow['status'];
   readonly retry_in_ms: number | null;
@@ -63,7 +63,7 @@ export type BackchannelRecord = HeldRow & {
   readonly at: Date;
 };
 
-/** Writes attempts down. Logouts whose lease was lost meanwhile are left alone. @returns the ids of the others */
+/** Records attempts. Logouts whose lease was lost meanwhile are left alone. @returns the ids of the others */
 export async function recordBackchannelAttempts(knex: Knex, records: readonly BackchannelRecord[]): Promise<string[]> {
   const rows = await runSystem<{ id: string }>(
     knex,

@@ -9,7 +9,7 @@ export type BrowserLockoutRow = {
   expires_at: Date;
 };
 
-/** What is counted of the browser, or null. */
+/** The browser's failure count and lock; null when there is none. */
 export async function findBrowserLockout(scope: Scope, browser_digest: Buffer): Promise<BrowserLockoutRow | null> {
   const rows = await run<BrowserLockoutRow>(
     scope,
@@ -40,7 +40,7 @@ export async function recordBrowserFailure(
   );
 }
 
-/** Forgets the browser's failures: it knew the password after all. */
+/** Resets the browser's failures after a right password. */
 export async function deleteBrowserLockout(scope: Scope, browser_digest: Buffer): Promise<void> {
   await run(
     scope,

@@ -1,16 +1,23 @@
 import type { Knex } from 'knex';
+import type { Statement } from '../scope.js';
+import { runSystem } from '../system.js';
 
 /** A table that changed in an environment. */
 export type CacheChange = { id: string; environment_id: string; kind: string };
 
+// Short, so that it never waits behind the requests for a connection: a process that can't look trusts nothing that it remembers.
+const recent: Statement = {
+  name: 'cache_changes.recent',
+  short: 'look_up',
+  text: `select environment_id, kind, max(id::text) || ':' || count(*) as id
+         from cache_changes where changed_at > clock_timestamp() - interval '40 seconds'
+         group by environment_id, kind`,
+};
+
 /** The changes of the last 40 seconds, longer than any transaction stays open (30 s) before its changes are seen; more of them than anybody makes by hand are summed up per table. */
 export async function recentCacheChanges(knex: Knex): Promise<CacheChange[]> {
-  const result = await knex.raw<{ rows: CacheChange[] }>(
-    `select environment_id, kind, max(id::text) || ':' || count(*) as id
-     from cache_changes where changed_at > clock_timestamp() - interval '40 seconds'
-     group by environment_id, kind`,
-  );
-  return result.rows.map((row) => ({ ...row, id: `${row.environment_id} ${row.kind} ${row.id}` }));
+  const rows = await runSystem<CacheChange>(knex, recent, []);
+  return rows.map((row) => ({ ...row, id: `${row.environment_id} ${row.kind} ${row.id}` }));
 }
 
 /** Deletes changes that every process has long seen. */

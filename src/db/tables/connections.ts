@@ -24,9 +24,9 @@ export type ConnectionRow = {
   domains: string[];
   /** Addresses of `domains` sign in through it alone. */
   required: boolean;
-  /** What it says of new people counts as ours: verified addresses, default roles with Management permissions. */
+  /** Whether new users of it get what its provider states: a verified address, and default roles that hold Management permissions. */
   trusted: boolean;
-  /** Raised by the database at each change of what decides who somebody is; links count for the one that they were proven in. */
+  /** Increased by a trigger at each change that affects whom the provider's answers identify; identities are valid for the generation they were proven in. */
   generation: number;
   version: number;
   created_at: Date;

@@ -55,12 +55,12 @@ export async function addConsent(
   );
 }
 
-/** Forgets what the user allowed the client; false when there was nothing. */
+/** Deletes the user's consent to the client; false when there was none. */
 export async function deleteConsent(scope: Scope, user_id: string, client_id: string): Promise<boolean> {
   return (await remove<ConsentRow>(scope, 'consents', { user_id, client_id })) > 0;
 }
 
-/** The applications that the user let in, newest first. */
+/** The user's consents with their clients, newest first. */
 export async function listConsentsOfUser(scope: Scope, user_id: string): Promise<ConsentWithClient[]> {
   return table<ConsentRow>(scope, 'consents')
     .join('clients', (join) => {

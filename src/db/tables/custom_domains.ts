@@ -32,7 +32,7 @@ export async function listVerifiedDomains(knex: Knex, environment_id: string): P
     .select('domain', 'is_primary');
 }
 
-/** The verified domains of all environments that were not looked up since, the longest ago first. */
+/** Verified domains of all environments that were last looked up before `before`, the longest ago first. */
 export async function listDomainsToCheck(knex: Knex, before: Date, limit: number): Promise<CustomDomainRow[]> {
   return knex<CustomDomainRow>('custom_domains')
     .where({ status: 'verified' })
@@ -56,7 +56,7 @@ export async function updateCustomDomain(scope: Scope, id: string, changes: Part
   return update<CustomDomainRow>(scope, 'custom_domains', { id }, changes);
 }
 
-/** Notes what a look-up of a domain that stays as it is found; this is no change of the record. */
+/** Stores the time and result of a look-up that changes no status; neither version nor `updated_at` change. */
 export async function noteDomainLookup(
   scope: Scope,
   id: string,

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { run, type Scope } from '../scope.js';
 
-/** What happened how often on a day, as `YYYY-MM-DD` in UTC. */
+/** A count of a day; `day` is `YYYY-MM-DD` in UTC. */
 export type DailyStat = { day: string; name: string; label: string; count: number };
 
 /** Adds counts of many environments to a day; those of environments that are gone are dropped. */
@@ -12,7 +12,7 @@ export async function addDailyStats(
 ): Promise<void> {
   if (counts.length === 0) return;
   const day = at.toISOString().slice(0, 10);
-  // In one order in every process, so that two of them never wait for each other.
+  // In the same order in every process, so that concurrent ones don't deadlock.
   const sorted = counts.toSorted((one, other) => {
     const [a, b] = [`${one.environment_id} ${one.name} ${one.label}`, `${other.environment_id} ${other.name} ${other.label}`];
     return a < b ? -1 : 1;

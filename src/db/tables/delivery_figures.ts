@@ -3,7 +3,7 @@ import { run, type Scope } from '../scope.js';
 /** How many of a webhook's deliveries are counted, and of how many the attempts are looked at: the latest, so that no page reads a day of a busy one. */
 export const [mostCounted, mostTimed] = [10_000, 1_000];
 
-/** What became of the latest deliveries of a webhook. `p95_ms`: 95 % of their attempts took at most this; null without attempts. */
+/** Counts of the latest deliveries of a webhook by outcome. `p95_ms`: 95 % of their attempts took at most this; null without attempts. */
 export type DeliveryFigures = {
   readonly succeeded: number;
   readonly failed: number;
@@ -35,7 +35,7 @@ export async function findDeliveryFigures(scope: Scope, webhook_id: string, sinc
   return row ?? { succeeded: 0, failed: 0, pending: 0, retrying: 0, p95_ms: null };
 }
 
-/** What of a webhook's latest deliveries arrived. */
+/** How many of a webhook's latest deliveries succeeded and failed. */
 export type SuccessRate = { readonly webhook_id: string; readonly succeeded: number; readonly failed: number };
 
 /** How the latest 200 deliveries of each webhook ended since a time; those without any are left out. */

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 /**
- * A table whose rows go by themselves: `column` is indexed, rows older than `keepSeconds` beyond it are deleted; of all rows, or of those whose
+ * A table whose rows expire: `column` is indexed, rows older than `keepSeconds` beyond it are deleted; of all rows, or of those whose
  * boolean column `only` is true (which the index is limited to).
  */
 export type ExpiringTable = { readonly name: string; readonly column: string; readonly keepSeconds: number; readonly only?: string };
@@ -28,7 +28,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 
-/** Deletes up to `limit` expired rows and skips those that somebody else holds. */
+/** Deletes up to `limit` expired rows, skipping locked ones. @returns how many */
 export async function deleteExpired(knex: Knex, table: ExpiringTable, now: Date, limit: number): Promise<number> {
   const before = new Date(now.getTime() - table.keepSeconds * 1000);
   const result = await knex.raw<{ rowCount: number }>(

@@ -16,7 +16,7 @@ export async function lockIdempotencyKey(scope: Scope, digest: Buffer): Promise<
   return result.rows[0]?.locked === true;
 }
 
-/** Stores the reply; an expired one of the same key gives way. */
+/** Stores the reply, replacing an expired one of the same key. */
 export async function insertIdempotencyKey(scope: Scope, row: Omit<IdempotencyKeyRow, 'environment_id'>): Promise<void> {
   await table<IdempotencyKeyRow>(scope, 'idempotency_keys').where({ digest: row.digest }).delete();
   await insert<IdempotencyKeyRow>(scope, 'idempotency_keys', row);

@@ -65,7 +65,7 @@ export async function insertIdentity(scope: Scope, row: Partial<IdentityRow>): P
   return insert<IdentityRow>(scope, 'identities', row);
 }
 
-/** Notes what the provider said at a login. */
+/** Stores what the provider said at a login; null when there is no such identity. */
 export async function updateIdentity(scope: Scope, id: string, changes: Partial<IdentityRow>): Promise<IdentityRow | null> {
   return update<IdentityRow>(scope, 'identities', { id }, changes, false);
 }

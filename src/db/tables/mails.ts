@@ -15,9 +15,9 @@ export type MailRow = {
   lease_id: string | null;
   leased_until: Date | null;
   last_error: string | null;
-  /** After this the mail makes no sense any more and is not sent. */
+  /** After this time the mail is outdated and isn't sent; null: no limit. */
   send_before: Date | null;
-  /** Goes to nobody. */
+  /** Never sent: made so that an unknown address takes the same work as a known one. */
   discarded: boolean;
   /** When the row may be deleted. */
   expires_at: Date | null;
@@ -61,7 +61,7 @@ export async function listRecentMails(scope: Scope, filter: { recipient: string 
 /** What waits to be sent: each environment is a destination, so that a backlog of one doesn't hold up the others. */
 export const mailQueueRows = queueRows<MailRow>('mails', 'mail', null);
 
-/** What became of an attempt. `forget` empties what was sent; `retry_in_ms` null: there is no next attempt. */
+/** The outcome of an attempt. `forget` empties `sealed`; `retry_in_ms` null: no further attempt. */
 export type MailRecord = HeldRow & {
   readonly status: MailRow['status'];
   readonly last_error: string | null;
@@ -70,7 +70,7 @@ export type MailRecord = HeldRow & {
   readonly retry_in_ms: number | null;
 };
 
-/** Writes attempts down. Mails whose lease was lost meanwhile are left alone. @returns the ids of the others */
+/** Records attempts. Mails whose lease was lost meanwhile are left alone. @returns the ids of the others */
 export async function recordMails(knex: Knex, records: readonly MailRecord[]): Promise<string[]> {
   const rows = await runSystem<{ id: string }>(
     knex,

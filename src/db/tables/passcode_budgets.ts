@@ -1,11 +1,8 @@
 import { run, type Scope } from '../scope.js';
 
-/** A row of `passcode_budgets`: the guesses of an environment in the window that began then. */
-export type PasscodeBudgetRow = { environment_id: string; window_started_at: Date; guess_count: number; half_noted_at: Date | null };
-
 /** How many wrong codes came in the window, if it began after `since`; else 0. */
 export async function countGuesses(scope: Scope, since: Date): Promise<number> {
-  const rows = await run<Pick<PasscodeBudgetRow, 'guess_count'>>(
+  const rows = await run<{ guess_count: number }>(
     scope,
     {
       name: 'passcode_budgets.count',
@@ -16,7 +13,7 @@ export async function countGuesses(scope: Scope, since: Date): Promise<number> {
   return rows[0]?.guess_count ?? 0;
 }
 
-/** Gives a guess back: it was right. */
+/** Takes a counted guess back, because it was right. */
 export async function returnGuess(scope: Scope): Promise<void> {
   await run(
     scope,

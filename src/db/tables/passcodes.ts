@@ -43,7 +43,7 @@ export async function insertPasscode(scope: Scope, row: Partial<PasscodeRow>): P
   return insert<PasscodeRow>(scope, 'passcodes', row);
 }
 
-/** What bounds the tries: `max_attempts` at one code; since `since` `max_wrong` at all codes of the address, and `budget` at all six-digit ones of the environment. */
+/** Limits of tries: `max_attempts` at one code; since `since` `max_wrong` at all codes of the address, and `budget` at all six-digit ones of the environment. */
 export type AttemptLimits = {
   readonly max_attempts: number;
   readonly max_wrong: number;
@@ -51,7 +51,7 @@ export type AttemptLimits = {
   readonly since: Date;
 };
 
-/** What counting a try came to. */
+/** The result of counting a try. */
 export type CountedAttempt = {
   /** Null: there is none that may still be tried, or the environment's budget, which its code needs, is used up. */
   readonly passcode: PasscodeRow | null;
@@ -112,7 +112,7 @@ const countStatement = {
     from candidate c left join budget b on true left join tried t on true`,
 } as const;
 
-/** Gives a try back: the code was right, but what came with it was refused. */
+/** Takes a counted try back: the code was right, but other input was refused. */
 export async function refundAttempt(scope: Scope, id: string): Promise<void> {
   await run(
     scope,

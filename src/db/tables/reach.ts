@@ -8,7 +8,7 @@ async function names(scope: Scope, sql: string, values: readonly unknown[]): Pro
   return rows.map((row) => row.name);
 }
 
-/** Of the roles, by their permissions. */
+/** Management permissions that the roles hold. */
 export async function listReachOfRoles(scope: Scope, role_ids: readonly string[]): Promise<string[]> {
   if (role_ids.length === 0) return [];
   return names(
@@ -20,7 +20,7 @@ export async function listReachOfRoles(scope: Scope, role_ids: readonly string[]
   );
 }
 
-/** Of whoever comes: what the default roles give to every new user. */
+/** Management permissions that the default roles give every new user. */
 export async function listReachOfDefaultRoles(scope: Scope): Promise<string[]> {
   return names(
     scope,
@@ -32,7 +32,7 @@ export async function listReachOfDefaultRoles(scope: Scope): Promise<string[]> {
   );
 }
 
-/** Of a user, by the roles held; a blocked one counts like any other, for blocking ends. */
+/** Management permissions that the user's roles hold; the same for a blocked user, who may be unblocked. */
 export async function listReachOfUser(scope: Scope, user_id: string): Promise<string[]> {
   return names(
     scope,
@@ -44,7 +44,7 @@ export async function listReachOfUser(scope: Scope, user_id: string): Promise<st
   );
 }
 
-/** Of a client, by its grants for the Management API, whatever they are for. */
+/** Management permissions of the client's grants, of either subject type. */
 export async function listReachOfClientGrants(scope: Scope, client_id: string): Promise<string[]> {
   return names(
     scope,
@@ -55,7 +55,7 @@ export async function listReachOfClientGrants(scope: Scope, client_id: string): 
   );
 }
 
-/** Of everybody whom a connection signs in: the users linked to it as it is now; links of an earlier generation are void. */
+/** Management permissions of all users with a valid identity of the connection (of its present generation). */
 export async function listReachOfLinkedUsers(scope: Scope, connection_id: string): Promise<string[]> {
   return names(
     scope,

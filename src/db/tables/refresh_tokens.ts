@@ -87,7 +87,7 @@ export type Refresh = {
   now: Date;
   /** The successor's digest when the token is to be rotated, else null. */
   successor_digest: Buffer | null;
-  /** Digests among which the successor of a token that has been rotated already is to be found. */
+  /** Digests of possible successors, for a token that has been rotated already: one for each SECRET_KEY. */
   known_successors: readonly Buffer[];
   successor_expires_at: Date;
   jti: string;
@@ -115,7 +115,7 @@ export async function useRefreshToken(scope: Scope, r: Refresh): Promise<{ store
 
 const refreshStatement = {
   name: 'refresh_tokens.use',
-  short: 'write',
+  short: { kind: 'write', key: 2 },
   text: `
     with source as (
       select * from refresh_tokens t where environment_id = $1 and digest = $2

@@ -158,7 +158,7 @@ export async function listRoleHolderAddresses(scope: Scope, role_id: string, lim
     .pluck('u.email')) as string[];
 }
 
-/** Counts the version of a role or user up: what it links to has changed. */
+/** Increments the version of a role or user whose links have changed. */
 export async function touchRecord<Row extends { id: string; updated_at: Date }>(
   scope: Scope,
   name: 'roles' | 'users',

@@ -34,7 +34,7 @@ export type StaleSealed = {
   readonly sealed: Buffer;
 };
 
-/** Reading a large table through takes longer than a request may. */
+/** Statement time-out in milliseconds: scanning a large table takes longer than a request may. */
 const patienceMs = 300_000;
 
 const patient = <T>(knex: Knex, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> =>
@@ -78,7 +78,7 @@ export async function listStaleSealed(
 
 /**
  * Replaces values by the same ones sealed anew, each only where it is still what was read: what somebody else changed or holds stays as it
- * is. One statement, which waits for nobody. @returns how many were replaced
+ * is. One statement, which skips locked rows. @returns how many were replaced
  */
 export async function replaceSealed(
   knex: Knex,

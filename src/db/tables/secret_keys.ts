@@ -14,12 +14,12 @@ export type SecretKeyRow = {
 /** What a process seals with and what it can open. */
 export type SecretKeyHolder = { readonly id: string; readonly sealing_key: string; readonly opening_keys: readonly string[] };
 
-/** A process that wasn't heard of for so long is gone. */
+/** Seconds after its last heartbeat from which a process counts as gone. */
 const holderLifetimeSeconds = 90;
 
 /**
- * Says that the process is there, and with which keys. The key that some process began to seal with last is the one that everything is
- * sealed with in the end; one that had its time before is it again when no process has sealed with a later one for ten minutes.
+ * Writes the process's heartbeat and its keys. The newest key, by when a process first sealed with it, is the one that everything is resealed with;
+ * an older one becomes the newest again when no process has sealed with a later one for ten minutes.
  */
 export async function announceSecretKeys(knex: Knex, { id, sealing_key, opening_keys }: SecretKeyHolder): Promise<void> {
   await runSystem(
@@ -46,18 +46,18 @@ export async function announceSecretKeys(knex: Knex, { id, sealing_key, opening_
   );
 }
 
-/** The process ends; the others may find that its key is no longer needed. */
+/** Deletes the heartbeat of a process that ends, so that others don't wait for it. */
 export async function removeSecretKeyHolder(knex: Knex, id: string): Promise<void> {
   const text = `with gone as (delete from secret_key_holders where id = $1) select pg_notify('outbox', 'secret_keys')`;
   await runSystem(knex, { name: 'secret_keys.remove_holder', text }, [id]);
 }
 
-/** All keys that are known of, the one that began to seal last first. */
+/** All known keys, the one that was sealed with last first. */
 export async function listSecretKeys(knex: Knex): Promise<SecretKeyRow[]> {
   return knex<SecretKeyRow>('secret_keys').orderByRaw('sealing_since desc nulls last, created_at, id');
 }
 
-/** The processes that are there. */
+/** The live processes. */
 export async function listSecretKeyHolders(knex: Knex): Promise<SecretKeyHolder[]> {
   return knex<SecretKeyHolder & { seen_at: Date }>('secret_key_holders')
     .whereRaw(`seen_at > now() - make_interval(secs => ?)`, [holderLifetimeSeconds])
@@ -93,7 +93,7 @@ export async function noteSealedCounts(knex: Knex, sealing_key: string, counts: 
   );
 }
 
-/** Whether there are values that name no key, and the database has known of named ones for less than so many seconds. */
+/** Whether values without a key id exist and were first recorded less than `seconds` ago, so that processes of older releases may still run. */
 export async function awaitsUpgrade(knex: Knex, seconds: number): Promise<boolean> {
   const text = `select 1 from secret_keys where id = 'unnamed' and pending_count > 0 and created_at > now() - make_interval(secs => $1)`;
   return (await runSystem(knex, { name: 'secret_keys.awaits_upgrade', text }, [seconds])).length > 0;

@@ -1,8 +1,8 @@
 import { insert, run, table, type Scope } from '../scope.js';
 
 /**
- * A row of `sessions`; the cookie's value is stored only as its digest. `amr` are RFC 8176 values, of what was proven here; what a provider
- * says of the manner is `provider_amr` and `provider_acr`, null for sign-ins without one.
+ * A row of `sessions`; the cookie's value is stored only as its digest. `amr` (RFC 8176) are the methods used here; `provider_amr` and
+ * `provider_acr` are those that a provider states, null for sign-ins without one.
  */
 export type SessionRow = {
   environment_id: string;

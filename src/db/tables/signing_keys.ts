@@ -22,11 +22,6 @@ export async function listPublishedSigningKeys(scope: Scope): Promise<SigningKey
   return table<SigningKeyRow>(scope, 'signing_keys').whereNot({ status: 'deactivated' }).orderBy('created_at');
 }
 
-/** The key of the kid, or null. */
-export async function findSigningKey(scope: Scope, kid: string): Promise<SigningKeyRow | null> {
-  return (await table<SigningKeyRow>(scope, 'signing_keys').where({ kid }).first()) ?? null;
-}
-
 /** Stores a key. The unique indexes refuse a second primary or a second next key. */
 export async function insertSigningKey(scope: Scope, row: Partial<SigningKeyRow>): Promise<SigningKeyRow> {
   return insert<SigningKeyRow>(scope, 'signing_keys', row);

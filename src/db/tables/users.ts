@@ -101,7 +101,7 @@ export async function replacePassword(scope: Scope, id: string, proven_hash: str
   return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
 }
 
-/** Whether the user may still sign in with the password that was proven; holds off its change until the transaction ends. */
+/** Whether the stored hash is still the proven one; locks the row against a change until the transaction ends. */
 export async function holdPassword(scope: Scope, id: string, proven_hash: string): Promise<boolean> {
   const rows = await run(
     scope,
@@ -114,14 +114,14 @@ export async function holdPassword(scope: Scope, id: string, proven_hash: string
   return rows.length > 0;
 }
 
-/** Deletes a user and everything that hangs on it; codes and tokens hold no foreign key that would do it. */
+/** Deletes a user with its codes and tokens, which have no foreign key, and (by cascade) all other rows of the user. */
 export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
   for (const name of ['authorization_codes', 'access_tokens', 'refresh_tokens'])
     await remove<{ user_id: string }>(scope, name, { user_id: id });
   return (await remove<UserRow>(scope, 'users', { id })) > 0;
 }
 
-/** Notes a login: the count goes up. A lock that strangers caused stays for them when a known browser signed in past it. */
+/** Increments the login count and resets the failures. A lock in force stays: a known browser may sign in in spite of it, others may not. */
 export async function recordLogin(scope: Scope, id: string, at: Date): Promise<void> {
   await run(
     scope,
@@ -159,7 +159,7 @@ export async function recordFailedLogin(scope: Scope, id: string, threshold: num
   return rows[0]?.locked ?? false;
 }
 
-/** More kinds of imported hashes than this aren't told from each other: each costs a check at every refused sign-in. */
+/** The most kinds of imported hashes that are distinguished: each costs a check at every refused sign-in. */
 const maxPasswordKinds = 8;
 
 /** The kinds of imported password hashes that the environment still holds (migration 0121), at most eight; mostly none. */

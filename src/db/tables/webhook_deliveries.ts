@@ -1,7 +1,6 @@
-import type { Knex } from 'knex';
 import { insert, run, table, type Scope } from '../scope.js';
 
-/** What a delivery's state is called. */
+/** States of a delivery. */
 export const deliveryStatuses = ['pending', 'retrying', 'succeeded', 'failed'] as const;
 
 /** What caused a delivery. */
@@ -64,74 +63,9 @@ export type WebhookDeliveryAttemptRow = {
   failure_reason: FailureReason | null;
 };
 
-/** What a list of deliveries is narrowed by. */
-export type DeliveryFilter = {
-  readonly webhook_id?: string | undefined;
-  readonly status?: readonly DeliveryStatus[] | undefined;
-  readonly event_type?: readonly string[] | undefined;
-  readonly event_id?: string | undefined;
-  readonly trigger?: readonly DeliveryTrigger[] | undefined;
-  /** The last response's status, exactly (`404`) or by class (`4xx`). */
-  readonly response_status?: string | undefined;
-  /** From this time on. */
-  readonly since?: Date | undefined;
-  /** Before this time. */
-  readonly until?: Date | undefined;
-};
-
-/** Where a page of deliveries starts: the last row of the page before. */
-export type DeliveryCursor = { readonly created_at: Date; readonly id: string };
-
-const responseClass = /^([1-9])xx$/;
-
-function filtered(scope: Scope, filter: DeliveryFilter): Knex.QueryBuilder<WebhookDeliveryRow, WebhookDeliveryRow[]> {
-  const query = table<WebhookDeliveryRow>(scope, 'webhook_deliveries');
-  if (filter.webhook_id !== undefined) query.where('webhook_id', filter.webhook_id);
-  if (filter.status !== undefined) query.whereIn('status', [...filter.status]);
-  if (filter.event_type !== undefined) query.whereIn('event_type', [...filter.event_type]);
-  if (filter.event_id !== undefined) query.where('event_id', filter.event_id);
-  if (filter.trigger !== undefined) query.whereIn('trigger', [...filter.trigger]);
-  if (filter.since !== undefined) query.where('created_at', '>=', filter.since);
-  if (filter.until !== undefined) query.where('created_at', '<', filter.until);
-  if (filter.response_status !== undefined) {
-    const first = responseClass.exec(filter.response_status)?.[1];
-    if (first === undefined) query.where('last_response_status', Number(filter.response_status));
-    else query.whereBetween('last_response_status', [Number(first) * 100, Number(first) * 100 + 99]);
-  }
-  return query;
-}
-
-/**
- * Deliveries, newest first.
- * @param page `after` goes on towards older ones, `before` back towards newer ones (still newest first); `limit` rows at most
- */
-export async function listDeliveries(
-  scope: Scope,
-  filter: DeliveryFilter,
-  page: { limit: number; after?: DeliveryCursor | undefined; before?: DeliveryCursor | undefined },
-): Promise<WebhookDeliveryRow[]> {
-  const query = filtered(scope, filter).limit(page.limit).select('webhook_deliveries.*');
-  const cursor = page.before ?? page.after;
-  if (cursor) query.whereRaw(`(created_at, id) ${page.before ? '>' : '<'} (?, ?)`, [cursor.created_at, cursor.id]);
-  const direction = page.before ? 'asc' : 'desc';
-  const rows = (await query.orderBy([
-    { column: 'created_at', order: direction },
-    { column: 'id', order: direction },
-  ])) as WebhookDeliveryRow[];
-  return page.before ? rows.reverse() : rows;
-}
-
 /** The delivery of the id, or null. */
 export async function findDelivery(scope: Scope, id: string): Promise<WebhookDeliveryRow | null> {
   return (await table<WebhookDeliveryRow>(scope, 'webhook_deliveries').where({ id }).first()) ?? null;
-}
-
-/** The attempts of deliveries, oldest first within each. */
-export async function listAttempts(scope: Scope, delivery_ids: readonly string[]): Promise<WebhookDeliveryAttemptRow[]> {
-  return table<WebhookDeliveryAttemptRow>(scope, 'webhook_delivery_attempts')
-    .whereIn('delivery_id', [...delivery_ids])
-    .orderBy(['delivery_id', 'attempt_number'])
-    .select('*') as unknown as Promise<WebhookDeliveryAttemptRow[]>;
 }
 
 /** Stores a delivery that is due at once, by the database's clock, and wakes the outbox at commit. */
@@ -186,7 +120,7 @@ export async function insertRedeliveries(
   return rows.length;
 }
 
-/** Ends what a disabled webhook still had to send (specification 7.4.3), up to `limit` deliveries; those being sent right now end by themselves. */
+/** Fails pending deliveries of a disabled webhook (specification 7.4.3), up to `limit`; leased ones end with their attempt. @returns how many */
 export async function failPendingDeliveries(scope: Scope, webhook_id: string, at: Date, limit: number): Promise<number> {
   const rows = await run<{ id: string }>(
     scope,

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { runSystem } from '../system.js';
 import type { DisabledReason } from './webhooks.js';
 
-/** Disables an enabled webhook on the service's own account. Returns whether it was enabled. */
+/** Disables an enabled webhook, as the service itself. @returns whether it was enabled */
 export async function disableWebhook(
   knex: Knex,
   which: { environment_id: string; webhook_id: string },

@@ -108,7 +108,7 @@ export async function claimDeliveries(
   return rows.sort((one, other) => one.next_attempt_at.getTime() - other.next_attempt_at.getTime() || (one.id < other.id ? -1 : 1));
 }
 
-/** A claimed delivery as it is handed back: whose, and under which lease. */
+/** The key of a claimed delivery, and its lease. */
 export type Held = { readonly environment_id: string; readonly id: string; readonly lease_id: string };
 
 /** Gives claimed deliveries back unsent and wakes the other replicas. */
@@ -128,10 +128,10 @@ export async function releaseDeliveries(knex: Knex, held: readonly Held[]): Prom
   );
 }
 
-/** What came of one attempt. `retry_in_ms` null: there is no next one. */
+/** The outcome of one attempt. `retry_in_ms` null: no further attempt. */
 export type AttemptResult = Held & {
   readonly webhook_id: string;
-  /** Whether an event caused the delivery, not a hand: such a one ends when its webhook is disabled meanwhile. */
+  /** Whether an event caused the delivery, rather than a test or redelivery: only such deliveries end when their webhook is disabled. */
   readonly by_event: boolean;
   readonly attempt_id: string;
   readonly started_at: Date;

@@ -77,7 +77,7 @@ export async function removeWebhook(scope: Scope, id: string): Promise<boolean> 
   return (await remove<WebhookRow>(scope, 'webhooks', { id })) > 0;
 }
 
-/** Puts the current secret into the place of the previous one; a conditional-free single UPDATE, so that parallel rotations each keep a valid pair. */
+/** Replaces the secret and keeps the old one as the previous one, in one UPDATE, so that concurrent rotations each leave a consistent pair. */
 export async function rotateWebhookSecret(
   scope: Scope,
   id: string,

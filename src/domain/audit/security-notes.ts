@@ -1,15 +1,15 @@
 import type { CountedAuditLogRow } from '../../db/tables/audit_logs.js';
 
 const minuteMs = 60_000;
-/** So many different rows of collected events may come about in an environment in one minute and process; what is beyond shares one per event. */
+/** Rows of collected events that one process may make for an environment in a minute; further ones share one row per event. */
 const rowsPerMinute = 100;
-/** So many rows wait to be written, all environments together. */
+/** Rows that wait to be written at most, all environments together. */
 const maxWaiting = 1_000;
 
 /** Rows of collected events between two writes. */
 export type SecurityTrail = {
   add(row: CountedAuditLogRow, many: () => CountedAuditLogRow): void;
-  /** What has come together since the last time, and how many happenings found no room. */
+  /** The rows collected since the last call, and how many events were dropped for want of room. */
   take(now: Date): { rows: CountedAuditLogRow[]; dropped: number };
   /** Rows that were taken and couldn't be written. They count for the minute in which they were added, as far as there is room. */
   putBack(rows: readonly CountedAuditLogRow[]): void;

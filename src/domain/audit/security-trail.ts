@@ -7,18 +7,18 @@ import type { Origin } from '../origin.js';
 import { minuteOf } from './security-notes.js';
 import { securityEvents, type SecurityEventName } from './security-events.js';
 
-/** What happened, to whom, from where. Nothing of it may hold a secret, a code, a token, or an address that has no account. */
-export type Happening = {
+/** Actor, target, source and reason of a security event. Must not contain a secret, code, token, or an address without account. */
+export type SecurityEventDetails = {
   /** Who did it; absent when nobody has proven to be anybody. */
   readonly actor?: Pick<AuditLogRow, 'actor_kind' | 'actor_id'> & { readonly display: string | null };
   readonly target: { readonly target_type: string; readonly target_id: string | null; readonly display?: string | null };
   readonly origin: Origin;
-  /** Why it was refused: a word of the code's own, never one of the request's. */
+  /** Why it was refused: a fixed word of the code, never text of the request. */
   readonly reason?: string | null;
   readonly detail?: Readonly<Record<string, unknown>>;
 };
 
-/** Somebody who did something to the own account. */
+/** Actor and target of a user who acts on their own account. */
 export const userParty = ({ id, email }: { readonly id: string; readonly email: string | null }) => ({
   actor: { actor_kind: 'user' as const, actor_id: id, display: email },
   target: { target_type: 'user', target_id: id, display: email },
@@ -27,13 +27,13 @@ export const userParty = ({ id, email }: { readonly id: string; readonly email: 
 /** What recording takes, in a context of any kind; the environment need not be at hand whole. */
 type Recording = Pick<Deps, 'clock' | 'logger' | 'metrics'> & { readonly environment: { readonly id: string } };
 
-/** The id that everything shares which is alike within a minute, in every process. */
+/** A UUID derived from the minute and the values: the same in every process, so that repetitions share a row. */
 export function idOfMinute(at: Date, ...alike: readonly (string | null | undefined)[]): string {
   return uuidv7Of(minuteOf(at), digest(JSON.stringify(alike)));
 }
 
-function rowOf({ clock, environment }: Recording, event: SecurityEventName, happening: Happening): CountedAuditLogRow {
-  const { actor, target, origin, reason = null, detail = {} } = happening;
+function rowOf({ clock, environment }: Recording, event: SecurityEventName, details: SecurityEventDetails): CountedAuditLogRow {
+  const { actor, target, origin, reason = null, detail = {} } = details;
   const occurred_at = clock.now();
   const { outcome } = securityEvents[event];
   const alike = [environment.id, event, reason, actor?.actor_id, target.target_type, target.target_id, origin.ip_address];
@@ -63,7 +63,7 @@ function rowOf({ clock, environment }: Recording, event: SecurityEventName, happ
   };
 }
 
-/** The row of an event that happens to too many, or from too many places, to list them. */
+/** The row that all further events of a kind share in a minute beyond the limit: without actor, target and address. */
 function manyOf(row: CountedAuditLogRow): CountedAuditLogRow {
   const nobody = { actor_kind: 'anonymous', actor_id: null, actor_display: null, target_id: null, target_display: null } as const;
   const nowhere = { ip_address: null, user_agent: null, request_id: null };
@@ -71,13 +71,13 @@ function manyOf(row: CountedAuditLogRow): CountedAuditLogRow {
   return { ...row, ...nobody, ...nowhere, id, reason: 'too_many_to_list', changes: {} };
 }
 
-/** The line in the log, and the count in the metrics. */
-export function tellSecurityEvent(
+/** Writes the log line of a security event and counts it in the metrics. */
+export function logSecurityEvent(
   { logger, metrics, environment }: Omit<Recording, 'clock'>,
   event: SecurityEventName,
-  happening: Happening,
+  details: SecurityEventDetails,
 ): void {
-  const { actor, target, origin, reason = null, detail } = happening;
+  const { actor, target, origin, reason = null, detail } = details;
   const { severity, outcome } = securityEvents[event];
   metrics.securityEvents.inc({ event });
   const line = {
@@ -102,24 +102,28 @@ export function tellSecurityEvent(
  * Records an event with the change that it belongs to: call it in the transaction of the change. A refusal is recorded in a transaction of its
  * own, where repetitions within a minute share a row.
  */
-export async function recordSecurityEvent(tx: Context, event: SecurityEventName, happening: Happening): Promise<void> {
-  const row = rowOf(tx, event, happening);
+export async function recordSecurityEvent(tx: Context, event: SecurityEventName, details: SecurityEventDetails): Promise<void> {
+  const row = rowOf(tx, event, details);
   if (row.outcome === 'success') await insertAuditLog(tx.scope, { ...row, idempotency_key_digest: null });
   else await countAuditLog(tx.scope, row);
-  afterCommit(tx, () => tellSecurityEvent(tx, event, happening));
+  afterCommit(tx, () => logSecurityEvent(tx, event, details));
 }
 
 /**
- * Records an event that anybody can cause without end: the log has a line each, the audit log a row for all of one kind, address and target
+ * Records an event that anybody can cause without limit: the log has a line each, the audit log a row for all of one kind, address and target
  * within a minute, written within about a second and outside of the request. A process that is killed takes the last second's with it.
  */
-export function noteSecurityEvent(ctx: Recording & Pick<Deps, 'securityTrail'>, event: SecurityEventName, happening: Happening): void {
-  tellSecurityEvent(ctx, event, happening);
-  const row = rowOf(ctx, event, happening);
+export function noteSecurityEvent(
+  ctx: Recording & Pick<Deps, 'securityTrail'>,
+  event: SecurityEventName,
+  details: SecurityEventDetails,
+): void {
+  logSecurityEvent(ctx, event, details);
+  const row = rowOf(ctx, event, details);
   ctx.securityTrail.add(row, () => manyOf(row));
 }
 
-/** Writes what was noted. What can't be written now waits on, as far as there is room. */
+/** Writes the collected rows. When the database is unavailable they are kept for the next call, as far as there is room. */
 export async function flushSecurityTrail({
   knex,
   clock,
@@ -136,7 +140,7 @@ export async function flushSecurityTrail({
   }
 }
 
-/** The process ends and the database is away: the lines of the log are all that is left of these. */
+/** Logs how many rows are lost when the process ends without a database; their log lines remain. */
 function tellLost({ logger, clock, securityTrail }: Deps, error: unknown): void {
   const { rows, dropped } = securityTrail.take(clock.now());
   const happenings = rows.reduce((sum, { count }) => sum + count, dropped);

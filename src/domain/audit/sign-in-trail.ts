@@ -20,12 +20,12 @@ export type SignedIn = {
 
 const newcomerMs = 600_000;
 
-/** Whether it is the sign-in that comes with a registration, or follows it at once: its owner knows of it. */
+/** Whether the sign-in belongs to, or directly follows, the registration: no mail about a new device is sent. */
 function isFirst(user: UserRow, now: Date): boolean {
   return user.login_count <= 1 && now.getTime() - user.created_at.getTime() < newcomerMs;
 }
 
-/** Whether the account knows the browser. A new password makes strangers of all of them: whoever had the old one may have used any. */
+/** Whether the account knows the browser. A new password makes all browsers unknown again, because any of them may have been an attacker's. */
 function isKnown(user: UserRow, { renewed, last_here }: SignedIn): boolean {
   if (renewed) return true;
   return last_here !== null && (user.password_changed_at === null || last_here >= user.password_changed_at);

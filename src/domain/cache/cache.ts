@@ -2,7 +2,12 @@ import type { Clock } from '../../platform/clock.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
 import { named } from '../../lib/named.js';
 
-type Entry = { readonly value: unknown; readonly loadedAt: number };
+type Entry = {
+  readonly value: unknown;
+  readonly loadedAt: number;
+  /** When changes may have been missed: how late it was last known to be right. It isn't trusted any more. */
+  rightUntil?: number;
+};
 
 /** The entries of one kind in one environment; `generation` counts how often they were dropped. */
 type Group = {
@@ -12,20 +17,35 @@ type Group = {
   readonly loading: Map<string, Promise<unknown>>;
 };
 
+/** What is remembered of a public document. */
+export type PublicEntry<T> = {
+  readonly value: T;
+  /** How long ago it was last known to be right; 0 when that was within a second. */
+  readonly age_ms: number;
+  /** Whether it may be trusted; otherwise it should be read again. */
+  readonly fresh: boolean;
+};
+
 /**
  * What rarely changes (environments, clients, API resources, grants, keys, subscriptions), kept per process. An entry is
  * dropped when its table changes (NOTIFY, or the change rows that each process reads twice a second), and is not trusted
  * when the process hasn't been able to look for changes lately: nothing withdrawn stays in force for more than a second.
  */
 export type Cache = {
-  /** The remembered value, or what `load` finds. Null is never remembered: a miss is always read again. */
+  /** The cached value, or the result of `load`. Null is never cached: a miss is always loaded again. @throws what `load` throws */
   get<T>(environment_id: string, kind: string, key: string, load: () => Promise<T | null>): Promise<T | null>;
-  /** The remembered value if it may be used right now, at once and without looking elsewhere; else undefined. */
+  /** The cached value if it may be used now, synchronously; else undefined. */
   recall<T>(environment_id: string, kind: string, key: string): T | undefined;
+  /**
+   * For public documents that others may keep for `maxAgeMs`: the remembered value even when it may not be trusted right now, at once, as long as it was
+   * right so lately.
+   */
+  recallPublic<T>(environment_id: string, kind: string, key: string, maxAgeMs: number): PublicEntry<T> | undefined;
   /** Forgets one key, e.g. after a secret that didn't match what is remembered. */
   forget(environment_id: string, kind: string, key: string): void;
   /** Forgets a kind of one environment. */
   invalidate(environment_id: string, kind: string): void;
+  /** Trusts nothing that is remembered by now: changes may have been missed. */
   clear(): void;
   /** Called whenever the process has seen all changes up to `at`. */
   synced(at: Date): void;
@@ -72,18 +92,38 @@ function drop(group: Group): number {
   return dropped;
 }
 
-/** @param maxEntries the oldest entries of the largest group go beyond this number. */
-export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntries?: number }): Cache {
-  const { clock, metrics, maxEntries = 20_000 } = options;
-  const groups = createGroups();
-  let size = 0;
+/** Which entries may be trusted, by when all changes were seen last. */
+function createTrust() {
   let syncedAt = Number.NEGATIVE_INFINITY;
+  /** When the entry was last known to be right: with the changes that were seen last it would have been dropped, unless it was read later. */
+  const rightAt = (entry: Entry): number => entry.rightUntil ?? Math.max(syncedAt, entry.loadedAt);
+  const holds = (entry: Entry, now: number): boolean =>
+    entry.rightUntil === undefined && now - syncedAt < trustWithoutSyncMs && now - entry.loadedAt < entryLifetimeMs;
+  return {
+    /** The entry if it may be trusted now. */
+    entry(group: Group | undefined, key: string, now: number): Entry | undefined {
+      const known = group?.entries.get(key);
+      return known && holds(known, now) ? known : undefined;
+    },
+    /** The entry as others may still keep it, see `Cache.recallPublic`. */
+    publicEntry<T>(group: Group | undefined, key: string, now: number, maxAgeMs: number): PublicEntry<T> | undefined {
+      const known = group?.entries.get(key);
+      const age_ms = known === undefined ? Infinity : now - rightAt(known);
+      if (known === undefined || age_ms >= maxAgeMs) return undefined;
+      return { value: known.value as T, age_ms: age_ms < trustWithoutSyncMs ? 0 : age_ms, fresh: holds(known, now) };
+    },
+    end(entry: Entry): void {
+      entry.rightUntil = rightAt(entry);
+    },
+    synced(at: number): void {
+      syncedAt = at;
+    },
+  };
+}
 
-  /** The entry if it may be trusted now. */
-  function trusted(group: Group | undefined, key: string, now: number): Entry | undefined {
-    const known = group?.entries.get(key);
-    return known && now - syncedAt < trustWithoutSyncMs && now - known.loadedAt < entryLifetimeMs ? known : undefined;
-  }
+/** Puts values into the groups, the oldest of the largest group making room for what is too much, and counts them all. */
+function createMemory(groups: ReturnType<typeof createGroups>, maxEntries: number) {
+  let size = 0;
 
   function remember(group: Group, key: string, entry: Entry): void {
     if (!group.entries.delete(key)) size += 1;
@@ -107,32 +147,56 @@ export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntri
   }
 
   return {
+    load,
+    /** Notes that so many entries were dropped. */
+    dropped(count: number): void {
+      size -= count;
+    },
+  };
+}
+
+/** @param maxEntries the oldest entries of the largest group go beyond this number. */
+export function createCache(options: { clock: Clock; metrics?: Metrics; maxEntries?: number }): Cache {
+  const { clock, metrics, maxEntries = 20_000 } = options;
+  const groups = createGroups();
+  const memory = createMemory(groups, maxEntries);
+  const trust = createTrust();
+
+  return {
     async get<T>(environment_id: string, kind: string, key: string, read: () => Promise<T | null>): Promise<T | null> {
       const group = groups.require(environment_id, kind);
       const now = clock.now().getTime();
-      const known = trusted(group, key, now);
+      const known = trust.entry(group, key, now);
       metrics?.cacheReads.count(kind, known ? 'hit' : 'miss');
       if (known) return known.value as T;
-      return (group.loading.get(key) as Promise<T | null> | undefined) ?? load(group, key, now, read);
+      return (group.loading.get(key) as Promise<T | null> | undefined) ?? memory.load(group, key, now, read);
     },
     recall<T>(environment_id: string, kind: string, key: string): T | undefined {
-      const known = trusted(groups.find(environment_id, kind), key, clock.now().getTime());
+      const known = trust.entry(groups.find(environment_id, kind), key, clock.now().getTime());
       if (!known) return undefined;
       metrics?.cacheReads.count(kind, 'hit');
       return known.value as T;
     },
+    recallPublic<T>(environment_id: string, kind: string, key: string, maxAgeMs: number) {
+      const known = trust.publicEntry<T>(groups.find(environment_id, kind), key, clock.now().getTime(), maxAgeMs);
+      if (known) metrics?.cacheReads.count(kind, 'hit');
+      return known;
+    },
     forget(environment_id, kind, key) {
-      if (groups.find(environment_id, kind)?.entries.delete(key)) size -= 1;
+      if (groups.find(environment_id, kind)?.entries.delete(key)) memory.dropped(1);
     },
     invalidate(environment_id, kind) {
-      for (const group of groups.affected(environment_id, kind)) size -= drop(group);
+      for (const group of groups.affected(environment_id, kind)) memory.dropped(drop(group));
     },
     clear() {
-      for (const group of groups.all()) drop(group);
-      size = 0;
+      for (const group of groups.all()) {
+        group.generation += 1;
+        group.loading.clear();
+        for (const entry of group.entries.values()) trust.end(entry);
+      }
     },
     synced(at) {
-      syncedAt = at.getTime();
+      trust.synced(at.getTime());
     },
   };
 }

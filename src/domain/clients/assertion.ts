@@ -12,7 +12,7 @@ export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-be
 const maxLifetimeSeconds = 3_600;
 const maxJtiLength = 512;
 
-/** Whom an assertion claims to be from, before anything is proven; null when it can't be read. */
+/** The unverified `sub` of an assertion; null when it can't be decoded. */
 export function claimedSubject(assertion: string): string | null {
   try {
     const { sub } = decodeJwt(assertion) as { sub?: unknown };

@@ -3,10 +3,10 @@ import { findClientGrant, type ClientGrantRow, type SubjectType } from '../../db
 import { findClient, type ClientRow } from '../../db/tables/clients.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { digest, equalDigests } from '../../lib/digest.js';
-import type { Context } from '../context.js';
+import { remembered, type Context } from '../context.js';
 import { isOpenidScope } from '../tokens/scopes.js';
 
-/** A client as the endpoints see it. */
+/** A client; its row is its domain type. */
 export type Client = ClientRow;
 
 /** An API resource with the names of its permissions, which are its scopes. */
@@ -18,7 +18,7 @@ const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
 /** The client, remembered until it changes; a disabled one too, the caller decides. */
 export async function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
   if (!clientIdShape.test(client_id)) return null;
-  return ctx.cache.get(ctx.environment.id, 'clients', client_id, () => findClient(ctx.scope, client_id));
+  return remembered(ctx, 'clients', client_id, ({ scope }) => findClient(scope, client_id));
 }
 
 /** The client if it is enabled, else null. */
@@ -30,10 +30,10 @@ export async function enabledClient(ctx: Context, client_id: string): Promise<Cl
 /** The resource of the identifier with its permissions, remembered until one of them changes. */
 export async function apiResourceOf(ctx: Context, identifier: string): Promise<ApiResource | null> {
   if (identifier.length > 2048) return null;
-  return ctx.cache.get(ctx.environment.id, 'api_resources', identifier, async () => {
-    const row = await findApiResourceByIdentifier(ctx.scope, identifier);
+  return remembered(ctx, 'api_resources', identifier, async ({ scope }) => {
+    const row = await findApiResourceByIdentifier(scope, identifier);
     if (!row) return null;
-    const permissions = await listPermissionsOfResource(ctx.scope, row.id);
+    const permissions = await listPermissionsOfResource(scope, row.id);
     return { ...row, permissions: permissions.map((permission) => permission.name) };
   });
 }
@@ -45,8 +45,8 @@ export async function clientGrantOf(
   resource: ApiResource,
   subject_type: SubjectType,
 ): Promise<ClientGrantRow | null> {
-  return ctx.cache.get(ctx.environment.id, 'client_grants', `${subject_type} ${resource.id} ${client_id}`, () =>
-    findClientGrant(ctx.scope, client_id, resource.id, subject_type),
+  return remembered(ctx, 'client_grants', `${subject_type} ${resource.id} ${client_id}`, ({ scope }) =>
+    findClientGrant(scope, client_id, resource.id, subject_type),
   );
 }
 
@@ -63,7 +63,7 @@ export async function askableScopes(ctx: Context, client_id: string, resource: A
   return grant && resource.permissions.filter((permission) => grant.scopes.includes(permission));
 }
 
-/** Without the resource's scopes that the client may not ask people for; OpenID Connect's and the client's own stay. */
+/** The scopes without those of the resource that the client may not ask people for; scopes of OpenID Connect and others stay. */
 export function withoutUnaskable(resource: ApiResource, askable: readonly string[], scopes: readonly string[]): string[] {
   return scopes.filter((scope) => askable.includes(scope) || isOpenidScope(scope) || !resource.permissions.includes(scope));
 }

@@ -1,15 +1,15 @@
 import { addClientConnections, listConnectionIdsOfClient, removeClientConnections } from '../../db/tables/client_connections.js';
 import { updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { connectionForAddress, enabledConnections, type Connection } from '../connections/connections.js';
-import type { Context } from '../context.js';
+import { remembered, type Context } from '../context.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { Refusal } from '../refusal.js';
 
 /** Ids of the connections that the client was given, remembered until they change; empty when it offers all. */
 async function connectionIdsOf(ctx: Context, client_id: string): Promise<string[]> {
-  const load = () => listConnectionIdsOfClient(ctx.scope, client_id);
-  return (await ctx.cache.get(ctx.environment.id, 'client_connections', client_id, load)) ?? [];
+  const load = ({ scope }: Context) => listConnectionIdsOfClient(scope, client_id);
+  return (await remembered(ctx, 'client_connections', client_id, load)) ?? [];
 }
 
 /** The enabled connections that people may sign in with for the client, by display name: those it was given, or all when it was given none. */

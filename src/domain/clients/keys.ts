@@ -2,7 +2,7 @@ import { compactVerify, decodeProtectedHeader, errors, type JWTPayload } from 'j
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
 import { clientSigningAlgorithms, importKeySet, type ClientKey } from './key-set.js';
 import type { Client } from './clients.js';
-import type { Context } from '../context.js';
+import { remembered, type Context } from '../context.js';
 
 /** Why a JWT of a client wasn't taken; `reason` is public. */
 export type ClientJwtRefusal = { readonly reason: string };
@@ -52,7 +52,7 @@ export function registeredKeys(jwks: object): ClientKeys | null {
 async function keysOf(ctx: Context, client: Client): Promise<ClientKeys | null> {
   if (client.jwks !== null) return registeredKeys(client.jwks);
   const uri = client.jwks_uri;
-  return uri === null ? null : ctx.cache.get(ctx.environment.id, 'client_keys', `${client.id} ${uri}`, () => fetchKeys(ctx, client, uri));
+  return uri === null ? null : remembered(ctx, 'client_keys', `${client.id} ${uri}`, (shared) => fetchKeys(shared, client, uri));
 }
 
 /** The keys anew, for a `kid` that isn't among the remembered ones; at most every few seconds, lest made-up names become requests. */

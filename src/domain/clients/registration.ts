@@ -42,18 +42,18 @@ const selfRegistered: Problem = {
   attribute: 'introspection_allowed',
 };
 
-/** What speaks against a new client, or against a change of `client`, by what is given of the input. */
+/** Problems of a new client, or of a change of `client`, as far as the given input tells. */
 export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
   const next = client ? { ...client, ...input } : ({ ...blank, ...withDefaults(input) } as RuledClient);
   const problems = [
     ...clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }),
     ...claimMappingProblems(input.claim_mappings ?? [], claimPlaces),
   ];
-  // Whoever holds its registration token could make it another client altogether.
+  // The holder of its registration token could replace all of its metadata.
   return input.introspection_allowed && client?.registration_token_digest != null ? [...problems, selfRegistered] : problems;
 }
 
-/** What people sign in to is first-party unless told otherwise, when somebody makes it who may say so. */
+/** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */
 const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
   first_party ?? (grant_types.includes('authorization_code') && holdsEverything(actor));
 

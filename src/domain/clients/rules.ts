@@ -140,7 +140,7 @@ const urlTexts: Partial<Record<UrlProblem, string>> = {
 };
 
 /**
- * Everything that doesn't fit together about a client, by attribute, whether an administrator set it or it registered itself.
+ * Everything that is invalid or contradictory about a client, by attribute, whether an administrator set it or it registered itself.
  * `allowPrivateNetwork`: see the configuration.
  */
 export function clientProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {

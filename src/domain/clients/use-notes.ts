@@ -1,7 +1,7 @@
-/** When clients of many environments last proved who they are, as far as this process saw it and hasn't written it yet. */
+/** The latest authentication time of clients of all environments, collected in this process until it is written. */
 export type ClientUse = {
   note(environment_id: string, client_id: string, at: Date): void;
-  /** What was noted since the last time. */
+  /** Returns and clears what was collected. */
   take(): { environment_id: string; client_id: string; at: Date }[];
 };
 

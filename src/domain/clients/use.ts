@@ -2,7 +2,7 @@ import { noteClientUse } from '../../db/tables/clients.js';
 import { startLoop, type Loop } from '../../platform/loop.js';
 import type { Deps } from '../context.js';
 
-/** Writes what was noted, in one statement. A failure loses nothing. */
+/** Writes what was collected, in one statement; kept for the next call when that fails. @throws what the database throws */
 export async function flushClientUse(deps: Pick<Deps, 'knex' | 'clientUse'>): Promise<void> {
   const taken = deps.clientUse.take();
   try {

@@ -3,7 +3,7 @@ import { isUuid } from '../../lib/random.js';
 import type { Place } from '../../lib/seal.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { connectionStrategies, strategyOf, type StrategyName } from './strategies.js';
-import type { Context } from '../context.js';
+import { remembered, type Context } from '../context.js';
 import type { Environment } from '../environments/environment.js';
 
 /** A connection as the service works with it. */
@@ -12,15 +12,15 @@ export type Connection = ConnectionRow;
 /** The connection of the id in this environment, whatever its status; null for anything else. */
 export async function connectionOf(ctx: Context, id: string): Promise<Connection | null> {
   if (!isUuid(id)) return null;
-  return ctx.cache.get(ctx.environment.id, 'connections', id, () => findConnection(ctx.scope, id));
+  return remembered(ctx, 'connections', id, ({ scope }) => findConnection(scope, id));
 }
 
 /** The connections that people may use, by their display names. */
 export async function enabledConnections(ctx: Context): Promise<Connection[]> {
-  return (await ctx.cache.get(ctx.environment.id, 'connections', 'enabled', () => listEnabledConnections(ctx.scope))) ?? [];
+  return (await remembered(ctx, 'connections', 'enabled', ({ scope }) => listEnabledConnections(scope))) ?? [];
 }
 
-/** The one address that providers send people back to; registered there. */
+/** The redirect URI of this service at all providers. */
 export function callbackUrl(environment: Pick<Environment, 'issuer'>): string {
   return `${environment.issuer}/auth/sso/callback`;
 }
@@ -85,10 +85,10 @@ export function isTestTicket(ctx: Context, ticket: string, connection_id: string
 /** Opens the provider's secret, or null when the connection has none. */
 export function providerSecret(ctx: Pick<Context, 'sealer'>, connection: Connection): string | null {
   const { id, provider_client_secret_sealed: sealed } = connection;
-  return sealed && ctx.sealer.open(sealed, secretPlace(id));
+  return sealed && ctx.sealer.open(sealed, providerSecretPlace(id));
 }
 
-/** The place that a provider's secret is sealed for. */
-export function secretPlace(connection_id: string): Place {
+/** What a connection's client secret is sealed for. */
+export function providerSecretPlace(connection_id: string): Place {
   return `connections/${connection_id}`;
 }

@@ -28,7 +28,7 @@ function isLastWayIn(user: Pick<UserRow, 'password_hash'>, identities: readonly 
 }
 
 /**
- * Parts a user from an account at a provider; never from the last way in. With `origin` it is the person's own doing, and recorded here; the
+ * Unlinks a user's account at a provider, unless it is the only way to sign in. With `origin` it is the person's own doing, and recorded here; the
  * Management API keeps its own record. The user's row is held meanwhile, so that two of them
  * unlinked at the same moment don't leave the user outside.
  */
@@ -62,13 +62,13 @@ export type ProviderAccount = {
   readonly claims: Readonly<Record<string, unknown>>;
 };
 
-/** Ties an account at a provider to a user. Another row of the same (connection, subject) makes this fail with 23505. */
+/** Links an account at a provider to a user. @throws SQLSTATE 23505 when (connection, subject) is linked already */
 export async function linkIdentity(tx: Context, user_id: string, account: ProviderAccount): Promise<IdentityRow> {
   const now = tx.clock.now();
   return insertIdentity(tx.scope, { id: uuidv7(now.getTime()), user_id, ...account, last_login_at: now, created_at: now, updated_at: now });
 }
 
-/** Ties an account at a provider to a person who has an account here already, and tells that person by mail. Fails as {@link linkIdentity}. */
+/** Links an account at a provider to an existing user and notifies them by mail. @throws as {@link linkIdentity} */
 export async function linkToAccount(
   tx: Context,
   user: Pick<UserRow, 'id' | 'email'>,
@@ -80,7 +80,7 @@ export async function linkToAccount(
   return identity;
 }
 
-/** Makes a void link count again, for a person who has just proven the local account; tells that person by mail. */
+/** Renews a void identity for the connection's present generation, after the user has proven the local account; notifies them by mail. */
 export async function proveIdentity(
   tx: Context,
   identity: Pick<IdentityRow, 'id'>,

@@ -16,7 +16,7 @@ export const identityDeciding = [
   'claim_mapping',
 ] as const satisfies readonly (keyof ConnectionRow)[];
 
-/** What of a connection its reach depends on. */
+/** The columns of a connection that its reach depends on. */
 export type ConnectionState = Pick<
   ConnectionRow,
   | (typeof identityDeciding)[number]
@@ -24,7 +24,7 @@ export type ConnectionState = Pick<
   | 'provider_client_secret_sealed'
 >; // prettier-ignore
 
-/** Attributes that widen or lead elsewhere what a connection already reaches. */
+/** Attributes whose change widens, or redirects, what a connection already reaches. */
 const widening = [
   ...identityDeciding,
   'provider_client_secret_sealed',

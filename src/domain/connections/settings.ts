@@ -6,7 +6,7 @@ import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import { attributeAliases, endpointFields, mappableAttributes, missingFields, strategyOf, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
 import { refuseConnectionReach, trustAfter, type ConnectionState } from './reach.js';
-import { domainOfEmail, secretPlace } from './connections.js';
+import { domainOfEmail, providerSecretPlace } from './connections.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 
@@ -89,7 +89,7 @@ const requiredProblems = (row: ConnectionRow): Problem[] =>
     ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
 
-/** Everything that doesn't fit together about a connection. Whether its provider answers is not asked (specification 8.1.2). */
+/** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const present = (field: string) =>
     field === 'provider_client_secret'
@@ -129,10 +129,10 @@ const blank = {
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {
   if (secret === undefined) return rest;
-  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, secretPlace(id)) };
+  return { ...rest, provider_client_secret_sealed: secret === null ? null : tx.sealer.seal(secret, providerSecretPlace(id)) };
 }
 
-/** What speaks against a new connection, or against a change of `connection`, by what is given of the input; nothing without a strategy. */
+/** Problems of a new connection, or of a change of `connection`, as far as the given input tells; none without a strategy. */
 export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: ConnectionInput, connection: ConnectionRow | null): Problem[] {
   const { provider_client_secret: secret, ...rest } = input;
   // Whether there is a secret is all that the rules ask.

@@ -30,7 +30,7 @@ async function ensureDefaultEnvironment(deps: Deps): Promise<EnvironmentRow> {
   return insertEnvironment(deps.knex, { id: id(), name: 'Default', slug: 'default', kind, is_default: true, ...times });
 }
 
-/** Another resource of that identifier, made while BASE_URL was another, gives way: nobody keeps the service from starting where it moves to. */
+/** Renames a resource that has the identifier of the Management API, made while BASE_URL was another, so that the service can start. */
 async function displaceApiResource(tx: Context, identifier: string): Promise<void> {
   const taken = await findApiResourceByIdentifier(tx.scope, identifier);
   if (!taken || taken.is_system) return;
@@ -112,12 +112,12 @@ async function ensureAdministrator(ctx: Context, admin: { email: string; passwor
   });
 }
 
-/** Makes the configured management client, or brings it back wholly to what the configuration says: nobody takes it over for longer than a start. */
+/** Makes the configured management client, or brings it back wholly to what the configuration says: a taken-over client is repaired at the next start. */
 async function ensureManagementClient(ctx: Context, configured: { client_id: string; client_secret: string }): Promise<void> {
   await ensureMachineClient(ctx, { ...configured, name: 'Management client' });
 }
 
-/** Everything about a machine client that decides who can act with it: whatever became of it, it is brought back to this. */
+/** The columns of a machine client that decide who can act with it; reset at every start. */
 const machineClientColumns = ({ client_secret }: { client_secret: string }): Partial<ClientRow> => ({
   application_type: 'machine',
   redirect_uris: [],

@@ -18,14 +18,14 @@ import { invalidTransition, Refusal, refuseDuplicates } from '../refusal.js';
 
 const duplicates = {
   custom_domains_environment_domain: { attribute: 'domain', detail: 'This environment has the domain already.' },
-  // Told to somebody who has just proven the domain, and to nobody else.
+  // Only the proven owner of the domain is told this.
   custom_domains_verified_domain: {
     attribute: 'domain',
     detail: 'The domain is verified in another environment of this service. Remove it there first.',
   },
 };
 const dayMs = 86_400_000;
-/** How long the record of a verified domain may be missing. A zone that is broken for a weekend takes nobody's sign-in away. */
+/** Days for which the DNS record of a verified domain may be missing, so that a broken zone doesn't end sign-ins at once. */
 export const missingDays = 7;
 const label = '_identity-verification';
 
@@ -58,7 +58,7 @@ export async function createCustomDomain(tx: Context, input: { domain: string })
   return row;
 }
 
-/** What a look at the domain's zone found. */
+/** The result of a DNS look-up for a domain. */
 export type DomainCheck = {
   readonly verified: boolean;
   readonly failure_reason: 'record_not_found' | 'record_mismatch' | 'dns_error' | null;
@@ -100,7 +100,7 @@ export async function noteDomainCheck(tx: Context, row: CustomDomainRow, check: 
 
 const toldAtMost = 200;
 
-/** Tells everybody who may do everything where people's sign-ins and mails lead from now on, and who saw to it. */
+/** Notifies all administrators by mail of the new primary domain, and of who set it. */
 async function tellAdministrators(tx: Context, actor: Actor, domain: string | null): Promise<void> {
   const { base_url } = tx.environment;
   const model = {

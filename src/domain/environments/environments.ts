@@ -29,7 +29,7 @@ export async function findEnvironmentById(deps: Deps, id: string): Promise<Envir
   });
 }
 
-/** Which host leads where; small enough to be kept whole, so that a stream of made-up hosts costs nothing. */
+/** All hosts and their environments; small enough to be cached whole, so that requests with made-up hosts cost no statement. */
 type Hosts = { readonly domains: ReadonlyMap<string, string>; readonly slugs: ReadonlyMap<string, string>; readonly default_id: string };
 
 async function loadHosts(deps: Deps): Promise<Hosts | null> {
@@ -56,6 +56,19 @@ export async function findEnvironmentForHost(deps: Deps, host: string): Promise<
   const environment = hosts && (await findEnvironmentById(deps, idOf(hosts, deps.config.baseHost, host)));
   if (!environment) throw new Error('there is no default environment; was the database bootstrapped?');
   return environment;
+}
+
+/** How long everybody may keep a public document: discovery, JWKS (`max-age`, RFC 9111 5.2.2.1). In milliseconds. */
+export const publicMaxAgeMs = 300_000;
+
+/** For public documents: from memory, as it was at most {@link publicMaxAgeMs} ago; read again beside that once it may not be trusted any more. */
+export function recallPublicEnvironment(deps: Deps, host: string): Environment | undefined {
+  const hosts = deps.cache.recallPublic<Hosts>('*', 'hosts', 'all', publicMaxAgeMs);
+  const id = hosts && idOf(hosts.value, deps.config.baseHost, host);
+  const found = id === undefined ? undefined : deps.cache.recallPublic<Environment>(id, 'environments', id, publicMaxAgeMs);
+  // Its failure is told to those who can't be answered without.
+  if (found && !(found.fresh && hosts?.fresh)) findEnvironmentForHost(deps, host).catch(() => undefined);
+  return found?.value;
 }
 
 /** The same from memory alone, at once; undefined when something of it must be read first. */

@@ -2,7 +2,7 @@ import type { Config } from '../../config.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { LogEvent } from '../audit/log-events.js';
 
-/** Something about how the service is exposed that its operator should know: a line of the log at the start. */
+/** A warning about the service's network exposure, logged at the start. */
 export type ExposureWarning = { readonly event: LogEvent; readonly message: string };
 
 /** Whether an environment meant for development is reached under a public address. */

@@ -1,3 +1,4 @@
+import { scopeOf } from '../../db/scope.js';
 import { insertSigningKey, type SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { deleteEnvironment, insertEnvironment, updateEnvironment, type EnvironmentRow } from '../../db/tables/environments.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
@@ -30,7 +31,7 @@ export function refuseUnlessOperator(ctx: Pick<Context, 'environment'>): void {
 /** The context of another environment within the transaction at hand. */
 async function contextWithin(tx: Context, row: EnvironmentRow): Promise<Context> {
   const environment = await completeEnvironment({ config: tx.config, knex: tx.scope.knex }, row);
-  return { ...tx, environment, scope: { ...tx.scope, environment_id: row.id } };
+  return { ...tx, environment, scope: scopeOf(tx.scope, row.id) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { storeEvent } from '../../db/tables/events.js';
 import { listSubscribers } from '../../db/tables/webhooks.js';
 import { uuidv7 } from '../../lib/random.js';
-import type { Context } from '../context.js';
+import { remembered, type Context } from '../context.js';
 import type { EventData, EventType } from './catalogue.js';
 
 /** The exact text of a payload: its five members in their fixed order (specification 7.2.3). */
@@ -31,6 +31,6 @@ export async function emit<Type extends EventType>(tx: Context, type: Type, data
 
 /** Who wants `token.issued`, from memory: while nobody does, issuing a token costs nothing more. */
 export async function tokenIssuedSubscribers(ctx: Context): Promise<readonly string[]> {
-  const known = await ctx.cache.get(ctx.environment.id, 'webhooks', 'token.issued', async () => listSubscribers(ctx.scope, 'token.issued'));
+  const known = await remembered(ctx, 'webhooks', 'token.issued', ({ scope }) => listSubscribers(scope, 'token.issued'));
   return known ?? [];
 }

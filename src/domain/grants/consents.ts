@@ -16,7 +16,7 @@ export type ConsentQuestion = {
   readonly resource: string | null;
 };
 
-/** The scopes in two heaps: those that mean the same everywhere, and those of the resource. */
+/** The scopes by resource: those of OpenID Connect under the empty name, the others under the resource's identifier. */
 function heaps({ scopes, resource }: ConsentQuestion): [string, string[]][] {
   const own = resource === null ? [] : scopes.filter((scope) => !isOpenidScope(scope));
   const general = scopes.filter((scope) => !own.includes(scope));
@@ -43,7 +43,7 @@ export async function isConsented(ctx: Context, question: ConsentQuestion): Prom
   );
 }
 
-/** What the trace of a consent says of whose it is. */
+/** Actor and target of a consent's security event. */
 const partiesOf = (user_id: string, client_id: string) => ({
   actor: { actor_kind: 'user', actor_id: user_id, display: null } as const,
   target: { target_type: 'client', target_id: client_id },
@@ -63,7 +63,7 @@ export async function giveConsent(tx: Context, asked: ConsentQuestion, origin: O
   await recordSecurityEvent(tx, 'consent.given', { ...partiesOf(user_id, client_id), origin, detail });
 }
 
-/** Notes that the person did not allow it. */
+/** Records a denied consent as a security event. */
 export function noteConsentDenied(ctx: Context, user_id: string, client_id: string, origin: Origin): void {
   noteSecurityEvent(ctx, 'consent.denied', { ...partiesOf(user_id, client_id), origin });
 }

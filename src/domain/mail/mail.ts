@@ -8,7 +8,7 @@ import { renderMail, type MailModels } from './templates.js';
 /** Where the request came from that made the service write. */
 export type MailOrigin = { readonly ip_address: string | null; readonly user_agent: string | null };
 
-/** A mail as it waits in the outbox, opened. */
+/** The opened content of a queued mail. */
 export type MailContent = { readonly template: keyof MailModels; readonly subject: string; readonly text: string; readonly html: string };
 
 const keepMs = 7 * 86_400_000;
@@ -54,7 +54,7 @@ export function openMail(sealer: Sealer, row: Pick<MailRow, 'id' | 'sealed'>): M
   return JSON.parse(sealer.open(row.sealed, place(row.id))) as MailContent;
 }
 
-/** The same, but null for a mail that was sent and forgotten, or sealed under a key of the past. */
+/** The same, but null for a mail whose content was emptied after sending, or is sealed with an unknown key. */
 function openReadable(sealer: Sealer, row: MailRow): MailContent | null {
   try {
     return openMail(sealer, row);

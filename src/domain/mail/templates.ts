@@ -68,10 +68,10 @@ const subjects: { [Name in keyof MailModels]: (model: MailModels[Name]) => strin
 
 const templates = createTemplates();
 
-/** Members that are written as they are: links of our own, and the support address, which is meant to be one. */
+/** Members that are written unchanged: our own links, and the support address. */
 const verbatim = (name: string) => name.endsWith('_url') || name === 'support_email';
 
-/** All other texts of a model are somebody's words, in which no mail program may find a link (`plainWords`). */
+/** All other texts may come from users and are made free of links (`plainWords`). */
 function wordsOf<T>(value: T, name = ''): T {
   if (typeof value === 'string') return (verbatim(name) ? value : plainWords(value)) as T;
   if (typeof value !== 'object' || value === null) return value;

@@ -10,7 +10,7 @@ import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { endSessions } from '../sessions/sessions.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 
-/** What a change came to. `wrong`: not the current password, or the account is locked; `no_password`: there is none to change. */
+/** The result of a password change. `wrong`: not the current password, or the account is locked; `no_password`: there is none to change. */
 export type ChangeVerdict =
   | { readonly outcome: 'changed'; readonly user: UserRow }
   | { readonly outcome: 'refused'; readonly problems: PasswordProblem[] }
@@ -33,7 +33,7 @@ export async function changePassword(
   if (!(await checkPassword(ctx, user, input.current_password, input))) return { outcome: 'wrong' };
   const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
   if (problems.length > 0) return { outcome: 'refused', problems };
-  const password_hash = await ctx.passwords.hash(input.password);
+  const password_hash = await ctx.passwords.hash(input.password, ctx.scope.deadline);
   const now = ctx.clock.now();
   const changed = await transaction(ctx, async (tx) => {
     const changes = { password_hash, password_changed_at: now, failed_login_count: 0, updated_at: now };

@@ -1,3 +1,6 @@
+import { noDeadline, type Deadline } from '../../lib/deadline.js';
+import type { QueueState } from '../../platform/metrics/queue-state.js';
+
 /** Too many passwords wait to be hashed: the caller answers 503 with `Retry-After`. */
 export class OverloadedError extends Error {
   /** @param retry_after seconds until the queue is likely to have drained */
@@ -7,35 +10,39 @@ export class OverloadedError extends Error {
   }
 }
 
-/** Who waits: somebody who has proven something to the account before (a sign-in from this browser, a code, a session), or anybody. */
-export type Urgency = 'known' | 'stranger';
+/** `known`: the caller has proven something to the account before (a sign-in from this browser, a code, a session); `stranger`: anybody else. */
+export type Priority = 'known' | 'stranger';
 
-type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout };
+type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout; readonly since: number };
 
 /**
- * Runs at most `concurrency` works at once. Of each urgency at most `queueMax` wait, in order, the known before all strangers; nobody longer
- * than `maxWaitMs`, and whoever would is refused at once.
+ * Runs at most `concurrency` tasks at once. At most `queueMax` of each priority wait, first come first served, `known` before `stranger`, for at
+ * most `maxWaitMs`; a task whose expected wait is longer is refused at once.
  */
 export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concurrency: number; queueMax: number; maxWaitMs: number }) {
-  const lines: Record<Urgency, Waiter[]> = { known: [], stranger: [] };
+  const lines: Record<Priority, Waiter[]> = { known: [], stranger: [] };
   let running = 0;
   let averageMs = 50;
+  let refused = 0;
 
-  const waitMs = (urgency: Urgency): number => {
+  const waitMs = (urgency: Priority): number => {
     const ahead = lines.known.length + (urgency === 'stranger' ? lines.stranger.length : 0);
     return (ahead * averageMs) / concurrency;
   };
-  const overloaded = (urgency: Urgency) => new OverloadedError(Math.max(1, Math.ceil(waitMs(urgency) / 1000)));
+  const overloaded = (urgency: Priority) => {
+    refused += 1;
+    return new OverloadedError(Math.max(1, Math.ceil(waitMs(urgency) / 1000)));
+  };
 
-  function turn(urgency: Urgency, patienceMs: number): Promise<void> {
+  function turn(urgency: Priority, patienceMs: number): Promise<void> {
     const line = lines[urgency];
-    if (line.length >= queueMax || patienceMs <= 0 || waitMs(urgency) > patienceMs) return Promise.reject(overloaded(urgency));
+    if (line.length >= queueMax || waitMs(urgency) > patienceMs) return Promise.reject(overloaded(urgency));
     return new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         line.splice(line.indexOf(waiter), 1);
         reject(overloaded(urgency));
       }, patienceMs);
-      const waiter: Waiter = { start: resolve, timer };
+      const waiter: Waiter = { start: resolve, timer, since: performance.now() };
       line.push(waiter);
     });
   }
@@ -48,12 +55,21 @@ export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concu
   }
 
   return {
+    /** How long it is now. */
+    state(): QueueState {
+      const oldest = Math.min(...[lines.known[0], lines.stranger[0]].map((waiter) => waiter?.since ?? performance.now()));
+      const length = running + lines.known.length + lines.stranger.length;
+      return { queue: 'hashing', length, wait: (performance.now() - oldest) / 1000, refused };
+    },
+
     /**
-     * @param since when the caller began to wait (`performance.now()`), for who takes several turns
+     * @param deadline until when the caller waits, if that is sooner than `maxWaitMs`: the end of its request, or of the wait for several turns
      * @throws {OverloadedError}
      */
-    async run<T>(urgency: Urgency, work: () => Promise<T>, since = performance.now()): Promise<T> {
-      if (running >= concurrency) await turn(urgency, since + maxWaitMs - performance.now());
+    async run<T>(urgency: Priority, work: () => Promise<T>, deadline: Deadline = noDeadline): Promise<T> {
+      const patienceMs = Math.min(maxWaitMs, deadline.left());
+      if (patienceMs <= 0) throw overloaded(urgency);
+      if (running >= concurrency) await turn(urgency, patienceMs);
       else running++;
       const started = performance.now();
       try {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { argon2id, hash as argon2Hash, needsRehash as argon2NeedsRehash, verify as argon2Verify } from 'argon2';
+import { within, type Deadline } from '../../lib/deadline.js';
 import { isCommonPassword } from './common-passwords.js';
-import { createHashingQueue, type Urgency } from './hashing-queue.js';
+import { createHashingQueue, type Priority } from './hashing-queue.js';
 import { createBcryptVerifier } from './bcrypt.js';
 
 /** Longest password, in Unicode code points after NFC. */
@@ -36,7 +37,7 @@ export function passwordHashKind(phc: string): string {
   return /^\$argon2(?:id|i|d)\$(?:v=\d+\$)?[^$]+\$/.exec(phc)?.[0] ?? ownKind;
 }
 
-/** A hash of the kind that belongs to no password. */
+/** A syntactically valid hash of the kind that no password matches. */
 const sampleOf = (kind: string) => kind + (kind.startsWith('$2') ? '.'.repeat(53) : `${'A'.repeat(22)}$${'A'.repeat(43)}`);
 
 /**
@@ -72,7 +73,7 @@ async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): 
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
  * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each urgency wait, for `maxWaitMs` (default 5 s)
- * at most, or until that long after `since` (`performance.now()`), when one caller takes several turns; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
+ * at most, or until the caller's deadline; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
  * `cost` is for tests that aren't about passwords: nothing else hashes for less.
  */
 export function createPasswordHasher({
@@ -97,31 +98,37 @@ export function createPasswordHasher({
     return !received.equals(normalised) && (await check(phc, received));
   }
 
-  async function verifyDecoy(password: string, urgency: Urgency = 'stranger', kind = made, since?: number): Promise<false> {
+  async function verifyDecoy(password: string, urgency: Priority = 'stranger', kind = made, deadline?: Deadline): Promise<false> {
     const sample = sampleOf(kind);
     if (tooLong(password) || !acceptsPasswordHash(sample)) return false;
-    await queue.run(urgency, () => checkBoth(sample, password), since);
+    await queue.run(urgency, () => checkBoth(sample, password), deadline);
     return false;
   }
 
   return {
+    /** For a caller that takes several turns: all of them together take no longer than one may. */
+    patience: (deadline: Deadline): Deadline => within(deadline, maxWaitMs),
+
+    /** How many wait to be hashed. */
+    queue: () => queue.state(),
+
     /**
      * The argon2id PHC string to store.
      * @throws {RangeError} for a text that {@link passwordProblems} would refuse as too long
      */
-    async hash(password: string, since?: number): Promise<string> {
+    async hash(password: string, deadline?: Deadline): Promise<string> {
       if (tooLong(password)) throw new RangeError('password too long to hash');
-      return queue.run('known', () => argon2Phc(typed(password), hashing), since);
+      return queue.run('known', () => argon2Phc(typed(password), hashing), deadline);
     },
 
     /**
      * Whether the password belongs to the stored hash. An overlong text is refused unhashed, whoever it is for; a hash that can't be
      * read belongs to no password, and costs a decoy. A hash imported from a system that didn't normalise is tried as received too.
      */
-    async verify(phc: string, password: string, urgency: Urgency = 'stranger', since?: number): Promise<boolean> {
+    async verify(phc: string, password: string, urgency: Priority = 'stranger', deadline?: Deadline): Promise<boolean> {
       if (tooLong(password)) return false;
-      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency, made, since);
-      return queue.run(urgency, () => checkBoth(phc, password), since);
+      if (!acceptsPasswordHash(phc)) return verifyDecoy(password, urgency, made, deadline);
+      return queue.run(urgency, () => checkBoth(phc, password), deadline);
     },
 
     /** Costs what `verify` of a hash of the kind (ours, unless told) costs and is never true: for an unknown account, or one without a password. */
@@ -132,9 +139,9 @@ export function createPasswordHasher({
      * imported hashes in the environment. Afterwards one hash of each kind was checked, ours included, whoever's password it was to be.
      * Whoever asks has had a turn already: behind all strangers again, most would have that one for nothing in a flood.
      */
-    async verifyOtherKinds(phc: string | null, imported: readonly string[], password: string, since?: number): Promise<void> {
+    async verifyOtherKinds(phc: string | null, imported: readonly string[], password: string, deadline?: Deadline): Promise<void> {
       const checked = phc === null ? made : passwordHashKind(phc);
-      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, 'known', kind, since);
+      for (const kind of new Set([made, ...imported])) if (kind !== checked) await verifyDecoy(password, 'known', kind, deadline);
     },
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */

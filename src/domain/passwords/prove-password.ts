@@ -6,6 +6,7 @@ import {
   replacePassword,
   type UserRow,
 } from '../../db/tables/users.js';
+import type { Deadline } from '../../lib/deadline.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { requiredConnectionFor } from '../connections/connections.js';
 import type { Context } from '../context.js';
@@ -13,7 +14,7 @@ import { trustedBrowser, type Device } from '../sessions/known-browsers.js';
 import type { Origin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
 
-/** What proving a password came to. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
+/** The result of checking a password. Unknown, wrong, locked and passwordless accounts all answer `invalid`, in the same time. */
 export type PasswordVerdict =
   { readonly outcome: 'ok'; readonly user: UserRow } | { readonly outcome: 'invalid' } | { readonly outcome: 'blocked' };
 
@@ -29,7 +30,7 @@ export type Proving = { readonly origin: Origin; readonly device: Device | null 
  */
 export async function checkPassword(ctx: Context, user: UserRow | null, password: string, { origin, device }: Proving): Promise<boolean> {
   const now = ctx.clock.now();
-  const since = performance.now();
+  const patience = ctx.passwords.patience(ctx.scope.deadline);
   const phc = user?.password_hash ?? null;
   const trusted = user === null || phc === null ? null : await trustedBrowser(ctx, device, user);
   const urgency = trusted ? 'known' : 'stranger';
@@ -37,13 +38,13 @@ export async function checkPassword(ctx: Context, user: UserRow | null, password
   const locked = trusted ? trusted.locked : accountLocked;
   const right =
     phc === null
-      ? await ctx.passwords.verifyDecoy(password, urgency, undefined, since)
-      : await ctx.passwords.verify(phc, password, urgency, since);
+      ? await ctx.passwords.verifyDecoy(password, urgency, undefined, patience)
+      : await ctx.passwords.verify(phc, password, urgency, patience);
   if (right && !locked) {
     await trusted?.succeeded();
     return true;
   }
-  await ctx.passwords.verifyOtherKinds(phc, await listImportedPasswordKinds(ctx.scope), password, since);
+  await ctx.passwords.verifyOtherKinds(phc, await listImportedPasswordKinds(ctx.scope), password, patience);
   if (!locked) await trusted?.failed();
   const lockedUntil = new Date(now.getTime() + ctx.environment.lockout_lifetime * 1000);
   const known = user !== null && phc !== null;
@@ -56,21 +57,21 @@ export async function checkPassword(ctx: Context, user: UserRow | null, password
 
 const targetOf = (user: UserRow | null) => ({ target_type: 'user', target_id: user?.id ?? null, display: user?.email ?? null });
 
-/** A refused sign-in leaves the same trace in the same time, whether or not there is such an account. */
+/** Records a refused sign-in; the same work whether or not the account exists. */
 function noteRefusal(ctx: Context, user: UserRow | null, reason: string, origin: Origin): void {
   noteSecurityEvent(ctx, 'login.failed', { target: targetOf(user), origin, reason });
 }
 
-/** A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. `since`: when the wait began. */
-async function refreshHash(ctx: Context, user: UserRow, password: string, since: number): Promise<UserRow | null> {
+/** A hash of outdated parameters is replaced, unless the password was changed while it was checked: then null. */
+async function refreshHash(ctx: Context, user: UserRow, password: string, patience: Deadline): Promise<UserRow | null> {
   const { password_hash: proven } = user;
   if (proven === null || !ctx.passwords.needsRehash(proven)) return user;
-  return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password, since) });
+  return replacePassword(ctx.scope, user.id, proven, { password_hash: await ctx.passwords.hash(password, patience) });
 }
 
 async function prove(ctx: Context, attempt: Attempt, again = true): Promise<PasswordVerdict> {
   const { password, by } = attempt;
-  const since = performance.now();
+  const patience = ctx.passwords.patience(ctx.scope.deadline);
   const address = attempt.barred ? null : normalizeEmail(attempt.email);
   const user = address && (await findUserByEmailKey(ctx.scope, address.email_key));
   const right = await checkPassword(ctx, user, password, by);
@@ -79,7 +80,7 @@ async function prove(ctx: Context, attempt: Attempt, again = true): Promise<Pass
     noteRefusal(ctx, user, 'account_blocked', by.origin);
     return { outcome: 'blocked' };
   }
-  const current = await refreshHash(ctx, user, password, since);
+  const current = await refreshHash(ctx, user, password, patience);
   if (!current) return again ? prove(ctx, attempt, false) : { outcome: 'invalid' };
   await recordLogin(ctx.scope, user.id, ctx.clock.now());
   return { outcome: 'ok', user: current };
@@ -100,5 +101,5 @@ export async function proveLocalAccount(ctx: Context, email: string, password: s
   return prove(ctx, { email, password, barred: false, by });
 }
 
-/** An id that no user has: the refusal of a stranger makes the same statement as that of a user. */
+/** An id that no user has, so that the refusal for an unknown address runs the same statement as that of a user. */
 const nobody = '00000000-0000-7000-8000-000000000000';

@@ -25,7 +25,7 @@ const unknownOrigin: MailOrigin = { ip_address: null, user_agent: null };
 /** Seconds that a person has who did not ask for the mail and isn't waiting for it. */
 const adminResetLifetime = 86_400;
 
-/** Where people of an address sign in who have neither a password nor a registration here. */
+/** Mails somebody whose address signs in through a required connection where to sign in. */
 export async function mailElsewhere(
   tx: Context,
   to: string,
@@ -96,7 +96,7 @@ export async function startPasswordReset(
   return openReset(ctx, { address: user, user, initiated_by, origin });
 }
 
-/** What a reset came to. A refused password doesn't spend the code. */
+/** The result of a password reset. A refused password doesn't spend the code. */
 export type ResetVerdict =
   | { readonly outcome: 'reset'; readonly user: UserRow }
   | { readonly outcome: 'refused'; readonly problems: PasswordProblem[] }
@@ -146,7 +146,7 @@ async function apply(
   });
 }
 
-/** What the trace of a refused recovery says. */
+/** `reason` of the security event, by outcome. */
 const failures = { wrong: 'invalid_code', expired: 'code_expired', budget_used_up: 'budget_used_up' } as const;
 
 /**
@@ -184,6 +184,6 @@ async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]
     if (!byLink) await refundAttempt(ctx.scope, passcode.id);
     return { outcome: 'refused', problems };
   }
-  const changed = await apply(ctx, passcode, user, { password_hash: await ctx.passwords.hash(password), origin });
+  const changed = await apply(ctx, passcode, user, { password_hash: await ctx.passwords.hash(password, ctx.scope.deadline), origin });
   return changed ? { outcome: 'reset', user: changed } : { outcome: 'expired' };
 }

@@ -23,7 +23,7 @@ export function mintReview(ctx: Context, user: Pick<UserRow, 'id' | 'password_ch
   return ctx.sealer.sealText(JSON.stringify(review), place(ctx));
 }
 
-/** Whose recovery the token looks over; null when it is altered, too old, or overtaken by another change of the password. */
+/** The user of a review token; null when the token is altered, expired, or older than the last password change. */
 export async function findReviewed(ctx: Context, token: string): Promise<UserRow | null> {
   const text = ctx.sealer.openText(token, place(ctx));
   const review = text === null ? null : (JSON.parse(text) as Review);
@@ -41,7 +41,7 @@ export async function recoveredBy(ctx: Context, user: Pick<UserRow, 'id' | 'pass
   return { sessions, identities: await listIdentities(ctx, user.id) };
 }
 
-/** Parts the user from these accounts at providers; what isn't the user's is left alone. @returns how many are gone */
+/** Unlinks these identities of the user; ids of others are ignored. @returns how many were unlinked */
 export async function dropIdentities(ctx: Context, user_id: string, ids: readonly string[], origin: Origin): Promise<number> {
   return transaction(ctx, async (tx) => {
     let gone = 0;

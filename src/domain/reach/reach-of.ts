@@ -1,3 +1,4 @@
+import { scopeOf } from '../../db/scope.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';
@@ -18,14 +19,14 @@ import {
 import { permissionsToReadMapped } from '../tokens/claim-mappings.js';
 import type { Context } from '../context.js';
 import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
-import { fullReach, joined, noReach, type Reach } from './reach.js';
+import { fullReach, union, noReach, type Reach } from './reach.js';
 
 type Tx = Pick<Context, 'scope'>;
 
 /** A person: the Management permissions of the roles held. */
 export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => new Set(await listReachOfUser(tx.scope, user_id));
 
-/** What hangs on a person: a session, a provider account, a consent. */
+/** A record of a user (session, identity, consent): the user's reach. */
 export const reachOfOwner = (tx: Tx, row: { user_id: string }): Promise<Reach> => reachOfUser(tx, row.user_id);
 
 /** A role: its Management permissions, for whoever is given it. */
@@ -38,7 +39,7 @@ export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Re
  */
 export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>): Promise<Reach> {
   if (client.first_party) return fullReach;
-  return joined(await listReachOfClientGrants(tx.scope, client.id), permissionsToReadMapped(client.claim_mappings));
+  return union(await listReachOfClientGrants(tx.scope, client.id), permissionsToReadMapped(client.claim_mappings));
 }
 
 /** A grant: its scopes, when it is for the Management API. */
@@ -61,7 +62,7 @@ export async function reachOfConnection(
 ): Promise<Reach> {
   if (connection.account_linking === 'verified_email') return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
-  return connection.allow_registration && connection.trusted ? joined(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
+  return connection.allow_registration && connection.trusted ? union(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
 }
 
 /** A custom domain: the primary one is in every mail and is the issuer. */
@@ -73,7 +74,7 @@ export const reachOfCustomDomain = (domain: Pick<CustomDomainRow, 'is_primary'>)
  */
 export async function reachOfEnvironment(tx: Tx, environment: Pick<EnvironmentRow, 'id' | 'registration_enabled'>): Promise<Reach> {
   if (!environment.registration_enabled) return noReach;
-  return new Set(await listReachOfDefaultRoles({ ...tx.scope, environment_id: environment.id }));
+  return new Set(await listReachOfDefaultRoles(scopeOf(tx.scope, environment.id)));
 }
 
 /** The permissions to read what an event of a type tells: those of its subject's collection. */

@@ -8,14 +8,14 @@ import { managementPermissions } from '../api-resources/management-permissions.j
  */
 export type Reach = ReadonlySet<string>;
 
-/** The reach of what nobody can act with. */
+/** The empty reach: no permission. */
 export const noReach: Reach = new Set();
 
 /** The reach of whatever everybody of the environment depends on: its mails, its sign-ins, its keys. */
 export const fullReach: Reach = new Set(managementPermissions);
 
-/** Both together. */
-export const joined = (one: Iterable<string>, other: Iterable<string>): Reach => new Set([...one, ...other]);
+/** The union of two sets of permissions. */
+export const union = (one: Iterable<string>, other: Iterable<string>): Reach => new Set([...one, ...other]);
 
 /**
  * What a change means for whoever could act with the record:
@@ -40,7 +40,7 @@ export function permissionsOf({ before, after, touched }: Change): Reach {
   const touches = new Set(touched.map((one) => one.touch));
   const needed = new Set(without(after, before));
   if (touches.has('reach')) for (const name of without(before, after)) needed.add(name);
-  if (touches.has('control') || touches.has('reach and control')) for (const name of joined(before, after)) needed.add(name);
+  if (touches.has('control') || touches.has('reach and control')) for (const name of union(before, after)) needed.add(name);
   if (touches.has('everything')) for (const name of fullReach) needed.add(name);
   return needed;
 }

@@ -7,7 +7,7 @@ import { noOrigin } from '../origin.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
 
 const codeLength = 6;
-/** So many digits can't be guessed by going from code to code either, whoever tries. */
+/** Digits of codes that can't be guessed even across many codes. */
 const longCodeLength = 10;
 const budgetWindowMs = 3_600_000;
 /** How many codes' worth of tries all passcodes of one address get in that window: a guesser can't win by asking again and again. */
@@ -67,7 +67,7 @@ export async function startPasscode(
   return { passcode, code };
 }
 
-/** What a try came to. `expired`: no such passcode, spent, out of tries, past its time, or a code that a later one replaced. */
+/** The result of a try. `expired`: no such passcode, spent, out of tries, past its time, or a code that a later one replaced. */
 export type CodeVerdict =
   | { readonly outcome: 'right'; readonly passcode: PasscodeRow }
   | { readonly outcome: 'wrong'; readonly attempts_left: number }

@@ -69,7 +69,7 @@ export async function findRegistration(ctx: Context, id: string): Promise<Passco
   return isUuid(id) ? findPasscode(ctx.scope, 'registration', id) : null;
 }
 
-/** What asking for another code came to; `retry_after` in seconds. */
+/** The result of requesting another code; `retry_after` in seconds. */
 export type ResendVerdict =
   | { readonly outcome: 'sent'; readonly registration: PasscodeRow }
   | { readonly outcome: 'too_soon'; readonly retry_after: number }
@@ -105,14 +105,14 @@ export async function resendCode(ctx: Context, id: string, origin: MailOrigin): 
 }
 
 /** A proven address: `token` goes on with it, once. */
-export type Proof = { readonly outcome: 'right'; readonly registration: PasscodeRow; readonly token: string };
+export type ProvenAddress = { readonly outcome: 'right'; readonly registration: PasscodeRow; readonly token: string };
 
 /** Checks the code of a registration and spends it. */
 export async function verifyRegistration(
   ctx: Context,
   id: string,
   code: string,
-): Promise<Proof | Exclude<CodeVerdict, { outcome: 'right' }>> {
+): Promise<ProvenAddress | Exclude<CodeVerdict, { outcome: 'right' }>> {
   const verdict = await tryCode(ctx, 'registration', id, code);
   if (verdict.outcome !== 'right') return verdict;
   const token = randomToken('');
@@ -127,7 +127,7 @@ export async function findProvenRegistration(ctx: Context, token: string): Promi
   return /^[\w-]{43}$/.test(token) ? findByToken(ctx.scope, digest(token), ctx.clock.now()) : null;
 }
 
-/** What completing a registration came to. */
+/** The result of completing a registration. */
 export type Completion =
   { readonly outcome: 'registered'; readonly user: UserRow } | { readonly outcome: 'email_taken' } | { readonly outcome: 'expired' };
 
@@ -139,7 +139,7 @@ export async function completeRegistration(
   ctx: Context,
   input: { token: string; first_name: string; last_name: string; password: string; client_id: string | null },
 ): Promise<Completion> {
-  const password_hash = await ctx.passwords.hash(input.password);
+  const password_hash = await ctx.passwords.hash(input.password, ctx.scope.deadline);
   const now = ctx.clock.now();
   return transaction(ctx, async (tx): Promise<Completion> => {
     const registration = await lockByToken(tx.scope, digest(input.token), now);

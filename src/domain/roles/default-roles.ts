@@ -3,7 +3,7 @@ import type { Context } from '../context.js';
 
 /**
  * Gives a new user the roles that every new user gets (`is_default`).
- * @param trusted false: none that holds a Management permission, for people whom somebody else's word alone brings in
+ * @param trusted false: without roles that hold a Management permission, for users of an untrusted connection
  * @returns the names of all roles that the user has then.
  */
 export async function giveDefaultRoles(tx: Context, user_id: string, trusted = true): Promise<string[]> {

@@ -14,11 +14,11 @@ import { mayGoAt, unnamedKey } from './status.js';
 
 export type ResealDeps = Pick<Deps, 'knex' | 'sealer' | 'logger' | 'metrics' | 'clock'>;
 
-/** What a process remembers from one pass to the next, so that it doesn't say and try the same every half minute. */
+/** State kept between passes, so that the same isn't logged and tried every half minute. */
 export type ResealMemory = {
-  /** What it last said that it waits for. */
+  /** What it last logged that it waits for; null when it doesn't wait. */
   waitsFor: string | null;
-  /** Until when, in milliseconds, it leaves alone what is left: no key here opens it. */
+  /** Epoch milliseconds until which the remaining values aren't tried again, because no key of this process opens them. */
   restsUntil: number;
 };
 
@@ -26,14 +26,14 @@ export const createResealMemory = (): ResealMemory => ({ waitsFor: null, restsUn
 
 const restMs = 3_600_000;
 
-/** Says what the work waits for, unless that was the last thing said. */
-export function sayOnce(memory: ResealMemory, waitsFor: string, say: () => void): void {
+/** Logs what the pass waits for, unless it was logged last time. */
+export function logOnce(memory: ResealMemory, waitsFor: string, say: () => void): void {
   if (memory.waitsFor !== waitsFor) say();
   memory.waitsFor = waitsFor;
 }
 
 const batch = 200;
-/** A pass ends after so many values, so that it is counted now and then how many are left. */
+/** Batches of a column after which a pass ends, so that the remaining values are counted regularly. */
 const maxBatchesPerColumn = 50;
 
 /**
@@ -42,7 +42,7 @@ const maxBatchesPerColumn = 50;
  */
 const upgradeSeconds = 3600;
 
-/** What a walk through the columns came to. `lost`: how many values no key here opens, by the key that they name. */
+/** The result of one scan of the columns. `lost`: how many values no key of this process opens, by key id. */
 type Walk = { resealed: number; lost: Map<string, number>; more: boolean };
 
 function renew(sealer: Sealer, row: StaleSealed, lost: Walk['lost']): (StaleSealed & { renewed: Buffer })[] {
@@ -69,7 +69,7 @@ async function resealColumn({ knex, sealer }: ResealDeps, column: SealedColumn, 
   walk.more = true;
 }
 
-/** Counts, writes the counts down, and says which keys have nothing left. @returns how many values other keys have sealed */
+/** Counts the values by key, stores the counts and logs keys that have none left. @returns how many values other keys have sealed */
 async function count({ knex, sealer, logger, metrics }: ResealDeps): Promise<number> {
   const counts = await countSealedByKey(knex);
   const emptied = await noteSealedCounts(knex, sealer.key_id, counts);
@@ -101,7 +101,7 @@ export async function reseal(deps: ResealDeps, memory: ResealMemory, signal?: Ab
     const pending = await count(deps);
     if (pending === 0) return;
     if (await awaitsUpgrade(knex, upgradeSeconds)) {
-      sayOnce(memory, 'the upgrade', () =>
+      logOnce(memory, 'the upgrade', () =>
         logger.info({ event: 'secret_key.waiting', pending }, 'values that name no key are sealed anew an hour after the upgrade'),
       );
       return;

@@ -1,10 +1,10 @@
 import { listSecretKeys, type SecretKeyRow } from '../../db/tables/secret_keys.js';
 import type { Deps } from '../context.js';
 
-/** What lasts longest of all that a key makes and that isn't stored sealed: the code of a reset that an administrator asked for. */
+/** The longest lifetime, in milliseconds, of anything keyed that isn't stored sealed: a reset code requested by an administrator. */
 const lastingMs = 86_400_000;
 
-/** Stands for all values that were sealed before they named their key. */
+/** The key id under which values without a key id are counted. */
 export const unnamedKey = 'unnamed';
 
 /** A key as an operator sees it. `may_go_at`: from when SECRET_KEY_PREVIOUS can do without it; null while it can't. */
@@ -22,7 +22,7 @@ export function mayGoAt({ emptied_at, sealing_seen_at, created_at }: SecretKeyRo
   return emptied_at && new Date((sealing_seen_at ?? created_at).getTime() + lastingMs);
 }
 
-/** The keys that are known of: the one that everything is sealed with first, then the earlier ones. */
+/** All known keys: the sealing one first, then the earlier ones. */
 export async function secretKeyStatus({ knex }: Pick<Deps, 'knex'>): Promise<SecretKeyStatus[]> {
   const rows = await listSecretKeys(knex);
   return rows

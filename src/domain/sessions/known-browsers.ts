@@ -4,8 +4,8 @@ import { digest } from '../../lib/digest.js';
 import type { Context } from '../context.js';
 
 /**
- * What a browser brings along of its earlier sign-ins: an id that says nothing, and who signed in with it, when. It lets nobody in; it tells a
- * browser that an account knows from a stranger's.
+ * Content of the device cookie: a random id, and who signed in with the browser, when. It authenticates nobody; it distinguishes browsers that
+ * an account knows from others.
  */
 export type Device = {
   readonly id: string;
@@ -17,7 +17,7 @@ export type Device = {
 export const knownForSeconds = 400 * 86_400;
 const failuresKeptMs = 86_400_000;
 
-/** Whether the account knows the browser. A new password makes strangers of all of them: whoever had the old one may have used any. */
+/** Whether the account knows the browser. A new password makes all browsers unknown again, because any of them may have been an attacker's. */
 export function isKnownTo(ctx: Context, device: Device | null, user: Pick<UserRow, 'id' | 'password_changed_at'>): boolean {
   const at = device?.users.find(([id]) => id === user.id)?.[1];
   if (at === undefined || at + knownForSeconds * 1000 <= ctx.clock.now().getTime()) return false;

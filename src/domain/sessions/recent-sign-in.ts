@@ -6,7 +6,7 @@ import { Refusal } from '../refusal.js';
 /** For this many seconds a sign-in counts as recent. */
 export const recentSignInSeconds = 600;
 
-/** When the person is known to have proven who they are; a provider that doesn't say when proves nothing. */
+/** When the actor last authenticated; null when unknown, as with a provider that doesn't send `auth_time`. */
 async function provenAt(tx: Context, actor: Actor): Promise<Date | null> {
   if (actor.proven_at !== undefined) return actor.proven_at;
   const session = actor.session_id ? await findSession(tx.scope, actor.session_id) : null;

@@ -19,7 +19,7 @@ import type { Context } from '../context.js';
 /** The session that a browser presents, with its user. */
 export type BrowserSession = SessionWithUser;
 
-/** With what a session's moments are compared: now, and now less each of the environment's lifetimes (specification 4.7.4). */
+/** The bounds of live sessions: now, and now less each of the environment's lifetimes (specification 4.7.4). */
 export function sessionBounds({ environment, clock }: Pick<Context, 'environment' | 'clock'>): SessionBounds {
   const now = clock.now();
   const { session_lifetime, session_idle_lifetime } = environment;
@@ -43,7 +43,7 @@ export async function findBrowserSession(ctx: Context, token: string): Promise<B
 
 const touchPauseMs = 60_000;
 
-/** Moves the last activity, at most once a minute (specification 4.7.3). */
+/** Updates the last activity, at most once a minute (specification 4.7.3). */
 export async function noteActivity(ctx: Context, session: BrowserSession): Promise<void> {
   const now = ctx.clock.now();
   if (now.getTime() - session.last_activity_at.getTime() >= touchPauseMs) await touchSession(ctx.scope, session.id, sessionBounds(ctx));

@@ -1,3 +1,4 @@
+import { Duplicate } from '../../db/failures.js';
 import { insertSigningKey, lockSigningKey, updateSigningKey, type SigningKeyRow } from '../../db/tables/signing_keys.js';
 import type { Context } from '../context.js';
 import { signingKeyData } from '../events/data.js';
@@ -17,7 +18,7 @@ export async function publishNextKey(tx: Context, key: NewSigningKey): Promise<S
     await emit(tx, 'signing_key.generated', signingKeyData(row));
     return row;
   } catch (error) {
-    if ((error as { constraint?: string }).constraint === 'signing_keys_next') throw invalidTransition('There is a next key already.');
+    if (error instanceof Duplicate && error.constraint === 'signing_keys_next') throw invalidTransition('There is a next key already.');
     throw error;
   }
 }

@@ -1,8 +1,10 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import { Duplicate } from '../../db/failures.js';
 import { insertSigningKey, listPublishedSigningKeys, type SigningKeyRow } from '../../db/tables/signing_keys.js';
-import { transaction, type Context } from '../context.js';
+import { remembered, transaction, type Context } from '../context.js';
+import type { PublicEntry } from '../cache/cache.js';
+import { publicMaxAgeMs } from '../environments/environments.js';
 import { emit } from '../events/emit.js';
 import { signingKeyData } from '../events/data.js';
 
@@ -18,13 +20,11 @@ export type KeyRing = {
   readonly jwks: string;
 };
 
-const generate = promisify(generateKeyPair);
-
-/** A new RSA 2048 pair, made on the thread pool; `kid` is its RFC 7638 thumbprint. The private part comes sealed. */
+/** A new key pair; `kid` is its RFC 7638 thumbprint. The private part comes sealed. */
 export async function generateSigningKey(
-  ctx: Pick<Context, 'sealer'>,
+  ctx: Pick<Context, 'sealer' | 'newKeyPair'>,
 ): Promise<Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>> {
-  const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048 });
+  const { publicKey, privateKey } = await ctx.newKeyPair();
   const { kty, n, e } = publicKey.export({ format: 'jwk' }) as JWK;
   const kid = await calculateJwkThumbprint({ kty, n, e } as JWK);
   const private_sealed = ctx.sealer.seal(JSON.stringify(privateKey.export({ format: 'jwk' })), `signing_keys/${kid}`);
@@ -51,13 +51,17 @@ async function loadKeyRing(ctx: Context): Promise<KeyRing | null> {
 
 /** The environment's keys, remembered until one of them changes. */
 export async function keyRing(ctx: Context): Promise<KeyRing> {
-  const ring = await ctx.cache.get(ctx.environment.id, 'signing_keys', 'ring', () => loadKeyRing(ctx));
+  const ring = await remembered(ctx, 'signing_keys', 'ring', loadKeyRing);
   if (!ring) throw new Error(`environment ${ctx.environment.slug} has no primary signing key`);
   return ring;
 }
 
 /** The keys if they are remembered, at once. */
 export const recallKeyRing = (ctx: Context): KeyRing | undefined => ctx.cache.recall(ctx.environment.id, 'signing_keys', 'ring');
+
+/** The keys for the JWKS, which everybody may keep for {@link publicMaxAgeMs}. */
+export const recallPublicKeyRing = (ctx: Context): PublicEntry<KeyRing> | undefined =>
+  ctx.cache.recallPublic(ctx.environment.id, 'signing_keys', 'ring', publicMaxAgeMs);
 
 /** Makes the first key of an environment its primary one, unless it has one; safe when several processes do it at once. */
 export async function ensureSigningKey(ctx: Context): Promise<void> {
@@ -78,6 +82,6 @@ export async function ensureSigningKey(ctx: Context): Promise<void> {
       await emit(tx, 'signing_key.generated', signingKeyData(row));
     });
   } catch (error) {
-    if ((error as { code?: string }).code !== '23505') throw error;
+    if (!(error instanceof Duplicate)) throw error;
   }
 }

@@ -1,10 +1,10 @@
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import type { Context } from '../context.js';
+import { requireTime, type Context } from '../context.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
 import { signJwt } from './formats/jwt.js';
 
-/** A value for an access token to come: an opaque one is known by its digest, a JWT by its jti. */
+/** The random parts of an access token: `value` and `digest` of an opaque one, `jti` of a JWT. */
 export type TokenSeed = { readonly jti: string; readonly value: string; readonly digest: Buffer };
 
 /** Makes the random parts of an access token before it is known what it will say. */
@@ -67,5 +67,6 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
 /** The value to hand out: the opaque seed, or the signed JWT (RFC 9068). */
 export async function accessTokenValue(ctx: Context, content: AccessTokenContent): Promise<string> {
   if (content.format === 'opaque') return content.seed.value;
+  requireTime(ctx);
   return signJwt(await keyRing(ctx), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
 }

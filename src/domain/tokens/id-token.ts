@@ -1,5 +1,5 @@
 import type { Client } from '../clients/clients.js';
-import type { Context } from '../context.js';
+import { requireTime, type Context } from '../context.js';
 import { digest } from '../../lib/digest.js';
 import { drawsOnUser, mappedClaims, type ClaimFacts } from './claim-mappings.js';
 import { claimsOf } from './claims.js';
@@ -66,8 +66,10 @@ export function idTokenPayload(ctx: Context, content: IdTokenContent): Record<st
 }
 
 /** Signs an ID token. */
-export const idTokenValue = async (ctx: Context, content: IdTokenContent): Promise<string> =>
-  signJwt(await keyRing(ctx), 'JWT', idTokenPayload(ctx, content));
+export async function idTokenValue(ctx: Context, content: IdTokenContent): Promise<string> {
+  requireTime(ctx);
+  return signJwt(await keyRing(ctx), 'JWT', idTokenPayload(ctx, content));
+}
 
 /** What an `id_token_hint` says (OIDC Core 3.1.2.1, RP-Initiated Logout 1.0 2). */
 export type IdTokenHint = { readonly sub: string; readonly client_id: string; readonly session_id: string | null };

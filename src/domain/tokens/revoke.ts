@@ -11,12 +11,12 @@ export function grantRevocationEnd(ctx: Pick<Context, 'clock' | 'environment'>):
   return new Date(ctx.clock.now().getTime() + Math.max(ctx.environment.refresh_token_lifetime * 1000, 400 * dayMs));
 }
 
-/** Ends everything that one authorization gave out (RFC 6749 4.1.2, RFC 7009 2.1). */
+/** Revokes a grant with every token issued under it (RFC 6749 4.1.2, RFC 7009 2.1). */
 export async function endGrant(ctx: Context, grant_id: string): Promise<void> {
   await revokeId(ctx.scope, grant_id, grantRevocationEnd(ctx));
 }
 
-/** What was presented a second time: by whom, of whom, from where. */
+/** A reused code or refresh token: the client, the grant and user, and the request's origin. */
 export type Reuse = { readonly client: Client; readonly grant_id: string; readonly user_id: string; readonly origin: Origin };
 
 /** Ends the grant of a code or refresh token that was presented a second time, and records it (RFC 6749 4.1.2, RFC 9700 4.14.2). */

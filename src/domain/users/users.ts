@@ -49,7 +49,7 @@ const invalidEmail: Problem = {
   attribute: 'email',
 };
 
-/** What speaks against the address and the password that somebody else sets, as far as that follows from what is given. */
+/** Problems of the address and the password that an administrator sets, as far as the given input tells. */
 export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput, current: UserRow | null): Problem[] {
   const { email, password } = input;
   const owner = { ...current, ...input };
@@ -91,7 +91,7 @@ export async function hashOf(ctx: Context, input: UserInput, current: UserRow | 
   }
   if (password === undefined) return undefined;
   refuseIfAny(userProblems(ctx, input, current));
-  return ctx.passwords.hash(password);
+  return ctx.passwords.hash(password, ctx.scope.deadline);
 }
 
 /** The columns of the input; the address with its key. @throws {Refusal} 422 */

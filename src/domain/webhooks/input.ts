@@ -2,7 +2,7 @@ import { checkUrl, type NetworkPolicy, type UrlProblem } from '../../platform/fe
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { eventTypes, type EventType } from '../events/catalogue.js';
 
-/** What a person chooses about a webhook. `events` are names of the catalogue, or `*` for all but `token.issued`. */
+/** The attributes of a webhook that can be set. `events` are names of the catalogue, or `*` for all but `token.issued`. */
 export type WebhookInput = {
   readonly name: string;
   readonly url: string;
@@ -66,7 +66,7 @@ function textProblem(attribute: 'name' | 'description', text: string, max: numbe
   return unwanted ? problem('invalid_characters', 'must not contain control characters') : [];
 }
 
-/** Everything that speaks against the given attributes (those of a change may be partial); empty when nothing does. */
+/** Problems of the given attributes (partial for a change); empty when there are none. */
 export function webhookProblems(input: Partial<WebhookInput>, policy: NetworkPolicy): WebhookProblem[] {
   const url = input.url === undefined ? null : webhookUrlProblem(input.url, policy);
   return [

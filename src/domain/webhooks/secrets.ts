@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Place, Sealer } from '../../lib/seal.js';
 
-/** Where in the sealer's terms a webhook's secret belongs: sealed for one webhook, it doesn't open for another. */
-export const secretPlace = (webhook_id: string): Place => `webhooks/${webhook_id}`;
+/** What a webhook's secret is sealed for: it doesn't open for another webhook. */
+export const webhookSecretPlace = (webhook_id: string): Place => `webhooks/${webhook_id}`;
 
 /** How long the secret before a rotation still signs the Standard Webhooks header, in milliseconds. */
 export const previousSecretLifetimeMs = 24 * 3_600_000;
@@ -13,7 +13,11 @@ export function mintSigningSecret(
   webhook_id: string,
 ): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
   const signing_secret = `whsec_${randomBytes(32).toString('base64')}`;
-  return { signing_secret, secret_sealed: sealer.seal(signing_secret, secretPlace(webhook_id)), secret_hint: signing_secret.slice(-4) };
+  return {
+    signing_secret,
+    secret_sealed: sealer.seal(signing_secret, webhookSecretPlace(webhook_id)),
+    secret_hint: signing_secret.slice(-4),
+  };
 }
 
 /** Opens sealed secrets and remembers the latest ones: sending a thousand deliveries opens one seal. */
@@ -31,7 +35,7 @@ export function createSecretOpener(sealer: Sealer): SecretOpener {
       const name = `${webhook_id} ${which}`;
       const known = opened.get(name);
       if (known?.sealed.equals(sealed)) return known.plain;
-      const plain = sealer.open(sealed, secretPlace(webhook_id));
+      const plain = sealer.open(sealed, webhookSecretPlace(webhook_id));
       if (opened.size >= maxRemembered) opened.clear();
       opened.set(name, { sealed, plain });
       return plain;

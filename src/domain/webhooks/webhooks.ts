@@ -26,7 +26,7 @@ import { mintSigningSecret, previousSecretLifetimeMs } from './secrets.js';
 /** A webhook and its secret in plain: shown this once, never again (specification 7.1.2). */
 export type WebhookWithSecret = { readonly webhook: WebhookRow; readonly signing_secret: string };
 
-/** What ends with the change that disables a webhook; the loop ends the rest. */
+/** Deliveries that are failed in the transaction that disables their webhook; the loop fails the rest. */
 const failAtOnce = 1000;
 /** How many events `redeliverFailed` sends again at once. */
 export const maxRedeliveries = 10_000;
@@ -51,7 +51,7 @@ export async function createWebhook(tx: Context, input: WebhookInput): Promise<W
 }
 
 /**
- * Changes what is given of a webhook, whose row the transaction holds. Enabled again, it has a clean slate: what happened while it was disabled is
+ * Changes what is given of a webhook, whose row the transaction holds. Enabling it resets its failures; events that occurred while it was disabled are
  * not sent. Disabled, its pending deliveries fail with `webhook_disabled` (specification 7.4.3); tests and redeliveries by hand remain possible.
  * Null when it is gone.
  */

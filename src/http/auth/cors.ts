@@ -1,4 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
+import { remembered } from '../../domain/context.js';
 import { listAllowedOrigins, listOwnOrigins } from '../../db/tables/clients.js';
 import { wantsJson } from '../request/form.js';
 
@@ -14,7 +15,7 @@ export function cors(req: Request, res: Response, next: NextFunction): void | Pr
 async function answerOrigin(origin: string, req: Request, res: Response, next: NextFunction): Promise<void> {
   res.vary('Origin');
   const { ctx } = req;
-  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' allowed origins', () => listAllowedOrigins(ctx.scope));
+  const origins = await remembered(ctx, 'clients', ' allowed origins', ({ scope }) => listAllowedOrigins(scope));
   if (origins?.includes(origin)) {
     res.setHeader('Access-Control-Allow-Origin', origin);
     res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After');
@@ -37,7 +38,7 @@ export async function ownUiCors(req: Request, res: Response, next: NextFunction)
   const { ctx, headers } = req;
   res.vary('Origin');
   if (headers.origin === undefined || !(req.method === 'OPTIONS' || wantsJson(req))) return next();
-  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' own origins', () => listOwnOrigins(ctx.scope));
+  const origins = await remembered(ctx, 'clients', ' own origins', ({ scope }) => listOwnOrigins(scope));
   if (origins?.includes(headers.origin)) {
     res.setHeader('Access-Control-Allow-Origin', headers.origin);
     res.setHeader('Access-Control-Allow-Credentials', 'true');

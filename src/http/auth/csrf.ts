@@ -1,4 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
+import { remembered } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { randomToken } from '../../lib/random.js';
 import { listOwnOrigins } from '../../db/tables/clients.js';
@@ -22,14 +23,14 @@ export function csrfToken(req: Request, res: Response): string {
 }
 
 /**
- * Whether the browser says that the request comes from a page of this very host and scheme; null when it says nothing (not a browser). Our pages
- * ask for no referrer, which makes browsers send `Origin: null` with their own forms too: then `Sec-Fetch-Site` decides.
+ * Whether `Origin` names this host and scheme, or `Sec-Fetch-Site` says `same-origin`; null without either header (not a browser). Our pages
+ * set `Referrer-Policy: no-referrer`, which makes browsers send `Origin: null` with their own forms: then `Sec-Fetch-Site` decides.
  */
 function sameOrigin(req: Request): boolean | null {
   const { origin } = req.headers;
   const site = req.headers['sec-fetch-site'];
   if (origin !== undefined && origin !== 'null') {
-    // The page's scheme counts too (RFC 6454 4): whoever can answer for us over plain http must not post as us.
+    // The scheme counts too (RFC 6454 4): a page forged over plain http must not post here.
     const { config, environment } = req.ctx;
     return origin === `${new URL(config.baseUrl).protocol}//${req.headers.host}` || environment.issuers.includes(origin);
   }
@@ -37,10 +38,10 @@ function sameOrigin(req: Request): boolean | null {
   return origin === undefined ? null : false;
 }
 
-/** Whether a first-party client calls from its registered origin; others may not act as the person (see `ownUiCors`). */
+/** Whether the request's `Origin` is registered by a first-party client (see `ownUiCors`). */
 async function isAllowedOrigin(req: Request): Promise<boolean> {
   const { ctx } = req;
-  const origins = await ctx.cache.get(ctx.environment.id, 'clients', ' own origins', () => listOwnOrigins(ctx.scope));
+  const origins = await remembered(ctx, 'clients', ' own origins', ({ scope }) => listOwnOrigins(scope));
   return req.headers.origin !== undefined && (origins ?? []).includes(req.headers.origin);
 }
 

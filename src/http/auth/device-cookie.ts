@@ -10,7 +10,7 @@ const maxLength = 2048;
 /** Sealed for the environment: another one's cookie says nothing here, and nobody can write one. */
 const place = (req: Request) => `device ${req.ctx.environment.id}` as const;
 
-/** What the browser's cookie says; null for a browser that nobody has signed in with, or whose cookie isn't ours. */
+/** The content of the browser's device cookie; null without one, and when it doesn't open. */
 export function deviceOf(req: Request): Device | null {
   const sealed = readCookie(req, cookieName(req, name));
   if (sealed === undefined || sealed.length > maxLength) return null;
@@ -18,7 +18,7 @@ export function deviceOf(req: Request): Device | null {
   return text === null ? null : (JSON.parse(text) as Device);
 }
 
-/** When the user last signed in with this browser; null when this browser is new to the account. */
+/** When the user last signed in with this browser, by its device cookie; null when the cookie doesn't name the user. */
 export function lastSignInHere(req: Request, user_id: string): Date | null {
   const at = deviceOf(req)?.users.find(([id]) => id === user_id)?.[1];
   return at === undefined ? null : new Date(at);
@@ -35,7 +35,7 @@ export function rememberDevice(req: Request, res: Response, user_id: string): vo
   setCookie(req, res, name, req.ctx.sealer.sealText(JSON.stringify(device), place(req)), knownForSeconds);
 }
 
-/** After a new password, which makes strangers of all browsers: keeps the one that it was set with, if the account knew it before. */
+/** After a password change, which makes all browsers unknown to the account: keeps this one known, if it was so before. */
 export function keepDevice(req: Request, res: Response, user_id: string): void {
   if (lastSignInHere(req, user_id) !== null) rememberDevice(req, res, user_id);
 }

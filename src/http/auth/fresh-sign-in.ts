@@ -1,4 +1,4 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { enabledConnections, requiredConnectionFor, tellsAuthTime } from '../../domain/connections/connections.js';
 import { listIdentities } from '../../domain/connections/identities.js';
 import { provePassword } from '../../domain/passwords/prove-password.js';
@@ -12,7 +12,7 @@ import { wantsJson } from '../request/form.js';
 import { originOf } from '../pages/mail-origin.js';
 import type { FormPage, PageConnection } from '../pages/page-models.js';
 import { basePage } from '../pages/pages.js';
-import { addressKey, countRequest } from '../limits/rate-limits.js';
+import { addressKey, limitBy } from '../limits/rate-limits.js';
 import { signIn } from './sign-in.js';
 import type { Web } from '../web.js';
 
@@ -36,7 +36,7 @@ declare module '../pages/page-models.js' {
 
 const freshMs = 10 * 60_000;
 
-/** The field, or JSON member, of the password that shows anew that it is still the same person. */
+/** The form field, or JSON member, that holds the password for re-authentication. */
 export const proofField = 'current_password';
 
 function sessionOf(req: Request): BrowserSession {
@@ -44,12 +44,12 @@ function sessionOf(req: Request): BrowserSession {
   return req.session;
 }
 
-/** Whether it is more than ten minutes ago, or unknown, that the person behind the session proved who they are. */
+/** Whether the session's last authentication is more than ten minutes ago, or its time unknown. @throws {Error} without a session */
 export function isStale(req: Request): boolean {
   return !isProvenWithin(req.ctx, sessionOf(req), freshMs);
 }
 
-/** How the person can show that it is still them: by password, or by signing in once more through a connection of theirs. */
+/** The ways in which the person can authenticate again: by password, or through a linked connection. */
 export type WaysToProve = {
   readonly password: boolean;
   readonly connections: readonly PageConnection[];
@@ -57,7 +57,7 @@ export type WaysToProve = {
   readonly by_mail: boolean;
 };
 
-/** The ways of whoever is signed in. Connections that can't say when somebody signed in there prove nothing fresh. */
+/** The ways of the signed-in person. Connections that don't send `auth_time` are left out. */
 export async function waysToProve(req: Request): Promise<WaysToProve> {
   const { ctx } = req;
   const { user_id, user_email } = sessionOf(req);
@@ -76,43 +76,49 @@ export function provePath(connection: Pick<PageConnection, 'id'>, return_to: str
 }
 
 /** `proven`: the sign-in is fresh, or the password right; `missing`: neither a fresh sign-in nor a password; `wrong`: a wrong password. */
-export type Proof = 'proven' | 'missing' | 'wrong';
-
-/** Whether the sign-in is fresh, or the request bears the right password, which renews it. @throws {RateLimitedError} */
-export type Prove = (req: Request, res: Response) => Promise<Proof>;
+export type ProofOutcome = 'proven' | 'missing' | 'wrong';
 
 function passwordOf(req: Request): string | undefined {
   const member: unknown = (req.body as Record<string, unknown> | undefined)?.[proofField];
   return req.form.get(proofField) ?? (typeof member === 'string' ? member : undefined);
 }
 
-/** Counts an attempt by address and by account, as the login does. @throws {RateLimitedError} */
-async function countAttempt({ limiter, deps }: Web, req: Request, res: Response): Promise<void> {
-  const limit = deps.config.rateLimits.login;
-  const { user_id, user_email } = sessionOf(req);
-  const environment_id = req.ctx.environment.id;
-  await countRequest(limiter, res, { name: 'login', limit }, `${environment_id} ${addressKey(req.ip)}`);
-  const name = lastSignInHere(req, user_id) === null ? 'login_email' : 'login_known';
-  await countRequest(limiter, res, { name, limit }, `${environment_id} ${user_email.toLowerCase()}`);
+/**
+ * Middleware: the limits of the login, per address and per account, for a password that is to prove a fresh sign-in; nothing else is counted.
+ * Needs `browserSession` and a parsed body before.
+ */
+export function limitProof(web: Web): RequestHandler[] {
+  const limit = web.deps.config.rateLimits.login;
+  const proves = (req: Request) => req.session !== null && isStale(req) && passwordOf(req) !== undefined;
+  const accountOf = (req: Request, known: boolean): string | null => {
+    if (!proves(req)) return null;
+    const { user_id, user_email } = sessionOf(req);
+    return (lastSignInHere(req, user_id) !== null) === known ? `${req.ctx.environment.id} ${user_email.toLowerCase()}` : null;
+  };
+  return [
+    limitBy(web, { name: 'login', limit, key: (req) => (proves(req) ? `${req.ctx.environment.id} ${addressKey(req.ip)}` : null) }),
+    limitBy(web, { name: 'login_email', limit, key: (req) => accountOf(req, false) }),
+    limitBy(web, { name: 'login_known', limit, key: (req) => accountOf(req, true) }),
+  ];
 }
 
-/** Proves a fresh sign-in. Passwords, right or wrong, count against the limits of the login, wrong ones against its lockout too. */
-export function createProve(web: Web): Prove {
-  return async (req, res) => {
-    if (!isStale(req)) return 'proven';
-    const password = passwordOf(req);
-    if (password === undefined) return 'missing';
-    await countAttempt(web, req, res);
-    const session = sessionOf(req);
-    const user = await findUser(req.ctx.scope, session.user_id);
-    const by = { origin: originOf(req), device: deviceOf(req) };
-    const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, by) : null;
-    if (verdict?.outcome !== 'ok' || verdict.user.id !== session.user_id) return 'wrong';
-    await signIn(req, res, session.user_id, ['pwd'], null, verdict.user.password_hash);
-    const now = req.ctx.clock.now();
-    req.session = { ...session, authenticated_at: now, signed_in_at: now, auth_time_known: true, provider_amr: null, provider_acr: null };
-    return 'proven';
-  };
+/**
+ * Whether the sign-in is fresh, or the request bears the right password, which renews it. A wrong one counts towards the lockout of the account.
+ * Needs {@link limitProof} before.
+ */
+export async function prove(req: Request, res: Response): Promise<ProofOutcome> {
+  if (!isStale(req)) return 'proven';
+  const password = passwordOf(req);
+  if (password === undefined) return 'missing';
+  const session = sessionOf(req);
+  const user = await findUser(req.ctx.scope, session.user_id);
+  const by = { origin: originOf(req), device: deviceOf(req) };
+  const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, by) : null;
+  if (verdict?.outcome !== 'ok' || verdict.user.id !== session.user_id) return 'wrong';
+  await signIn(req, res, session.user_id, ['pwd'], null, verdict.user.password_hash);
+  const now = req.ctx.clock.now();
+  req.session = { ...session, authenticated_at: now, signed_in_at: now, auth_time_known: true, provider_amr: null, provider_acr: null };
+  return 'proven';
 }
 
 async function ask(web: Web, req: Request, res: Response, wrong: boolean): Promise<void> {
@@ -137,13 +143,13 @@ async function ask(web: Web, req: Request, res: Response, wrong: boolean): Promi
  * Lets an action of the account page pass within ten minutes of a sign-in, or with the password asked on the spot: others get a page that
  * asks for it, JSON 403 `fresh_sign_in_required` or 401 `invalid_password`. Needs `signedIn`, a parsed body and `csrf` before.
  */
-export function freshSignIn(web: Web): RequestHandler {
-  const prove = createProve(web);
-  return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
+export function freshSignIn(web: Web): RequestHandler[] {
+  const requireProof: RequestHandler = async (req, res, next) => {
     const proof = req.session === null ? 'proven' : await prove(req, res);
     if (proof === 'proven') return next();
     if (!wantsJson(req)) return ask(web, req, res, proof === 'wrong');
     if (proof === 'missing') throw new PageError(403, 'fresh_sign_in_required', errorTexts.fresh_sign_in_required);
     throw new PageError(401, 'invalid_password', errorTexts.invalid_password, { fields: { [proofField]: ['invalid_password'] } });
   };
+  return [...limitProof(web), requireProof];
 }

@@ -59,14 +59,14 @@ end
 return { granted, math.max(0, limit - used), retry, reset, leased_at }
 `;
 
-/** How long a connection, or an answer, is waited for before the request is refused with 503. */
+/** Milliseconds to wait for a connection, or for a reply, before the request is refused with 503. */
 const timeoutMs = 3000;
-/** What those who are refused are told to wait, in seconds. */
+/** `Retry-After` of the 503, in seconds. */
 const retryAfterSeconds = 5;
 
 /**
  * Counts in Redis (`RATE_LIMIT_STORE=redis`). The connection is made in the background and made again when it is lost; while
- * there is none every question fails at once. `onError` hears of connection problems, for the log.
+ * there is none every call fails at once. `onError` is called with connection errors, for the log.
  */
 export function createRedisStore({ url, onError }: { readonly url: string; readonly onError: (error: Error) => void }): RateLimitStore {
   const take = defineScript({

@@ -7,7 +7,7 @@ export type RateLimitVerdict = {
   readonly allowed: boolean;
   /** Requests that the window has room for. */
   readonly limit: number;
-  /** Requests that it has room for now; 0 when refused. */
+  /** Requests that it has room for now, without this one; 0 when refused. */
   readonly remaining: number;
   readonly window_seconds: number;
   /** Whole seconds until the window is empty, if nothing more is counted. */
@@ -110,7 +110,7 @@ function nextChunk(store: RateLimitStore, window: Window, limit: RateLimit): num
   return usedUp ? Math.min(window.chunk * 2, Math.floor(limit.limit / share)) : Math.max(1, Math.floor(window.chunk / 2));
 }
 
-/** Returns what lapsed leases left over (`all`: every lease) and forgets callers who have gone. What can't be returned is lost to the caller. */
+/** Returns what lapsed leases left over (`all`: every lease) and forgets windows that have passed. A lease that can't be returned stays counted. */
 async function sweep({ store, known }: Windows, all = false): Promise<void> {
   const now = store.now();
   const returns: Promise<unknown>[] = [];

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { rateLimit, type AugmentedRequest, type Store } from 'express-rate-limit';
+import { rateLimit, type AugmentedRequest, type RateLimitInfo, type Store } from 'express-rate-limit';
 import ipaddr from 'ipaddr.js';
 import type { Knex } from 'knex';
 import type { Config, RateLimit } from '../../config.js';
@@ -72,35 +72,32 @@ function setRateLimitHeaders(res: Response, verdict: Omit<RateLimitVerdict, 'ret
 }
 
 /** Shows a verdict in the `RateLimit-*` headers. @throws {RateLimitedError} when it is a refusal; `remedy`: what raises the limit */
-export function heed(res: Response, verdict: RateLimitVerdict, remedy: string | null = null): void {
+export function enforce(res: Response, verdict: RateLimitVerdict, remedy: string | null = null): void {
   setRateLimitHeaders(res, verdict);
   if (!verdict.allowed) throw new RateLimitedError(verdict.retry_after, remedy);
 }
 
 /**
- * Counts a request of `caller` (environment and caller, e.g. `${environment.id} ${addressKey(req.ip)}`) and shows the window's state in the
- * `RateLimit-*` headers. Does nothing with `RATE_LIMITS=off`.
- * @throws {RateLimitedError} beyond the limit; and what the store throws, since nothing is let through uncounted
+ * The shared counter as a store of express-rate-limit, which asks `increment` once for each request. Its hits are those that the window holds, this
+ * request among them: a refused request isn't kept in the window, so it is the one hit too many. Its reset time is, for a request that is let
+ * through, when the window is empty, and for one that is refused, when a request is allowed again: a sliding window frees room bit by bit.
  */
-export async function countRequest(limiter: Limiter, res: Response, { name, limit }: NamedLimit, caller: string): Promise<void> {
-  if (limiter.enabled) heed(res, await limiter.take(`${name} ${caller}`, limit));
-}
-
-/** The limiter as a store of express-rate-limit. */
 function storeOf(limiter: Limiter, limit: RateLimit, clock: Clock): Store {
   return {
     async increment(key) {
       const { allowed, remaining, reset_seconds, retry_after } = await limiter.take(key, limit);
       return {
-        // What the window holds; a refused request isn't counted and comes on top.
         totalHits: limit.limit - remaining + (allowed ? 0 : 1),
-        // A sliding window frees room bit by bit: for whoever is refused, the moment when there is some.
         resetTime: new Date(clock.now().getTime() + (allowed ? reset_seconds : retry_after) * 1000),
       };
     },
-    // Asked for only with `skipFailedRequests` and the like, and by `resetKey`, none of which is used.
-    decrement() {},
-    resetKey() {},
+    // Part of the interface, for `skipFailedRequests`, `skipSuccessfulRequests` and `resetKey`, which this service doesn't use.
+    decrement() {
+      throw new Error('a counted request is not taken back');
+    },
+    resetKey() {
+      throw new Error('a window is not emptied');
+    },
   };
 }
 
@@ -108,23 +105,23 @@ function storeOf(limiter: Limiter, limit: RateLimit, clock: Clock): Store {
 type Counting = { readonly limiter: Limiter; readonly deps: { readonly clock: Clock } };
 
 /**
- * Middleware: express-rate-limit over our limiter. Counts a request for the caller that `key` names, as {@link countRequest} does; null means that this
- * limit doesn't concern the request. Beyond the limit it passes {@link RateLimitedError} on, which each surface renders as 429 with
- * `Retry-After`. What the store throws is passed on too.
+ * Middleware: express-rate-limit with the shared counter as its store; the limits of pages and of the Management API. Counts a request in the window of
+ * the environment and caller that `key` names; null means that this limit doesn't concern the request. Shows the window in the `RateLimit-*`
+ * headers. Does nothing with `RATE_LIMITS=off`. Beyond the limit it passes {@link RateLimitedError} on, which each surface renders as 429 with
+ * `Retry-After`; what the store throws is passed on too, since nothing is let through uncounted.
  */
 export function limitBy({ limiter, deps: { clock } }: Counting, rule: NamedLimit & { key(req: Request): string | null }): RequestHandler {
   if (!limiter.enabled) return (_req, _res, next) => next();
   const { name, limit, key } = rule;
   const property = `rate_limit_${name}`;
-  const show = (req: Request, res: Response, allowed: boolean): number => {
-    const counted = (req as AugmentedRequest)[property];
-    if (!counted) return 0;
-    const seconds = Math.ceil(((counted.resetTime?.getTime() ?? 0) - clock.now().getTime()) / 1000);
-    const reset_seconds = Math.max(1, seconds);
-    const { remaining } = counted;
+  /** Shows the window as express-rate-limit has it. @returns whole seconds until its reset time */
+  const show = ({ remaining, resetTime }: RateLimitInfo, res: Response, allowed: boolean): number => {
+    if (!resetTime) throw new Error('the store tells a reset time with every count');
+    const reset_seconds = Math.max(1, Math.ceil((resetTime.getTime() - clock.now().getTime()) / 1000));
     setRateLimitHeaders(res, { allowed, limit: limit.limit, remaining, window_seconds: limit.windowSeconds, reset_seconds });
     return reset_seconds;
   };
+  const counted = (req: Request): RateLimitInfo | undefined => (req as AugmentedRequest)[property];
   const count = rateLimit({
     windowMs: limit.windowSeconds * 1000,
     limit: limit.limit,
@@ -134,14 +131,15 @@ export function limitBy({ limiter, deps: { clock } }: Counting, rule: NamedLimit
     store: storeOf(limiter, limit, clock),
     skip: (req) => key(req) === null,
     keyGenerator: (req) => `${name} ${key(req)}`,
-    handler: (req, res, next) => next(new RateLimitedError(show(req, res, false))),
+    handler: (req, res, next) => next(new RateLimitedError(show(counted(req) as RateLimitInfo, res, false))),
     passOnStoreError: false,
     validate: false,
   });
   return inSequence([
     count,
     (req, res, next) => {
-      show(req, res, true);
+      const info = counted(req);
+      if (info) show(info, res, true);
       next();
     },
   ]);

@@ -5,7 +5,7 @@ import { OAuthError } from '../../errors.js';
 import { authenticateClient, claimedClientId, provenClient } from '../auth/authenticate-client.js';
 import type { Web } from '../web.js';
 import type { Limiter } from './rate-limiter.js';
-import { addressKey, heed } from './rate-limits.js';
+import { addressKey, enforce } from './rate-limits.js';
 
 /** Who asks for a token: the client that the request claims to be from, and where it comes from. */
 export type TokenCaller = {
@@ -33,29 +33,29 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
   const keyOf = (name: string, caller: TokenCaller) =>
     JSON.stringify([name, caller.environment_id, caller.client_id, addressKey(caller.ip)]);
 
-  /** Before authentication, where requests that succeed aren't counted. Asks the store nothing while nobody guesses. */
+  /** Before authentication, where successful requests aren't counted. Costs no call of the store until a wrong secret was counted. */
   async function refuseGuesser(res: Response, caller: TokenCaller): Promise<void> {
     const guesses = await limiter.peekIfCounted(keyOf('wrong_secret', caller), base);
-    // Those who don't guess are shown the window of their requests, not this one.
-    if (guesses !== null && !guesses.allowed) heed(res, guesses);
+    // Only refusals show this window: other responses show that of the requests.
+    if (guesses !== null && !guesses.allowed) enforce(res, guesses);
   }
 
   return {
     refuseGuesser,
     /** Before authentication at the token endpoint. */
     async admit(res: Response, caller: TokenCaller): Promise<void> {
-      if (!raisedOf(caller)) heed(res, await limiter.take(keyOf('token', caller), base), remedy);
+      if (!raisedOf(caller)) enforce(res, await limiter.take(keyOf('token', caller), base), remedy);
       await refuseGuesser(res, caller);
     },
     /** After authentication has succeeded at the token endpoint. */
     async succeeded(res: Response, caller: TokenCaller): Promise<void> {
       const raised = raisedOf(caller);
-      if (raised) heed(res, await limiter.take(keyOf('token_raised', caller), raised), remedy);
+      if (raised) enforce(res, await limiter.take(keyOf('token_raised', caller), raised), remedy);
     },
     /** After authentication has failed, before that is answered. */
     async failed(res: Response, caller: TokenCaller): Promise<void> {
       const guesses = await limiter.take(keyOf('wrong_secret', caller), base);
-      if (!guesses.allowed) heed(res, guesses);
+      if (!guesses.allowed) enforce(res, guesses);
     },
   };
 }

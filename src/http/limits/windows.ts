@@ -26,7 +26,7 @@ export type Window = {
   blockedUntil: number;
   /** When the store was last asked. */
   seenAt: number;
-  /** The question under way; whoever comes meanwhile waits for it. */
+  /** The pending call of the store; concurrent requests of the window await it. */
   asking: Promise<RateLimitGrant> | null;
 };
 
@@ -101,7 +101,7 @@ async function ask(
   window.seenAt = asked;
   window.remaining = grant.remaining;
   window.resetAt = asked + grant.reset_ms;
-  // Measured from the answer, so that waiting as told is always long enough.
+  // Counted from the reply on, so that a client that waits `Retry-After` never comes too early.
   window.retryAt = store.now() + grant.retry_ms;
   window.blockedUntil = grant.retry_ms > 0 && cost <= 1 ? Math.min(window.retryAt, asked + maxBlockMs) : Number.NEGATIVE_INFINITY;
   window.leaseEnds = asked + lease_ms;

@@ -1,6 +1,6 @@
 import { own } from '../../lib/named.js';
 
-/** What pages say for each stable code of a refusal: what is wrong and, where it isn't plain, what to do. */
+/** The sentence that pages show for each error code: what is wrong and, where it isn't obvious, what to do. */
 export const errorTexts = {
   required: 'Fill in this field.',
   too_long: 'This is too long.',

@@ -4,7 +4,7 @@ import { mayReadMailbox } from '../auth/mailbox-access.js';
 import { basePage } from './pages.js';
 import type { Web } from '../web.js';
 
-/** GET /: what this is and where to go. */
+/** GET /: the home page, with links to sign-in, account, dashboard and documentation. */
 export function homePage(web: Web) {
   return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
     await browserSession(req, res, () => undefined);

@@ -14,7 +14,7 @@ export interface BasePage {
   /** `accentPath(branding.primary_color)` */
   accent_path: string;
   request_id: string;
-  /** Required by every page with a form that posts. */
+  /** Required by every page with a POST form. */
   csrf_token?: string | undefined;
 }
 
@@ -91,7 +91,7 @@ export interface PasswordResetPage extends FormPage {
   return_to: string;
 }
 
-/** Something happened, or was sent: one paragraph per text and at most one way on. */
+/** A result: one paragraph for each text, and at most one link onward. */
 export interface MessagePage extends BasePage {
   tone: 'good' | 'info' | 'warning';
   text: string[];
@@ -122,7 +122,7 @@ export type PageIdentity = {
   proven: boolean;
 };
 
-/** An application this user let in; `scopes` in words (scope-texts.ts). `open_url`: where a sign-in to it begins (OIDC Core 4). */
+/** An application that the user has consented to; `scopes` in words (scope-texts.ts). `open_url`: where a sign-in to it begins (OIDC Core 4). */
 export type PageApplication = PageClient & { client_id: string; scopes: string[]; granted_at: string; open_url: string | null };
 
 /** The profile as form values: OIDC Core 5.1 claims under their names here, the address flattened to `address_<member>`. */
@@ -171,7 +171,7 @@ export interface LogoutPage extends BasePage {
 /** Posts `decision` allow or deny, and `hidden`, to `action`. */
 export interface ConsentPage extends FormPage {
   client: PageClient & { policy_uri: string | null; tos_uri: string | null };
-  /** Where the browser goes next, so that a stranger's site can't hide behind a known name: "notes.example" */
+  /** The host of the redirect URI, "notes.example", shown because a client's name alone can be made up. */
   redirect_host: string;
   user: { email: string; name: string };
   /** `text` in words (scope-texts.ts) */

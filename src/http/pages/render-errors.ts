@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { OverloadedError } from '../../domain/passwords/hashing-queue.js';
+import { Dangling, DatabaseFailure, Duplicate, Unstorable } from '../../db/failures.js';
 import {
   ApiError,
   BodyError,
@@ -26,28 +27,6 @@ type RenderedError = {
   extra: Readonly<Record<string, unknown>>;
   next?: PageLink | null;
 };
-
-/** Codes of Postgres and Node that mean "not now": the caller may try again. */
-const unavailableCodes = new Set([
-  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH',
-  '57014', '57P01', '57P02', '57P03', '53300', '53100', '53200', '25006', '55P03', '08000', '08003', '08006', '40001', '40P01',
-]); // prettier-ignore
-
-/**
- * Codes of Postgres for a value that it can't hold: a NUL or a lone surrogate that slipped through (22021, 22P05, 22P02), a text too
- * long, a number too large (22001, 22003). What somebody sends is never a failure of ours.
- */
-const unstorableCodes = new Set(['22021', '22P05', '22P02', '22001', '22003']);
-
-function isUnavailable(error: unknown): boolean {
-  const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
-  if (typeof code === 'string' && unavailableCodes.has(code)) return true;
-  return (
-    name === 'KnexTimeoutError' ||
-    // Knex puts the statement before pg's words: `ROLLBACK - Connection terminated unexpectedly`.
-    (typeof message === 'string' && /(?:^| - )(?:Connection terminated|Query read timeout|timeout e)[^-]*$/i.test(message))
-  );
-}
 
 const retryHeaders = (seconds: number) => ({ 'Retry-After': String(seconds) });
 const plain = { headers: {}, extra: {} } as const;
@@ -97,9 +76,14 @@ function ownError(error: unknown): RenderedError | null {
   return null;
 }
 
-/** What is answered to an error of Node, Express or PostgreSQL: 503 for what may work later, 400 for what the caller sent, else 500. */
+/**
+ * What is answered to a failure of the database, and to an error of Node or Express: 503 for what may work later, 400 for what the caller sent (what
+ * somebody sends is never a failure of ours), else 500.
+ */
 function foreignError(error: unknown): RenderedError {
-  if (isUnavailable(error)) {
+  if (error instanceof Unstorable)
+    return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
+  if (error instanceof DatabaseFailure && !(error instanceof Duplicate || error instanceof Dangling)) {
     return {
       status: 503,
       code: 'temporarily_unavailable',
@@ -108,9 +92,6 @@ function foreignError(error: unknown): RenderedError {
       extra: {},
     };
   }
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string' && unstorableCodes.has(code))
-    return { status: 400, code: 'invalid_request', text: 'a value holds text that can not be stored', ...plain };
   const { status, type } = error as { status?: unknown; type?: unknown };
   if (typeof type === 'string' && typeof status === 'number' && status >= 400 && status < 500) {
     const texts: Record<number, string> = { 413: 'the body is too large', 415: 'the body must not be compressed, and be UTF-8' };
@@ -204,10 +185,13 @@ function renderAsPage(web: Web, req: Request, res: Response, refusal: RenderedEr
 /** The one place where refusals and failures become answers, each in its surface's dialect (specification 11.1). */
 export function renderErrors(web: Web): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
+    // Answered when its time was up (request/deadline.ts): what its handler still throws has nobody to hear it.
+    if (res.writableEnded) return;
     if (res.headersSent) return next(error);
     const refusal = renderedErrorOf(error);
     if (refusal.status >= 500) {
-      const cause = (error as { cause?: unknown }).cause ?? error;
+      // A failure of the database says what has happened, and has its own cause beside it.
+      const cause = error instanceof DatabaseFailure ? error : ((error as { cause?: unknown }).cause ?? error);
       web.deps.logger.error(
         { request_id: req.request_id, path: req.path, err: cause },
         refusal.status === 503 ? 'request.unavailable' : 'request.failed',

@@ -11,7 +11,7 @@ const scopeTexts: Record<string, string> = named({
   offline_access: 'Keep this access while you are away, until you take it back',
 });
 
-/** A scope in words: ours for the standard ones, else the description that its permission has, else its name. */
+/** A scope in words: a sentence of ours for the standard ones, else the description of its permission, else its name. */
 export function scopeText(name: string, description?: string | null): string {
   return Object.hasOwn(scopeTexts, name) ? (scopeTexts[name] ?? name) : description || name;
 }

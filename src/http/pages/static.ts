@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Request, RequestHandler, Response } from 'express';
 import { contrast, parseHex, readable, shade, textOn } from '../../lib/contrast.js';
 import { named } from '../../lib/named.js';
 
 const defaultPublicDir = fileURLToPath(new URL('../../../public/', import.meta.url));
 
-/** The calm blue of environments that chose no colour of their own. */
+/** The accent of environments without `branding.primary_color`: six hex digits. */
 export const defaultAccent = '2b5fc7';
 
 /** The surfaces that accents are checked against: `--surface` and `--ground` of `public/tokens.css`, light and dark. */
@@ -25,7 +26,15 @@ const types: Record<string, string> = named({
 
 const immutable = 'public, max-age=31536000, immutable';
 
-type Asset = { type: string; hash: string; bytes: Buffer; br: Buffer; gzip: Buffer };
+/** Content codings (RFC 9110 8.4.1) that files are sent in, the one that makes them smallest first. */
+type Coding = 'br' | 'gzip';
+
+const compress: Record<Coding, (bytes: Buffer) => Promise<Buffer>> = {
+  br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes) => promisify(gzip)(bytes, { level: 9 }),
+};
+
+type Asset = { type: string; hash: string; bytes: Buffer; coded(coding: Coding): Promise<Buffer> };
 
 export type Assets = {
   /** `account.css` -> `/assets/account-<hash>.css`, an address that may be cached for ever. Throws for a file that isn't there. */
@@ -34,7 +43,7 @@ export type Assets = {
   handler: RequestHandler;
 };
 
-/** Everything in `public/` (one flat folder), read, hashed and compressed once; the files are few and small. */
+/** Everything in `public/` (one flat folder), read and hashed now and compressed when first asked for, each once; the files are few and small. */
 export function createAssets(options: { publicDir?: string } = {}): Assets {
   const { publicDir = defaultPublicDir } = options;
   const assets = new Map(
@@ -58,7 +67,7 @@ export function createAssets(options: { publicDir?: string } = {}): Assets {
       const [, base = '', hash, extension = ''] = /^([\w.-]+?)(?:-([0-9a-f]{12}))?(\.\w+)$/.exec(path) ?? [];
       const asset = assets.get(`${base}${extension}`);
       if (!asset) return next();
-      sendAsset(req, res, asset, hash === asset.hash);
+      return sendAsset(req, res, asset, hash === asset.hash);
     },
   };
 }
@@ -82,7 +91,7 @@ export function accentCss(hex: string): string {
   return `@layer tokens{:root{${lines.map(([name, value]) => `--${name}:light-dark(#${value.light},#${value.dark})`).join(';')}}}\n`;
 }
 
-/** The nearest visible step away from the text on it, so that the contrast only grows; towards it where there is no room left. */
+/** The hover colour of a fill (six hex digits): lightness moved away from that of the text on it, else towards it; still 4.5:1 to the text. */
 function away(fill: string, on: string): string {
   const direction = on === 'ffffff' ? -1 : 1;
   const steps = [0.06, -0.06, -0.12, -0.18, -0.24].map((step) => shade(fill, step * direction));
@@ -91,24 +100,29 @@ function away(fill: string, on: string): string {
 
 function load(path: string): Asset {
   const bytes = readFileSync(path);
+  const coded = new Map<Coding, Promise<Buffer>>();
   return {
     type: types[extname(path)] ?? 'application/octet-stream',
     hash: createHash('sha256').update(bytes).digest('hex').slice(0, 12),
     bytes,
-    br: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
-    gzip: gzipSync(bytes, { level: 9 }),
+    coded(coding) {
+      const known = coded.get(coding) ?? compress[coding](bytes);
+      coded.set(coding, known);
+      return known;
+    },
   };
 }
 
-/** A current hash may be kept for ever; the plain name, or the hash of another release, is checked again each time. */
-function sendAsset(req: Request, res: Response, asset: Asset, current: boolean): void {
+/** Sends an asset: `immutable` for a year under its current hash, else `no-cache` with an ETag. */
+async function sendAsset(req: Request, res: Response, asset: Asset, current: boolean): Promise<void> {
+  const encoding = req.acceptsEncodings('br', 'gzip', 'identity');
+  const coding = encoding === 'br' || encoding === 'gzip' ? encoding : null;
+  const body = coding ? await asset.coded(coding) : asset.bytes;
   res.set('X-Content-Type-Options', 'nosniff').set('Content-Type', asset.type).set('Vary', 'Accept-Encoding');
   res.set('Cache-Control', current ? immutable : 'no-cache');
-  const encoding = req.acceptsEncodings('br', 'gzip', 'identity');
-  const coded = encoding === 'br' || encoding === 'gzip' ? encoding : null;
-  res.set('ETag', `"${asset.hash}${coded ? `-${coded}` : ''}"`);
-  if (coded) res.set('Content-Encoding', coded);
-  res.send(coded ? asset[coded] : asset.bytes);
+  res.set('ETag', `"${asset.hash}${coding ? `-${coding}` : ''}"`);
+  if (coding) res.set('Content-Encoding', coding);
+  res.send(body);
 }
 
 function sendAccent(res: Response, hex: string): void {

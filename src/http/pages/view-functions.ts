@@ -17,7 +17,7 @@ function splitLinks(text: string): { text: string; href: string | null }[] {
   return text.split(/(https?:\/\/[^\s<>"]+)/).map((piece, index) => ({ text: piece, href: index % 2 === 1 ? piece : null }));
 }
 
-/** The address when a browser may be sent there (http and https only: no `javascript:` in a link or logo), else null. */
+/** The address if it is http or https (no `javascript:` in a link or logo), else null. */
 function webAddress(uri: string | null | undefined): string | null {
   return uri && /^https?:\/\//i.test(uri) && URL.canParse(uri) ? uri : null;
 }

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 
-/** The first cookie of the name; a second one of the same name, which another path or domain may have set, never counts. */
+/** The first cookie of the name, undefined without one; further ones, which another path or domain may have set, are ignored. */
 export function readCookie(req: Request, name: string): string | undefined {
   for (const pair of (req.headers.cookie ?? '').split(';')) {
     const equals = pair.indexOf('=');

@@ -2,14 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { isLoopbackHost } from '../../config.js';
 
 const loopbackAddress = /^(127(\.\d{1,3}){3}|::1|::ffff:127(\.\d{1,3}){3})$/;
-/** What proxies and tunnels write; a caller on this machine has no reason to. */
+/** Headers that proxies and tunnels add. */
 const relayHeader =
   /^(?:x-forwarded(?:-.*)?|forwarded|via|x-real-ip|x-original-.*|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/;
 
 /**
- * Whether a program on this very machine is asking, and no relay for somebody else: by the address of the connection, whatever
- * TRUST_PROXY says, and without a header that a relay adds. HTTP/1.0 counts as one: nginx speaks it to what is behind it unless told
- * otherwise, and may add nothing.
+ * Whether a program on this machine sends the request, rather than a proxy: by the address of the connection, whatever TRUST_PROXY says, and
+ * without headers that proxies add. HTTP/1.0 counts as a proxy's: nginx uses it for upstreams by default and may add no header.
  */
 export function isDirectLoopback(req: IncomingMessage): boolean {
   if (!loopbackAddress.test(req.socket.remoteAddress ?? '')) return false;
@@ -17,7 +16,7 @@ export function isDirectLoopback(req: IncomingMessage): boolean {
 }
 
 /**
- * Whether the request is addressed to this machine by one of its own names. A web page can have a name of its own point here (DNS rebinding):
- * the browser then lets it read the answers, and is a direct caller, but says that name.
+ * Whether the Host header is a loopback name or address. With DNS rebinding a web page's own name resolves to this machine: the browser
+ * connects directly and lets the page read the response, but sends that name.
  */
 export const isToLoopback = ({ headers }: IncomingMessage): boolean => isLoopbackHost((headers.host ?? '').replace(/:\d+$/, ''));

@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { createContext, type Context, type Deps } from '../../domain/context.js';
+import { createContext, type Deps } from '../../domain/context.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { findEnvironmentForHost, recallEnvironmentForHost } from '../../domain/environments/environments.js';
 import { BodyError } from '../../errors.js';
@@ -16,30 +16,24 @@ function namesOneHost({ rawHeaders }: Request): boolean {
 
 const twoHosts = () => new BodyError(400, 'the request must name one host');
 
-/** Finds the environment by the request's host and puts its context on the request. The host chooses data, never a URL. */
-export function environment(deps: Deps) {
-  // A context outside any transaction holds nothing of the request: one serves all requests that see the same environment.
-  const contexts = new WeakMap<Environment, Context>();
-  const contextOf = (found: Environment): Context => {
-    let ctx = contexts.get(found);
-    if (!ctx) contexts.set(found, (ctx = createContext(deps, found)));
-    return ctx;
-  };
+type Recall = (deps: Deps, host: string) => Environment | undefined;
 
+/**
+ * Finds the environment by the request's host and puts its context on the request. The host chooses data, never a URL.
+ * @param recall what may be answered from memory: for public documents more than for what must be fresh
+ */
+export function environment(deps: Deps, recall: Recall = recallEnvironmentForHost) {
   const { trustProxy } = deps.config;
 
   return (req: Request, res: Response, next: NextFunction): void | Promise<void> => {
-    // A cache that knows an answer by its Host must not hand it to somebody whose forwarded host means another environment.
+    // A shared cache keys by Host, so a response that was selected by X-Forwarded-Host must vary by it.
     if (trustProxy !== false) res.vary('X-Forwarded-Host');
     const host = (trustProxy === false ? req.headers.host : req.host) ?? '';
-    const known = recallEnvironmentForHost(deps, host);
-    if (known) {
-      req.ctx = contextOf(known);
-      return namesOneHost(req) ? next() : next(twoHosts());
-    }
-    return findEnvironmentForHost(deps, host).then((found) => {
-      req.ctx = contextOf(found);
+    const enter = (found: Environment) => {
+      req.ctx = createContext(deps, found, req.deadline);
       next(namesOneHost(req) ? undefined : twoHosts());
-    });
+    };
+    const known = recall(deps, host);
+    return known ? enter(known) : findEnvironmentForHost(deps, host).then(enter);
   };
 }

@@ -3,12 +3,15 @@ import type { Client } from '../../domain/clients/clients.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import type { ActiveToken } from '../../domain/tokens/active-token.js';
 import type { BasicCredentials } from '../../lib/basic-credentials.js';
+import type { Deadline } from '../../lib/deadline.js';
 import type { Parameters } from '../../lib/parameters.js';
 
 declare module 'express-serve-static-core' {
   interface Request {
     /** The context of this request's environment; set by `environment`. */
     ctx: Context;
+    /** How long there is still to answer; 0 as soon as the caller has hung up. Set by `requestDeadlines`. */
+    deadline: Deadline;
     /** Echoed as X-Request-Id and shown with every error. */
     request_id: string;
     /** The fields of a form body; set by `form`. */

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 
 /**
- * The path to go back to after a detour, or null. Only a path of our own: it is resolved as a browser would do it, and must stay on
+ * The path to return to after sign-in, or null. Only a path of our own: it is resolved as a browser does, and must stay on
  * the origin (CWE-601); backslashes, control characters and a second slash are refused outright.
  */
 export function safeReturnTo(value: unknown): string | null {
@@ -12,7 +12,7 @@ export function safeReturnTo(value: unknown): string | null {
   return url?.origin === own && !url.pathname.startsWith('//') ? url.pathname + url.search : null;
 }
 
-/** Where a pending authorization request goes on. */
+/** Path at which a pending authorization request is resumed. */
 export const resumePath = '/oauth/authorize/resume';
 const place = 'authorization-request';
 const lifetimeMs = 3_600_000;
@@ -24,16 +24,16 @@ export type PendingAuthorization = {
   readonly repeated: readonly string[];
   /** Milliseconds; a login after this moment satisfies `prompt=login`. */
   readonly at: number;
-  /** Whether only a login after that moment will do. */
+  /** Whether only a sign-in after `at` is accepted. */
   readonly fresh: boolean;
 };
 
-/** The request as text that nobody can change on the way; for an address or a form. */
+/** The request, sealed, as text for a URL or a form field. */
 export function sealPending(req: Request, pending: PendingAuthorization): string {
   return req.ctx.sealer.sealText(JSON.stringify(pending), `${place} ${req.ctx.environment.id}`);
 }
 
-/** The path under which the request goes on; sealed, so that nobody can change it on the way. */
+/** The path that resumes the request, with the request sealed in its query. */
 export function pendingPath(req: Request, pending: PendingAuthorization): string {
   return `${resumePath}?request=${sealPending(req, pending)}`;
 }

@@ -81,7 +81,7 @@ function build(registry: Registry, environment: Pick<Environment, 'base_url' | '
 
 type Addresses = Pick<Environment, 'base_url' | 'issuer'>;
 
-/** As many environments as are kept at hand; for the others the document is made again. */
+/** Documents that are cached, one for each environment; the oldest are dropped. */
 const kept = 20;
 
 function onceForEach<Made>(make: (environment: Addresses) => Made): (environment: Addresses) => Made {

@@ -58,7 +58,7 @@ export type ResourceSchemas = {
   readonly list: z.ZodObject;
   readonly create: z.ZodObject | null;
   readonly update: z.ZodObject | null;
-  /** The answer that also shows what no later one does. */
+  /** The response schema with attributes that are shown once. */
   withOnce(id: string, extra: z.ZodObject | undefined, meta: z.ZodObject | undefined): z.ZodObject;
 };
 

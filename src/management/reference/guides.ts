@@ -6,7 +6,7 @@ import type { Guide } from './page-models.js';
 
 const defaultDocsDir = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
-/** Where the environment that shows the guides is; what their examples say instead of the addresses that stand in the files. */
+/** Addresses of an environment, which replace the example addresses of the files. */
 export type Addresses = { readonly issuer: string; readonly base_url: string };
 
 /** A guide and its Markdown as tokens. */
@@ -73,7 +73,7 @@ export const anchorOf = (text: string): string =>
  * Where a link of a guide leads on this site: another guide, a heading, an https address; anything else is shown as text.
  * @param from the name of the guide that has the link
  */
-export function addressOf(guides: Guides, href: string, from = ''): string | null {
+export function linkTarget(guides: Guides, href: string, from = ''): string | null {
   if (/^#[\w-]+$/.test(href) || /^https?:\/\//.test(href) || /^\/(docs|api|dashboard|account|\.well-known)\b/.test(href)) return href;
   const [, file = '', anchor = ''] = /^((?:\.\.\/|[\w-]+\/)*[\w-]+\.md)(#[\w-]+)?$/.exec(href) ?? [];
   const folder = folders.includes(from) ? from : posix.dirname(from);

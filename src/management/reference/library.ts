@@ -11,13 +11,13 @@ import { named, own } from '../../lib/named.js';
 
 type Reference = Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'>;
 
-/** All that the documentation of an environment says, with its own addresses. */
+/** The documentation of an environment, with its own addresses. */
 export type Library = { readonly guides: Guides; readonly reference: Reference; search(query: string): Findings };
 
 const entities: Readonly<Record<string, string>> = named({ '&quot;': '"', '&#39;': "'", '&lt;': '<', '&gt;': '>', '&amp;': '&' });
 const decoded = (text: string) => text.replaceAll(/&(?:quot|#39|lt|gt|amp);/g, (entity) => entities[entity] ?? entity);
 
-/** What the tokens of a line say, without their marks. */
+/** The text of inline Markdown tokens. */
 const inlineText = (tokens: readonly Token[]): string =>
   tokens
     .map((token) => {
@@ -26,7 +26,7 @@ const inlineText = (tokens: readonly Token[]): string =>
     })
     .join('');
 
-/** What blocks say, one after the other. */
+/** The text of Markdown blocks. */
 function plainText(tokens: readonly Token[]): string {
   const said = tokens.map((token): string => {
     if (token.type === 'html') return '';
@@ -105,7 +105,7 @@ function missingEvents(found: readonly Entry[]): Entry[] {
     .map((name) => ({ kind: 'event type', title: name, within: 'Events', path: '/docs#event_types', text: catalogue[name].description }));
 }
 
-/** As many environments as are kept at hand; what was read for the others is read again. */
+/** Libraries that are cached, one for each environment; the oldest are dropped. */
 const most = 20;
 
 /** Answers the documentation as an environment shows it; read once for each. */

@@ -5,7 +5,7 @@ import { route } from '../../http/routes.js';
 import { basePage } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import type { Registry } from '../resource.js';
-import { addressOf, anchorOf } from './guides.js';
+import { linkTarget, anchorOf } from './guides.js';
 import { createLibrary } from './library.js';
 import type {} from './page-models.js';
 import { maxQueryLength } from './search.js';
@@ -32,7 +32,7 @@ export function referenceRouter(web: Web, registry: Registry): Router {
     const { guides } = libraryOf(req.ctx.environment);
     const found = guides.find(folder + String(req.params['guide']));
     if (!found) throw new PageError(404, 'not_found', 'There is nothing at this address.');
-    const address = (href: string) => addressOf(guides, href, found.guide.name);
+    const address = (href: string) => linkTarget(guides, href, found.guide.name);
     web.renderPage(res, 'docs/guide', {
       ...base(req, found.guide.title),
       name: found.guide.name,

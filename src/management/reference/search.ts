@@ -18,14 +18,14 @@ export type Finding = Pick<Entry, 'kind' | 'within' | 'path'> & {
   readonly excerpt: readonly Segment[];
 };
 
-/** What a search came to. `loose`: nothing holds all of the words, these hold some. `total` counts what `findings` cuts off, too. */
+/** The result of a search. `loose`: nothing holds all of the words, these hold some. `total` counts what `findings` cuts off, too. */
 export type Findings = { readonly findings: readonly Finding[]; readonly total: number; readonly loose: boolean };
 
 /** The longest query that is looked at, and the most words of it. */
 export const maxQueryLength = 200;
 const [mostTerms, mostFindings, around] = [8, 30, 90];
 
-/** What else people call it. */
+/** Synonyms: other words for the documentation's terms. */
 const synonyms: Readonly<Record<string, string>> = named({
   signup: 'registration',
   signin: 'sign-in',

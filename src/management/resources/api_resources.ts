@@ -8,7 +8,7 @@ import {
 } from '../../domain/api-resources/api-resources.js';
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
-import { equalTo, lifetime, search, shownName, stamps, stampSorts, textSort } from '../fields.js';
+import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../resource.js';
 import { claimMappings } from './claim-mappings.js';
 import { environmentLink } from './environment-link.js';
@@ -90,7 +90,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   },
   filters: {
     identifier: { ...equalTo('identifier', z.string().min(1).max(2048), 'The exact identifier.'), list: false },
-    search: search(['lower(found.name)', 'lower(found.identifier)'], 'Name or identifier begins with this.'),
+    search: searchFilter(['lower(found.name)', 'lower(found.identifier)'], 'Name or identifier begins with this.'),
   },
   sorts: { ...stampSorts('api_resources'), name: textSort('api_resources.name'), identifier: textSort('api_resources.identifier') },
   create: {

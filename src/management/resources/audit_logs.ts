@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noReach } from '../../domain/reach/reach.js';
-import { equalTo, flag, text, time, timeRange } from '../fields.js';
+import { equalTo, flag, boundedText, isoTime, timeRange } from '../fields.js';
 import { resource } from '../resource.js';
 import type { AuditLogRow } from '../../db/tables/audit_logs.js';
 import { environmentLink } from './environment-link.js';
@@ -16,7 +16,7 @@ export const audit_logs = resource<AuditLogRow>({
     'Every write, every request refused for want of permission, and security events such as sign-ins, refused ones and consents. Nobody can change an entry. Writes and refusals are kept for 400 days, security events for 180.',
   source: { table: 'audit_logs', key: 'id', keyType: 'uuid' },
   attributes: z.object({
-    occurred_at: time,
+    occurred_at: isoTime,
     action: z.string(),
     outcome,
     reason: z.string().nullable(),
@@ -51,9 +51,9 @@ export const audit_logs = resource<AuditLogRow>({
   reach: { of: () => noReach, attributes: {} },
   relationships: { environment: environmentLink },
   filters: {
-    actor: equalTo('actor_id', text(255), 'Done by one of these (user id or client_id).'),
-    action: equalTo('action', text(100), 'One of these actions, such as webhook.secret_rotated or login.failed.'),
-    target: equalTo('target_id', text(255), 'Done to one of these (ids).'),
+    actor: equalTo('actor_id', boundedText(255), 'Done by one of these (user id or client_id).'),
+    action: equalTo('action', boundedText(100), 'One of these actions, such as webhook.secret_rotated or login.failed.'),
+    target: equalTo('target_id', boundedText(255), 'Done to one of these (ids).'),
     outcome: equalTo('outcome', outcome, 'Done, denied, or failed.'),
     security_event: flag('security_event', 'Only security events, or only operations.'),
     occurred_at: timeRange('occurred_at', 'When.'),

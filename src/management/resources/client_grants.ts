@@ -4,7 +4,7 @@ import { reachOfClientGrant } from '../../domain/reach/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import { subjectTypes, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';
-import { equalTo, stamps, stampSorts, text, uniqueTexts, uuid } from '../fields.js';
+import { equalTo, stamps, stampSorts, boundedText, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 import { scopeToken } from './permissions.js';
@@ -34,7 +34,7 @@ export const client_grants = resource<ClientGrantRow, { scopes: string[]; subjec
     environment: environmentLink,
   },
   filters: {
-    client: equalTo('client_id', text(255), 'Of one of these clients (ids).'),
+    client: equalTo('client_id', boundedText(255), 'Of one of these clients (ids).'),
     api_resource: equalTo('api_resource_id', uuid, 'For one of these API resources (ids).'),
     subject_type: equalTo('subject_type', z.enum(subjectTypes), 'Of this type: for itself, or to ask people for.'),
   },

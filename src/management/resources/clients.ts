@@ -14,13 +14,13 @@ import {
   flag,
   lifetime,
   linked,
-  search,
+  searchFilter,
   shownName,
   stamps,
   stampSorts,
-  text,
+  boundedText,
   textSort,
-  time,
+  isoTime,
   timeRange,
   uniqueTexts,
   webUrl,
@@ -48,7 +48,7 @@ const initiation = 'Where a sign-in begins that is started elsewhere (OIDC Core 
 
 const settable = z
   .strictObject({
-    description: text(500, 0).nullable(),
+    description: boundedText(500, 0).nullable(),
     redirect_uris: uniqueTexts(uri, 100),
     post_logout_redirect_uris: uniqueTexts(uri, 100),
     allowed_origins: uniqueTexts(uri, 100),
@@ -77,7 +77,7 @@ const settable = z
     logo_uri: webUrl.nullable(),
     policy_uri: webUrl.nullable(),
     tos_uri: webUrl.nullable(),
-    contacts: uniqueTexts(text(254), 20),
+    contacts: uniqueTexts(boundedText(254), 20),
     status: z.enum(['enabled', 'disabled']),
   })
   .partial().shape;
@@ -130,9 +130,9 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     status: z.enum(['enabled', 'disabled']),
     is_system: z.boolean(),
     secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret.' }),
-    secret_rotated_at: time.nullable(),
-    previous_secret_expires_at: time.nullable(),
-    last_used_at: time.nullable().meta({ description: 'When it last authenticated, to the half minute.' }),
+    secret_rotated_at: isoTime.nullable(),
+    previous_secret_expires_at: isoTime.nullable(),
+    last_used_at: isoTime.nullable().meta({ description: 'When it last authenticated, to the half minute.' }),
     ...stamps,
   }),
   reach: {
@@ -205,7 +205,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       { table: 'client_connections', near: 'client_id', far: 'connection_id' },
       'Was given one of these connections (ids).',
     ),
-    search: search(['lower(found.name)', 'lower(found.id)'], 'Name or client_id begins with this.'),
+    search: searchFilter(['lower(found.name)', 'lower(found.id)'], 'Name or client_id begins with this.'),
     created_at: timeRange('created_at', 'When it was registered.'),
   },
   sorts: { ...stampSorts('clients'), name: textSort('clients.name') },

@@ -10,7 +10,7 @@ import { strategyNames } from '../../domain/connections/strategies.js';
 import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../domain/connections/connections.js';
 import { reachOfConnection } from '../../domain/reach/reach-of.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
-import { equalTo, search, shownName, stamps, stampSorts, text, textSort, uniqueTexts } from '../fields.js';
+import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -68,7 +68,7 @@ const settable = z
     trusted,
   })
   .partial().shape;
-const providerClientId = text(500);
+const providerClientId = boundedText(500);
 
 /** Ways to sign in through a provider. */
 export const connections = resource<ConnectionRow, ConnectionInput, ConnectionInput>({
@@ -139,10 +139,10 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   },
   relationships: { environment: environmentLink },
   filters: {
-    name: equalTo('name', text(63), 'The exact name.'),
+    name: equalTo('name', boundedText(63), 'The exact name.'),
     strategy: equalTo('strategy', strategy, 'Of one of these strategies.'),
     status: equalTo('status', status, 'Enabled or disabled.'),
-    search: search(['lower(found.name)', 'lower(found.display_name)'], 'Name or display name begins with this.'),
+    search: searchFilter(['lower(found.name)', 'lower(found.display_name)'], 'Name or display name begins with this.'),
   },
   sorts: { ...stampSorts('connections'), name: textSort('connections.name'), display_name: textSort('connections.display_name') },
   create: {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { withdrawConsent } from '../../domain/grants/consents.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import type { ConsentRow } from '../../db/tables/consents.js';
-import { equalTo, holding, stamps, text, time, timeRange, uuid } from '../fields.js';
+import { equalTo, holding, stamps, boundedText, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -20,7 +20,7 @@ export const consents = resource<ConsentRow>({
     resource_scopes: z
       .record(z.string(), z.array(z.string()))
       .meta({ description: 'The scopes by API resource (identifier); under the empty name those without one.' }),
-    granted_at: time,
+    granted_at: isoTime,
     ...stamps,
   }),
   computed: { created_at: (row) => row.granted_at },
@@ -32,8 +32,8 @@ export const consents = resource<ConsentRow>({
   },
   filters: {
     user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
-    client: equalTo('client_id', text(255), 'For one of these clients (ids).'),
-    scope: holding('scopes', text(255), 'Holds one of these scopes.'),
+    client: equalTo('client_id', boundedText(255), 'For one of these clients (ids).'),
+    scope: holding('scopes', boundedText(255), 'Holds one of these scopes.'),
     granted_at: timeRange('granted_at', 'When it was first allowed.'),
   },
   sorts: {

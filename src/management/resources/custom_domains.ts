@@ -10,7 +10,7 @@ import {
 } from '../../domain/environments/custom-domains.js';
 import { reachOfCustomDomain } from '../../domain/reach/reach-of.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
-import { equalTo, stamps, stampSorts, textSort, time } from '../fields.js';
+import { equalTo, stamps, stampSorts, textSort, isoTime } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -38,10 +38,10 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, { is
       description: 'Changed by holders of every Management permission who signed in within the last ten minutes; all of them get mail.',
     }),
     verification_records: z.array(z.object({ record_kind: z.string(), name: z.string(), value: z.string() })),
-    verified_at: time.nullable(),
-    last_checked_at: time.nullable(),
+    verified_at: isoTime.nullable(),
+    last_checked_at: isoTime.nullable(),
     failure_reason: z.string().nullable(),
-    missing_since: time
+    missing_since: isoTime
       .nullable()
       .meta({ description: 'Since when the record of a verified domain has been missing; after seven days it has failed.' }),
     ...stamps,

@@ -4,7 +4,7 @@ import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { Refusal } from '../../domain/refusal.js';
 import { visibleIdentities, type KnownIdentity } from '../../db/tables/identities.js';
 import { matches } from '../../db/conditions.js';
-import { equalTo, stamps, stampSorts, text, time, timeRange, uuid } from '../fields.js';
+import { equalTo, stamps, stampSorts, boundedText, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -23,7 +23,7 @@ export const identities = resource<KnownIdentity>({
     proven: z.boolean().meta({
       description: 'false: the connection has changed since; the next sign-in through it asks for the proof of the local account first.',
     }),
-    last_login_at: time.nullable(),
+    last_login_at: isoTime.nullable(),
     ...stamps,
   }),
   reach: { of: reachOfOwner, attributes: {} },
@@ -35,7 +35,7 @@ export const identities = resource<KnownIdentity>({
   filters: {
     user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
     connection: equalTo('connection_id', uuid, 'At one of these connections (ids).'),
-    subject: equalTo('subject', text(255), "The provider's id of the account."),
+    subject: equalTo('subject', boundedText(255), "The provider's id of the account."),
     proven: {
       description: 'Whether it signs the user in.',
       schema: z.enum(['true', 'false']),

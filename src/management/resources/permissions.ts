@@ -3,7 +3,7 @@ import { changePermission, createPermission, removePermission } from '../../doma
 import { noReach } from '../../domain/reach/reach.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
-import { equalTo, flag, search, stamps, stampSorts, text, textSort, uuid } from '../fields.js';
+import { equalTo, flag, searchFilter, stamps, stampSorts, boundedText, textSort, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -14,7 +14,7 @@ export const scopeToken = z
   .max(200)
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be visible ASCII without spaces, quotes and backslashes (RFC 6749 3.3)');
 
-const settable = { description: text(500, 0).nullable().optional() };
+const settable = { description: boundedText(500, 0).nullable().optional() };
 
 /** What an API resource lets callers do: its OAuth scopes. */
 export const permissions = resource<PermissionRow, { name: string; description?: string | null }, { description?: string | null }>({
@@ -48,7 +48,7 @@ export const permissions = resource<PermissionRow, { name: string; description?:
     name: equalTo('name', scopeToken, 'The exact name.'),
     api_resource: equalTo('api_resource_id', uuid, 'Belongs to one of these API resources (ids).'),
     is_system: flag('is_system', 'Whether it belongs to the Management API.'),
-    search: search(['lower(found.name)'], 'The name begins with this.'),
+    search: searchFilter(['lower(found.name)'], 'The name begins with this.'),
   },
   sorts: { ...stampSorts('permissions'), name: textSort('permissions.name') },
   create: {

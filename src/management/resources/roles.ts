@@ -7,12 +7,12 @@ import { findRows } from '../../db/list.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import { listPermissionIdsOfRole, type RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
-import { equalTo, flag, search, stamps, stampSorts, text, textSort } from '../fields.js';
+import { equalTo, flag, searchFilter, stamps, stampSorts, boundedText, textSort } from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
-const name = text(100);
-const settable = { description: text(500, 0).nullable().optional(), is_default: z.boolean().optional() };
+const name = boundedText(100);
+const settable = { description: boundedText(500, 0).nullable().optional(), is_default: z.boolean().optional() };
 
 /** What must be added and removed so that the role has exactly the permissions that the document names. */
 async function replacement(tx: Context, role: RoleRow, related: RelatedRows) {
@@ -84,7 +84,7 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
   filters: {
     name: equalTo('name', name, 'The exact name.'),
     is_default: flag('is_default', 'Whether new users get it.'),
-    search: search(['lower(found.name)'], 'The name begins with this.'),
+    search: searchFilter(['lower(found.name)'], 'The name begins with this.'),
   },
   sorts: { ...stampSorts('roles'), name: textSort('roles.name') },
   create: {

@@ -5,7 +5,7 @@ import { invalidTransition } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import { matches } from '../../db/conditions.js';
 import { findSession, hasSessionStatus, touchSession, type SessionRow } from '../../db/tables/sessions.js';
-import { equalTo, stamps, stampSorts, time, timeRange, uuid } from '../fields.js';
+import { equalTo, stamps, stampSorts, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -36,16 +36,16 @@ export const sessions = resource<SessionRow>({
     ip_address: z.string().nullable(),
     user_agent: z.string().nullable(),
     status,
-    authenticated_at: time.meta({
+    authenticated_at: isoTime.meta({
       description: 'When the user last proved who they are, here or at a provider; never later than the provider says.',
     }),
     auth_time_known: z.boolean().meta({
       description: 'false: the provider did not say when; the sign-in counts as fresh for nothing.',
     }),
-    signed_in_at: time.meta({ description: 'When the user last signed in to this browser; session_lifetime counts from here.' }),
-    last_activity_at: time,
-    expires_at: time,
-    revoked_at: time.nullable(),
+    signed_in_at: isoTime.meta({ description: 'When the user last signed in to this browser; session_lifetime counts from here.' }),
+    last_activity_at: isoTime,
+    expires_at: isoTime,
+    revoked_at: isoTime.nullable(),
     revoke_reason: z.string().nullable(),
     amr: z.array(z.string()).meta({ description: 'How the user proved who they are (RFC 8176).' }),
     acr: z.string().nullable(),

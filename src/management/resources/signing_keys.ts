@@ -3,7 +3,7 @@ import { fullReach } from '../../domain/reach/reach.js';
 import { activateKey, deactivateKey, publishNextKey, type NewSigningKey } from '../../domain/signing-keys/operations.js';
 import { generateSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
-import { equalTo, stamps, stampSorts, time } from '../fields.js';
+import { equalTo, stamps, stampSorts, isoTime } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -21,9 +21,9 @@ export const signing_keys = resource<SigningKeyRow>({
     status,
     public_jwk: z.record(z.string(), z.unknown()),
     thumbprint: z.string().meta({ description: 'The SHA-256 thumbprint (RFC 7638), which is the id.' }),
-    activated_at: time.nullable(),
-    retired_at: time.nullable(),
-    deactivated_at: time.nullable(),
+    activated_at: isoTime.nullable(),
+    retired_at: isoTime.nullable(),
+    deactivated_at: isoTime.nullable(),
     ...stamps,
   }),
   computed: { thumbprint: (key) => key.kid },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, webUrl } from '../fields.js';
+import { boundedText, webUrl } from '../fields.js';
 
 const maxMetadataBytes = 16_384;
 
@@ -14,10 +14,10 @@ const metadata = z
 const address = z.strictObject({
   formatted: z.string().max(1024).optional(),
   street_address: z.string().max(512).optional(),
-  locality: text(255, 0).optional(),
-  region: text(255, 0).optional(),
-  postal_code: text(64, 0).optional(),
-  country: text(255, 0).optional(),
+  locality: boundedText(255, 0).optional(),
+  region: boundedText(255, 0).optional(),
+  postal_code: boundedText(64, 0).optional(),
+  country: boundedText(255, 0).optional(),
 });
 
 const knownZone = (zone: string) => {
@@ -28,12 +28,12 @@ const knownZone = (zone: string) => {
   }
 };
 
-const name = text(255).nullable();
+const name = boundedText(255).nullable();
 /** An address as it is sent. */
 export const email = z.string().min(3).max(254);
 
 /** The OIDC standard claims that a person's profile holds (OIDC Core 5.1), under this service's names. */
-export const profile = {
+export const profileAttributes = {
   first_name: name,
   last_name: name,
   middle_name: name,
@@ -42,12 +42,12 @@ export const profile = {
   profile: webUrl.nullable(),
   picture: webUrl.nullable(),
   website: webUrl.nullable(),
-  gender: text(64).nullable(),
+  gender: boundedText(64).nullable(),
   birthdate: z
     .string()
     .regex(/^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|\d{4})$/, 'must be YYYY-MM-DD or YYYY')
     .nullable(),
-  zoneinfo: text(64)
+  zoneinfo: boundedText(64)
     .refine(knownZone, { message: 'must be a time zone of the IANA database', params: { code: 'unknown_time_zone' } })
     .nullable(),
   locale: z
@@ -66,8 +66,8 @@ export const profile = {
 
 const writable = {
   email_verified: z.boolean(),
-  ...profile,
-  external_id: text(255).nullable(),
+  ...profileAttributes,
+  external_id: boundedText(255).nullable(),
   metadata,
   password: z.string().min(1).max(1024).meta({ writeOnly: true, description: 'Never shown. The rules are those of registration.' }),
   password_hash: z

@@ -21,10 +21,10 @@ import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { Actor } from '../../domain/actor.js';
 import type { Context } from '../../domain/context.js';
-import { equalTo, flag, linked, search, stamps, stampSorts, text, textSort, time, timeRange } from '../fields.js';
+import { equalTo, flag, linked, searchFilter, stamps, stampSorts, boundedText, textSort, isoTime, timeRange } from '../fields.js';
 import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';
-import { email, profile, settable } from './user-attributes.js';
+import { email, profileAttributes, settable } from './user-attributes.js';
 
 /** Replaces the roles when the document names any. */
 async function withRoles(tx: Context, actor: Actor, user: UserRow, related: RelatedRows): Promise<UserRow> {
@@ -49,13 +49,13 @@ export const users = resource<UserRow, UserInput, UserInput>({
       .boolean()
       .meta({ description: 'Whether the address was proven; another address is unproven unless the same request says so.' }),
     full_name: z.string().nullable().meta({ description: 'First and last name.' }),
-    ...z.object(profile).shape,
+    ...z.object(profileAttributes).shape,
     external_id: z.string().nullable(),
     status: z.enum(['active', 'blocked']),
     metadata: z.record(z.string(), z.unknown()),
     has_password: z.boolean(),
-    password_changed_at: time.nullable(),
-    last_login_at: time.nullable(),
+    password_changed_at: isoTime.nullable(),
+    last_login_at: isoTime.nullable(),
     login_count: z.int(),
     ...stamps,
   }),
@@ -121,11 +121,11 @@ export const users = resource<UserRow, UserInput, UserInput>({
   filters: {
     email: { ...equalTo('email_key', email, 'The address, whatever its case.'), schema: email.toLowerCase() },
     status: equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.'),
-    external_id: equalTo('external_id', text(255), 'The id in another system.'),
+    external_id: equalTo('external_id', boundedText(255), 'The id in another system.'),
     email_verified: flag('email_verified', 'Whether the address was proven.'),
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),
     connection: linked({ table: 'identities', near: 'user_id', far: 'connection_id' }, 'Signs in through one of these connections (ids).'),
-    search: search(
+    search: searchFilter(
       ['found.email_key', 'lower(found.first_name)', 'lower(found.last_name)'],
       'Address, first or last name begins with this.',
     ),

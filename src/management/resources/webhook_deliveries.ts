@@ -14,7 +14,7 @@ import {
   type WebhookDeliveryRow,
 } from '../../db/tables/webhook_deliveries.js';
 import { maxAttempts } from '../../outbox/webhooks/deliver.js';
-import { equalTo, stamps, time, timeRange, uuid } from '../fields.js';
+import { equalTo, stamps, isoTime, timeRange, uuid } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -49,7 +49,7 @@ export const webhook_delivery_attempts = resource<WebhookDeliveryAttemptRow>({
   source: { table: 'webhook_delivery_attempts', key: 'id', keyType: 'uuid' },
   attributes: z.object({
     attempt_number: z.int(),
-    started_at: time,
+    started_at: isoTime,
     duration_ms: z.int(),
     response_status: z.int().nullable(),
     response_body: z.string().nullable(),
@@ -84,11 +84,11 @@ export const webhook_deliveries = resource<WebhookDeliveryRow>({
       .meta({ description: 'The body as sent; null for whoever may not read the collection that the event tells of.' }),
     attempt_count: z.int(),
     max_attempts: z.int(),
-    next_attempt_at: time.nullable(),
+    next_attempt_at: isoTime.nullable(),
     trigger: z.enum(deliveryTriggers),
     failure_reason: z.enum(failureReasons).nullable(),
     last_response_status: z.int().nullable(),
-    completed_at: time.nullable(),
+    completed_at: isoTime.nullable(),
     ...stamps,
   }),
   computed: {

@@ -19,7 +19,7 @@ import {
   updateWebhook,
 } from '../../domain/webhooks/webhooks.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
-import { equalTo, holding, search, stamps, stampSorts, textSort, time } from '../fields.js';
+import { equalTo, holding, searchFilter, stamps, stampSorts, textSort, isoTime } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
@@ -77,9 +77,9 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
     status,
     disabled_reason: z.string().nullable(),
     secret_hint: z.string().meta({ description: 'The last four characters of the signing secret.' }),
-    secret_rotated_at: time.nullable(),
-    last_delivery_at: time.nullable(),
-    last_success_at: time.nullable(),
+    secret_rotated_at: isoTime.nullable(),
+    last_delivery_at: isoTime.nullable(),
+    last_success_at: isoTime.nullable(),
     ...stamps,
   }),
   reach: {
@@ -95,7 +95,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),
     events: holding('events', z.enum(subscribableEvents as [string, ...string[]]), 'Subscribes to one of these by name.'),
-    search: search(['lower(found.name)', 'lower(found.url)'], 'Name or URL begins with this.'),
+    search: searchFilter(['lower(found.name)', 'lower(found.url)'], 'Name or URL begins with this.'),
   },
   sorts: { ...stampSorts('webhooks'), name: textSort('webhooks.name') },
   create: {

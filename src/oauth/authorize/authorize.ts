@@ -7,7 +7,7 @@ import { renderConsent } from './consent-page.js';
 import { withinRights } from './held-permissions.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
-import { sendRound, sendToLogin, openRequest, type SentRequest } from './pending.js';
+import { redirectToGet, sendToLogin, openRequest, type SentRequest } from './pending.js';
 import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
 import { findAddressee } from './addressee.js';
@@ -18,7 +18,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
   const { ctx, session } = req;
   const { parameters } = sent;
   const addressee = await findAddressee(ctx, parameters);
-  if (isForeignPost(req)) return sendRound(req, res, sent);
+  if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
     const request = await withinRights(ctx, await validate(ctx, addressee, parameters), session);
     const interaction = await interactionFor(ctx, request, session, sent.since, allowed);
@@ -37,14 +37,14 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
   }
 }
 
-/** Tells the client of a refusal; whoever isn't signed in is not sent to a client's address by a broken link alone (RFC 9700 4.11.2). */
+/** Sends the error to the client. Somebody who isn't signed in goes to the login page first, but for `prompt=none`, so that a crafted link alone redirects nobody to the client (RFC 9700 4.11.2). */
 function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error: unknown): void {
   if (!(error instanceof AuthorizationError)) throw error;
   if (req.session === null && sent.parameters.get('prompt') !== 'none') return sendToLogin(req, res, sent, false);
   respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
 }
 
-/** Opens the request object, if there is one, and goes on. */
+/** Reads the request object, if there is one (OIDC Core 6.1), and continues. @throws {PageError} */
 async function enter(web: Web, req: Request, res: Response, sent: SentRequest): Promise<void> {
   let parameters;
   try {

@@ -63,13 +63,13 @@ type Asking = {
   readonly fresh: boolean;
   /** The person proved who they are after the request came; false when a provider goes by an older sign-in. */
   readonly proven: boolean;
-  /** Who will do; see {@link wantedUsers}. */
+  /** Ids of the users that satisfy the request; see {@link wantedUsers}. */
   readonly wanted: readonly (string | null)[];
   /** The person has just answered the consent page with yes. */
   readonly allowed: boolean;
 };
 
-/** A check: its name, what must happen when the request fails it (null: nothing), and the section that asks for it. */
+/** A check: its name, the interaction that it requires (null: none), and the section that asks for it. */
 type Check = readonly [name: string, check: (asking: Asking) => Interaction | null | Promise<Interaction | null>, source: string];
 
 /** What is checked of a valid request once somebody is signed in, in this order; the first that asks for something decides. */
@@ -112,8 +112,8 @@ export async function interactionFor(
 const refuse = (error: InteractionError, description: string): Interaction => ({ kind: 'refuse', error, description });
 
 /**
- * Asks for a sign-in while `needed`. Whoever has just signed in as somebody else, or through a provider that goes by an older sign-in, is
- * refused instead of asked over and over; and so is a request that may not ask.
+ * Requires a sign-in while `needed`. `login_required` instead with `prompt=none`, and when the person has signed in after the request came and
+ * still doesn't satisfy it (another user, or a provider that answered with an older sign-in): asking again would loop.
  */
 function signInWhen(needed: (asking: Asking) => boolean, description: string): Check[1] {
   return (asking) => {

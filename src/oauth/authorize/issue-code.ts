@@ -30,7 +30,7 @@ export async function issueCode(ctx: Context, request: AuthorizationRequest, ses
     code_challenge: request.code_challenge,
     claims: atUserinfo.length === 0 ? null : Object.fromEntries(atUserinfo.map((name) => [name, null])),
     id_token_claims: inIdToken.length === 0 ? null : inIdToken,
-    // When a person came in here says nothing of when the provider last saw them.
+    // The sign-in here doesn't tell when the person authenticated at the provider.
     auth_time: session.auth_time_known ? session.authenticated_at : null,
     auth_time_requested: request.max_age !== null,
     acr: acrOf(session),

@@ -31,7 +31,7 @@ export function openRequest(req: Request, handle: string | undefined): SentReque
   return { parameters: { all, repeated: new Set(pending.repeated), get: (name) => all[name] || undefined }, since: pending.at };
 }
 
-/** What the login page still takes as an address to return to, and a browser as a header. */
+/** Characters of a `return_to` path that the login page accepts and browsers take in a `Location` header. */
 const maxPathLength = 16_000;
 
 function pathTo(req: Request, sent: SentRequest, fresh: boolean): string {
@@ -50,10 +50,10 @@ export function sendToLogin(req: Request, res: Response, sent: SentRequest, fres
 }
 
 /**
- * Sends the browser round by a GET. A form that another site posts comes without our SameSite cookie, the GET that follows it comes
+ * Redirects the browser to the same request by GET. A form that another site posts comes without our SameSite cookie, the GET that follows it comes
  * with it, so that somebody who is signed in isn't asked again.
  */
-export function sendRound(req: Request, res: Response, sent: SentRequest): void {
+export function redirectToGet(req: Request, res: Response, sent: SentRequest): void {
   res.setHeader('Cache-Control', 'no-store');
   res.redirect(303, pathTo(req, sent, false));
 }

@@ -100,7 +100,7 @@ function once({ sent }: Reading): Problem | null {
   return twice === undefined ? null : ['invalid_request', `${/^[\w.-]{1,64}$/.test(twice) ? twice : 'a parameter'} was sent twice`];
 }
 
-/** What is refused rather than ignored. A request object by value was opened before. */
+/** Refuses a parameter that this service doesn't support. `request` (by value) was read before. */
 function notSupported(name: string, error: OAuthErrorCode): Check[1] {
   return ({ get }) => (get(name) === undefined ? null : [error, `${name} is not supported`]);
 }

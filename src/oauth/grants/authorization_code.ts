@@ -9,14 +9,14 @@ import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
-import { isCodeVerifier } from '../../lib/pkce.js';
+import { challengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grant, tokenResponse } from './grant.js';
 import { optional, required } from './params.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
-/** What is told of a code that gives nothing. It is spent all the same: a second try, even a right one, fails (RFC 6819 4.4.1.3). */
+/** Error code and description for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
 const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string]> = {
   client: ['invalid_grant', 'the code was issued to another client'],
   expired: ['invalid_grant', 'the code has expired'],
@@ -35,9 +35,9 @@ export function refreshTokenEnds(ctx: Context, client: Client, now: Date): { ref
   return { refresh_expires_at: new Date(now.getTime() + idle), grant_expires_at: new Date(now.getTime() + absolute) };
 }
 
-/** The S256 challenge of the verifier (RFC 7636 4.6); null without one. A malformed verifier gives `-`, which no challenge equals. */
-const challengeOf = (verifier: string | undefined): string | null =>
-  verifier === undefined ? null : isCodeVerifier(verifier) ? digest(verifier).toString('base64url') : '-';
+/** The challenge to compare with the code's (RFC 7636 4.6); null without a verifier. A malformed verifier gives `-`, which no challenge equals. */
+const presentedChallenge = (verifier: string | undefined): string | null =>
+  verifier === undefined ? null : isCodeVerifier(verifier) ? challengeOf(verifier) : '-';
 
 /** Refuses a code that is unknown or was used before; in the latter case all that it gave is revoked (RFC 6749 4.1.2, 10.5). @throws {OAuthError} */
 async function refuseSpentCode(ctx: Context, client: Client, code: string, origin: Origin): Promise<never> {
@@ -59,7 +59,7 @@ export const authorization_code = grant({
       digest: digest(code),
       client_id: client.id,
       redirect_uri,
-      code_challenge: challengeOf(code_verifier),
+      code_challenge: presentedChallenge(code_verifier),
       resource: resource ?? null,
       issuer: ctx.environment.issuer,
       session_bounds: sessionBounds(ctx),

@@ -16,7 +16,7 @@ export type TokenResponse = {
   id_token?: string;
 };
 
-/** What a grant type says of itself. */
+/** The declaration of a grant type. */
 type Declaration<P extends Params> = {
   /** Whether a client without a secret may use it, on the strength of PKCE or of a refresh token bound to it. */
   readonly public_clients: boolean;

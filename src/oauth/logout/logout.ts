@@ -51,7 +51,7 @@ async function leave(web: Web, req: Request, res: Response, { client_id, redirec
 
 const pageClient = (client: Client) => ({ name: client.name, logo_uri: client.logo_uri });
 
-async function endSession(req: Request, res: Response): Promise<void> {
+async function signOut(req: Request, res: Response): Promise<void> {
   const { session } = req;
   if (session) await transaction(req.ctx, (tx) => endSessions(tx, { id: session.id }, 'logout'));
   clearSessionCookie(req, res);
@@ -81,7 +81,7 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
  * GET and POST /oauth/logout (RP-Initiated Logout 1.0 2). An ID token of the person who is signed in ends the session at once; without
  * one the person is asked, because a link alone must not sign anybody out. Nobody signed in: there is nothing to end.
  */
-export function logout(web: Web) {
+export function endSession(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const parameters = req.method === 'POST' ? req.form : queryOf(req);
     const request = await readLogoutRequest(req.ctx, parameters);
@@ -92,14 +92,14 @@ export function logout(web: Web) {
       if (again.length <= 8_192) return res.redirect(303, again);
     }
     if (session !== null && request.hint?.sub !== session.user_id) return confirm(web, req, res, request, session);
-    await endSession(req, res);
+    await signOut(req, res);
     // Without an ID token nothing shows that the application's request is the person's own: no redirect (RP-Initiated Logout 1.0 2).
     const destination = destinationOf(request);
     await leave(web, req, res, request.hint === null ? { ...destination, redirect_uri: null } : destination);
   };
 }
 
-/** CSRF is no danger to somebody who has already signed out, in another tab or by a second click. */
+/** Middleware: `csrf` for signed-in browsers; a second click, or one after a sign-out in another tab, passes without a token. */
 export async function csrfWhileSignedIn(req: Request, res: Response, next: NextFunction): Promise<void> {
   if (req.session === null) return next();
   await csrf(req, res, next);
@@ -114,7 +114,7 @@ export function confirmLogout(web: Web) {
     const text = ctx.sealer.openText(form.get('request') ?? '', `${place} ${ctx.environment.id}`);
     if (decision !== 'logout' || text === null)
       throw new PageError(400, 'invalid_request', 'This form was changed or is incomplete. Go back and try again.');
-    await endSession(req, res);
+    await signOut(req, res);
     await leave(web, req, res, JSON.parse(text) as Destination);
   };
 }

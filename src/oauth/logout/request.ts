@@ -4,7 +4,7 @@ import { readIdTokenHint, type IdTokenHint } from '../../domain/tokens/id-token.
 import { PageError } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 
-/** A logout request as far as it can be believed (RP-Initiated Logout 1.0 2). */
+/** A logout request, reduced to what was verified (RP-Initiated Logout 1.0 2). */
 export type LogoutRequest = {
   /** The client that proved itself by an ID token, or named itself. */
   readonly client: Client | null;
@@ -33,7 +33,7 @@ export async function readLogoutRequest(ctx: Context, parameters: Parameters): P
   const state = parameters.get('state');
   if (state !== undefined && state.length > maxStateLength)
     throw refuse("The application's sign-out link is wrong: its state is too long.");
-  // A hint that isn't ours discredits the whole request: nothing it says leads anywhere.
+  // With a hint that doesn't verify nothing else of the request is used, the redirect URI least of all.
   const named = presented !== undefined && hint === null ? undefined : (hint?.client_id ?? client_id);
   const client = named === undefined ? null : await enabledClient(ctx, named);
   const uri = parameters.get('post_logout_redirect_uri');

@@ -74,7 +74,7 @@ async function requireOwnReach(tx: Context, client: ClientRow): Promise<void> {
 }
 
 /** POST /oauth/register (RFC 7591 3): a client registers itself. Emits `client.registered`. */
-export async function register(req: Request, res: Response): Promise<void> {
+export async function createRegistration(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
   const columns = readClient(req.body, ctx.config);
   await refuseManagementScopes(ctx, columns.scopes);

@@ -13,7 +13,7 @@ import { OutboundError } from '../../platform/fetch/outbound-error.js';
 import type { Loop } from '../../platform/loop.js';
 import { drain } from '../queue/drain.js';
 import { startQueueLoop } from '../queue/loop.js';
-import type { Outcome, Queue } from '../queue/queue.js';
+import type { AttemptOutcome, Queue } from '../queue/queue.js';
 import { rowQueue, type RowJob } from '../queue/row-queue.js';
 
 const name = 'backchannel_logout';
@@ -43,8 +43,8 @@ async function logoutToken(ctx: Context, row: BackchannelLogoutRow): Promise<str
   });
 }
 
-/** What came of one attempt. */
-type Sending = Outcome & { readonly at: Date; readonly response_status: number | null; readonly error: string | null };
+/** The outcome of one attempt. */
+type Sending = AttemptOutcome & { readonly at: Date; readonly response_status: number | null; readonly error: string | null };
 type Response = Pick<Sending, 'response_status' | 'error'>;
 type LogoutJob = RowJob<BackchannelLogoutRow>;
 
@@ -64,7 +64,7 @@ async function post(ctx: Context, row: BackchannelLogoutRow, signal: AbortSignal
   return { response_status: status, error: status === 200 || status === 204 ? null : 'refused' };
 }
 
-/** Whatever goes wrong is an attempt that failed. @throws the signal's reason, and nothing else, when the signal ends it */
+/** Sends one logout token; every error becomes a failed attempt. @throws the signal's reason, and nothing else, when the signal ends it */
 async function send(deps: Deps, row: BackchannelLogoutRow, signal: AbortSignal): Promise<Response> {
   try {
     const environment = await findEnvironmentById(deps, row.environment_id);

@@ -8,7 +8,7 @@ import { route } from '../../http/routes.js';
 import { basePage } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 
-/** A page for whoever asks for one, as browsers do; JSON for programs, which need not say so. */
+/** Whether the request accepts HTML (browsers do); everything else gets JSON. */
 const wantsPage = (req: Request) => (req.headers.accept ?? '').includes('text/html') && req.accepts(['html', 'json']) === 'html';
 
 function mailbox(web: Web) {
@@ -28,7 +28,7 @@ function mailbox(web: Web) {
   };
 }
 
-/** GET /dev/mailbox: the mail that a development environment without an SMTP server would have sent (specification 1.5). Whoever may not read it is told that nothing is here. */
+/** GET /dev/mailbox: the mail that a development environment without an SMTP server would have sent (specification 1.5). 404 for callers that may not read it. */
 export function mailboxRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
   route(router, '/dev/mailbox', { get: [browserSession, mailbox(web)] });

@@ -5,7 +5,7 @@ import { isPermanentMailError } from '../../platform/mailer.js';
 import type { Loop } from '../../platform/loop.js';
 import { drain } from '../queue/drain.js';
 import { startQueueLoop } from '../queue/loop.js';
-import type { Outcome, Queue } from '../queue/queue.js';
+import type { AttemptOutcome, Queue } from '../queue/queue.js';
 import { rowQueue, type RowJob } from '../queue/row-queue.js';
 
 type MailDeps = Pick<Deps, 'knex' | 'mailer' | 'sealer' | 'clock' | 'logger' | 'metrics' | 'config'>;
@@ -14,15 +14,15 @@ type MailDeps = Pick<Deps, 'knex' | 'mailer' | 'sealer' | 'clock' | 'logger' | '
 const leaseMs = 60_000;
 /** What platform/mailer.ts gives a whole mail. */
 const timeoutMs = 30_000;
-/** A slow mail holds up no other one until there are ten of them. Stopping waits five seconds for those under way. */
+/** At most ten mails in flight and twenty claimed; stopping waits five seconds for those in flight. */
 const limits = { inFlight: 10, inFlightPerDestination: 10, held: 20, pollMs: 1_000, stopMs: 5_000 } as const;
 const firstRetryMs = 1_000;
 const maxRetryMs = 300_000;
 /** A mail without a time limit of its own is given up after some two and a half days of retries. */
 const maxAttempts = 720;
 
-/** What came of one attempt. */
-type Sending = Outcome & Omit<MailRecord, 'environment_id' | 'id' | 'lease_id'>;
+/** The outcome of one attempt. */
+type Sending = AttemptOutcome & Omit<MailRecord, 'environment_id' | 'id' | 'lease_id'>;
 type Result = Omit<Sending, 'durationMs'>;
 
 /** 1 s, 2 s, 4 s ... 5 min, spread by a fifth so that a recovering server isn't hit by all at once. */
@@ -32,7 +32,7 @@ function retryMs(attempt_number: number): number {
 
 const words = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 500);
 
-/** Whether the SMTP server can't be had at all. One that answers, be it with a refusal of this mail, is there for the others. */
+/** Whether the SMTP server is unavailable (unreachable, 421, credentials refused), which counts for the breaker. A reply that refuses this mail doesn't count. */
 function isOutage(error: unknown): boolean {
   const { responseCode, code } = (error ?? {}) as { responseCode?: unknown; code?: unknown };
   if (responseCode === 421 || code === 'EAUTH' || (error instanceof Error && error.name === 'TimeoutError')) return true;

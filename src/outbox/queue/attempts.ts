@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { mayStart, noteOutcome, surplus, type Destination } from './destination.js';
 import type { Destinations } from './destinations.js';
-import type { Job, Outcome, Queue } from './queue.js';
-import type { Returns } from './returns.js';
+import type { Job, AttemptOutcome, Queue } from './queue.js';
+import type { Releases } from './releases.js';
 
 /** The attempts in flight of one process. */
 export type Attempts<J> = {
-  /** Starts what waits for these destinations, as far as there are slots. */
+  /** Starts waiting jobs of these destinations, as far as slots are free. */
   start(which: Iterable<Destination<J>>): void;
   /** Starts nothing from now on. */
   hold(): void;
@@ -16,14 +16,17 @@ export type Attempts<J> = {
 
 type Parts<J, Result> = {
   readonly destinations: Destinations<J>;
-  readonly returns: Returns<J>;
+  readonly releases: Releases<J>;
   readonly onResult: (job: J, result: Result) => void;
   /** Called after each attempt, when its destination may have room again. */
   readonly onEnd: (destination: Destination<J>) => void;
 };
 
-export function createAttempts<J extends Job, Result extends Outcome>(queue: Queue<J, Result>, parts: Parts<J, Result>): Attempts<J> {
-  const { destinations, returns, onResult, onEnd } = parts;
+export function createAttempts<J extends Job, Result extends AttemptOutcome>(
+  queue: Queue<J, Result>,
+  parts: Parts<J, Result>,
+): Attempts<J> {
+  const { destinations, releases, onResult, onEnd } = parts;
   const aborting = new AbortController();
   // Every attempt in flight listens.
   setMaxListeners(0, aborting.signal);
@@ -41,7 +44,7 @@ export function createAttempts<J extends Job, Result extends Outcome>(queue: Que
         else work(destination, job);
       }
     }
-    returns.give(late);
+    releases.give(late);
   }
 
   function work(destination: Destination<J>, job: J): void {
@@ -53,7 +56,7 @@ export function createAttempts<J extends Job, Result extends Outcome>(queue: Que
           noteOutcome(destination, { ...result, now: performance.now(), retryBaseMs: queue.retryBaseMs });
           onResult(job, result);
         },
-        () => returns.give([job]),
+        () => releases.give([job]),
       )
       .finally(() => {
         destination.inFlight -= 1;
@@ -64,9 +67,9 @@ export function createAttempts<J extends Job, Result extends Outcome>(queue: Que
   }
 
   function ended(destination: Destination<J>): void {
-    // What a destination that turned out slow or broken can't start soon goes back to the queue.
+    // Jobs that a slow or failing destination can't start soon are given back to the queue.
     const excess = surplus(destination);
-    if (excess > 0) returns.give(destination.waiting.splice(-excess));
+    if (excess > 0) releases.give(destination.waiting.splice(-excess));
     if (inFlight.size >= most - 1) start(destinations.all());
     else start([destination]);
     onEnd(destination);
@@ -78,11 +81,11 @@ export function createAttempts<J extends Job, Result extends Outcome>(queue: Que
       stopping = true;
     },
     async stop() {
-      for (const destination of destinations.all()) returns.give(destination.waiting.splice(0));
+      for (const destination of destinations.all()) releases.give(destination.waiting.splice(0));
       const timeUp = setTimeout(() => aborting.abort(), queue.limits.stopMs);
       while (inFlight.size > 0) await Promise.all(inFlight);
       clearTimeout(timeUp);
-      await returns.settled();
+      await releases.settled();
     },
   };
 }

@@ -3,17 +3,17 @@ import type { Metrics } from '../../platform/metrics/metrics.js';
 import type { Destination } from './destination.js';
 import type { Destinations } from './destinations.js';
 import { divide } from './fair-share.js';
-import type { Due, Job, Outcome, Queue } from './queue.js';
+import type { Due, Job, AttemptOutcome, Queue } from './queue.js';
 
 const maxClaim = 200;
 const slowClaimMs = 50;
 
-/** What working a queue off takes beside the queue. */
+/** Dependencies of a queue's loop. */
 export type QueueDeps = { readonly logger: Logger; readonly metrics: Pick<Metrics, 'claimSeconds'> };
 
 /** Claims, and says how long it took. */
 export async function claimTimed<J extends Job>(
-  queue: Queue<J, Outcome>,
+  queue: Queue<J, AttemptOutcome>,
   { logger, metrics }: QueueDeps,
   wanted: readonly (Due & { room: number })[],
 ): Promise<J[]> {
@@ -30,7 +30,7 @@ export async function claimTimed<J extends Job>(
  * @returns a function that claims as much as there is room for beside `unrecorded` results, and tells for whom it asked and whether it got
  * anything; null when there was nothing to ask for
  */
-export function createClaiming<J extends Job>(queue: Queue<J, Outcome>, deps: QueueDeps, destinations: Destinations<J>) {
+export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, deps: QueueDeps, destinations: Destinations<J>) {
   let offset = 0;
   return async (unrecorded: number): Promise<{ asked: Destination<J>[]; some: boolean } | null> => {
     const budget = Math.min(maxClaim, queue.limits.held - destinations.held() - unrecorded);

@@ -1,10 +1,10 @@
 import type { DestinationKey } from './queue.js';
 
-/** What is being done, and known, about one destination. */
+/** The state of one destination in this process. */
 export type Destination<Job> = {
   readonly environment_id: string;
   readonly id: string;
-  /** Something is (or was) due from this time on; null when nothing is known to be. */
+  /** The earliest due time that is known; null when nothing is known to be due. */
   due_at: Date | null;
   /** Claimed, not yet started. */
   readonly waiting: Job[];
@@ -29,7 +29,7 @@ const failuresToOpen = 5;
 const holdMs = 2000;
 const smoothing = 0.3;
 
-/** A destination of which nothing is known yet: it is trusted with all of its slots, and taken for slow. */
+/** A new destination: all of its slots, and a long average until attempts have been measured. */
 export function createDestination<Job>({ environment_id, id }: DestinationKey, maxSlots: number): Destination<Job> {
   return {
     environment_id,
@@ -63,7 +63,7 @@ export function surplus(destination: Destination<unknown>): number {
   return held <= 2 * most ? 0 : Math.min(destination.waiting.length, held - most);
 }
 
-/** Whether the destination has something due and holds so little that a claim is worth its while. */
+/** Whether the destination has due jobs and few waiting ones: fewer than its slots, or than half of what it may hold. */
 export function isHungry(destination: Destination<unknown>): boolean {
   return destination.due_at !== null && destination.waiting.length < Math.max(destination.maxSlots, mayHold(destination) / 2);
 }
@@ -81,7 +81,7 @@ export function mayStart(destination: Destination<unknown>, now: number): boolea
 }
 
 /**
- * Takes note of an attempt. After five failures in a row the breaker opens: one probe at a time, at growing distances (an eighth of
+ * Records an attempt. After five failures in a row the breaker opens: one probe at a time, at growing distances (an eighth of
  * `retryBaseMs`, doubling up to it), while the others wait without spending attempts. The first success closes it, and each
  * success gives one slot back, so that a backlog doesn't fall on a receiver that has just come up.
  */

@@ -5,13 +5,13 @@ import type { DestinationKey, Due, Job } from './queue.js';
 export type Destinations<J> = {
   of(key: DestinationKey): Destination<J>;
   all(): Iterable<Destination<J>>;
-  /** Takes note of what is due. */
+  /** Adds due destinations. */
   expect(due: Iterable<Due>): void;
-  /** Takes note that the job is due again: it goes back unworked. */
+  /** Marks the destinations of jobs as due again that are given back unworked. */
   expectAgain(jobs: Iterable<Job>): void;
   /** Whether anything is known to be due. */
   someDue(): boolean;
-  /** Those for which a claim is worth its while. */
+  /** Destinations for which more should be claimed; see `isHungry`. */
   hungry(): Destination<J>[];
   /** Jobs claimed and not yet done. */
   held(): number;

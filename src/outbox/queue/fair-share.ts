@@ -3,12 +3,12 @@ import { room, type Destination } from './destination.js';
 /** A destination and how many jobs to claim for it. */
 export type Share<Job> = { readonly destination: Destination<Job>; room: number };
 
-/** What a destination gets in one turn. */
+/** Jobs that a destination is given in one turn. */
 const turn = 5;
 
 /**
- * Divides a budget of claims: environments take turns, within an environment its destinations take turns, and none gets more than it has room
- * for. So a backlog of one webhook, or of an environment with a thousand webhooks, doesn't push the others out.
+ * Divides a number of claims round-robin: first among environments, then among the destinations of each, and none gets more than it has room
+ * for. A backlog of one webhook, or of an environment with a thousand webhooks, doesn't starve the others.
  * @param offset where the turns start; moved on from pass to pass
  */
 export function divide<Job>(destinations: Iterable<Destination<Job>>, budget: number, now: number, offset: number): Share<Job>[] {

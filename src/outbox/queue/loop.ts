@@ -4,10 +4,10 @@ import { createAttempts } from './attempts.js';
 import { createClaiming, type QueueDeps } from './claiming.js';
 import { isHungry } from './destination.js';
 import { createDestinations } from './destinations.js';
-import { createLookout } from './lookout.js';
-import type { Job, Outcome, Queue } from './queue.js';
+import { createDueFinder } from './due-finder.js';
+import type { Job, AttemptOutcome, Queue } from './queue.js';
 import { createRecorder } from './recorder.js';
-import { createReturns } from './returns.js';
+import { createReleases } from './releases.js';
 import { createWakeTimer, untilProbes } from './wake-timer.js';
 
 const restMs = 20;
@@ -20,18 +20,18 @@ export type QueueLoop = Loop & {
 
 /**
  * Works a queue off: looks for destinations that have something due, claims for them in fair shares, works on a few jobs of each at once,
- * writes results down in batches. Woken by notifications and completions; the poll is the truth.
+ * records results in batches. Notifications and completions wake it early; polling finds everything without them.
  *
  * `stop` gives back what hasn't been started, lets what is in flight finish for the queue's `stopMs`, and then gives that back too.
  */
-export function startQueueLoop<J extends Job, Result extends Outcome>(queue: Queue<J, Result>, deps: QueueDeps): QueueLoop {
+export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(queue: Queue<J, Result>, deps: QueueDeps): QueueLoop {
   const { logger } = deps;
   const destinations = createDestinations<J>(queue.limits.inFlightPerDestination);
-  const lookout = createLookout(queue, destinations);
-  const returns = createReturns(queue, destinations, logger);
+  const dueFinder = createDueFinder(queue, destinations);
+  const releases = createReleases(queue, destinations, logger);
   const claim = createClaiming(queue, deps, destinations);
   const timer = createWakeTimer(queue.limits.pollMs, () => {
-    lookout.notify();
+    dueFinder.notify();
     loop.wake();
   });
   const recorder = createRecorder(queue, logger, (results: readonly Result[]) => {
@@ -40,7 +40,7 @@ export function startQueueLoop<J extends Job, Result extends Outcome>(queue: Que
   });
   const attempts = createAttempts(queue, {
     destinations,
-    returns,
+    releases,
     onResult: recorder.add,
     onEnd: (destination) => isHungry(destination) && loop.wake(),
   });
@@ -50,7 +50,7 @@ export function startQueueLoop<J extends Job, Result extends Outcome>(queue: Que
     pauseMs: queue.limits.pollMs,
     logger,
     async pass() {
-      await lookout.look();
+      await dueFinder.look();
       attempts.start(destinations.all());
       const claimed = await claim(recorder.pending());
       if (claimed) attempts.start(claimed.asked);
@@ -65,7 +65,7 @@ export function startQueueLoop<J extends Job, Result extends Outcome>(queue: Que
 
   return {
     wake() {
-      lookout.notify();
+      dueFinder.notify();
       loop.wake();
     },
     async stop() {

@@ -8,7 +8,7 @@ export type Job = { readonly destination: DestinationKey; readonly due_at: Date;
 export type Due = DestinationKey & { readonly due_at: Date };
 
 /** How an attempt went. `ok` false counts for the breaker of its destination. `retry_in_ms`: until the next attempt, or null when there is none. */
-export type Outcome = { readonly ok: boolean; readonly durationMs: number; readonly retry_in_ms: number | null };
+export type AttemptOutcome = { readonly ok: boolean; readonly durationMs: number; readonly retry_in_ms: number | null };
 
 /** How much of a queue one process does at once. */
 export type QueueLimits = {
@@ -28,14 +28,14 @@ export type QueueLimits = {
  * A durable queue: rows that are claimed under a lease, worked on outside any transaction, and moved on together with the record of the
  * attempt. Several processes share it.
  */
-export type Queue<J extends Job, Result extends Outcome> = {
+export type Queue<J extends Job, Result extends AttemptOutcome> = {
   /** In metrics, logs and notifications. */
   readonly name: string;
   readonly limits: QueueLimits;
   readonly leaseMs: number;
   /** The longest that `attempt` takes. */
   readonly timeoutMs: number;
-  /** The longest wait of an open breaker, from which its shorter ones derive. */
+  /** The longest wait between two probes of an open breaker, in milliseconds; see `noteOutcome`. */
   readonly retryBaseMs: number;
   /** What has fallen due lately; `full` when that may not be all. */
   recent(): Promise<{ due: readonly Due[]; full: boolean }>;
@@ -50,6 +50,6 @@ export type Queue<J extends Job, Result extends Outcome> = {
   release(jobs: readonly J[]): Promise<void>;
   /** Does the work; never throws, except when the signal ends it. */
   attempt(job: J, signal: AbortSignal): Promise<Result>;
-  /** Writes down results; those whose lease has been taken over are dropped. */
+  /** Records results; those whose lease another process has taken over are dropped. */
   record(results: readonly { job: J; result: Result }[]): Promise<void>;
 };

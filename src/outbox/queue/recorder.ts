@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Outcome, Job, Queue } from './queue.js';
+import { failsAgain } from '../../db/sqlstate.js';
+import type { AttemptOutcome, Job, Queue } from './queue.js';
 
-/** Writes results down in batches: what comes in while one batch is being written makes up the next. */
+/** Records results in batches: those that come in while a batch is written make up the next one. */
 export type Recorder<J, Result> = {
   add(job: J, result: Result): void;
   /** How many results aren't written yet. */
@@ -23,7 +24,7 @@ type Entry<J, Result> = { readonly job: J; readonly result: Result };
  * When the database can't be had, a batch is tried again as long as its leases last; after that another process takes the jobs over.
  * When a batch is refused, its results are written one by one, so that one of them doesn't hold up the others.
  */
-function createWriter<J extends Job, Result extends Outcome>(queue: Queue<J, Result>, logger: Logger) {
+function createWriter<J extends Job, Result extends AttemptOutcome>(queue: Queue<J, Result>, logger: Logger) {
   const leased = ({ job }: Entry<J, Result>) => performance.now() - job.claimedAt < queue.leaseMs;
   return async function write(list: readonly Entry<J, Result>[]): Promise<void> {
     for (let left = list; left.length > 0; left = left.filter(leased)) {
@@ -43,7 +44,7 @@ function createWriter<J extends Job, Result extends Outcome>(queue: Queue<J, Res
 }
 
 /** @param onWritten called after each batch with its results, also of those that had to be given up */
-export function createRecorder<J extends Job, Result extends Outcome>(
+export function createRecorder<J extends Job, Result extends AttemptOutcome>(
   queue: Queue<J, Result>,
   logger: Logger,
   onWritten: (results: readonly Result[]) => void,
@@ -56,7 +57,7 @@ export function createRecorder<J extends Job, Result extends Outcome>(
 
   const write = createWriter(queue, logger);
 
-  /** While results keep coming in, each statement takes a good number of them. */
+  /** Waits a moment for more results, so that statements stay few. */
   async function linger(): Promise<void> {
     if (entries.length === 0 || entries.length >= worthWriting || closing) return;
     await new Promise<void>((resolve) => {
@@ -95,10 +96,4 @@ export function createRecorder<J extends Job, Result extends Outcome>(
       while (running) await running;
     },
   };
-}
-
-/** SQLSTATE classes that the same statement meets again: data exception, integrity violation. */
-function failsAgain(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' && /^2[23]/.test(code);
 }

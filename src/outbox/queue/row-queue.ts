@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { ClaimedRow, QueueRows } from '../../db/queue-rows.js';
-import type { Job, Outcome, Queue } from './queue.js';
+import type { Job, AttemptOutcome, Queue } from './queue.js';
 
 /** A claimed row of a table that is worked off as a queue. */
 export type RowJob<Row> = Job & { readonly row: ClaimedRow<Row> };
@@ -13,7 +13,7 @@ export function rowQueue<Row extends { readonly id: string; readonly environment
   rows: QueueRows<Row>,
   knex: Knex,
   leaseMs: number,
-): Pick<Queue<RowJob<Row>, Outcome>, 'leaseMs' | 'recent' | 'thorough' | 'nextDueIn' | 'claim' | 'release'> {
+): Pick<Queue<RowJob<Row>, AttemptOutcome>, 'leaseMs' | 'recent' | 'thorough' | 'nextDueIn' | 'claim' | 'release'> {
   return {
     leaseMs,
     recent: () => rows.findDue(knex, lookAt),

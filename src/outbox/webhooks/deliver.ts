@@ -4,20 +4,20 @@ import type { ClaimedDelivery } from '../../db/tables/webhook_queue.js';
 import type { FailureReason } from '../../db/tables/webhook_deliveries.js';
 import { backoffMs, retryAfterMs } from '../../lib/backoff.js';
 import { OutboundError, type OutboundReason, type OutboundResponse } from '../../platform/fetch/fetch.js';
-import type { Outcome } from '../queue/queue.js';
+import type { AttemptOutcome } from '../queue/queue.js';
 import { deliveryHeaders } from './sign.js';
 
 /** A delivery is tried this often in all: once, and up to five retries (specification 7.4.1). */
 export const maxAttempts = 6;
 
-/** A receiver may ask for this much patience at most (specification 7.4.2). */
+/** The longest `Retry-After` that is obeyed, in milliseconds (specification 7.4.2). */
 const maxRetryAfterMs = 3_600_000;
 const maxResponseBytes = 16 * 1024;
-/** The status line decides; the body of an answer gets this much longer. */
+/** Milliseconds for the response body after its headers; the status alone decides the outcome. */
 const bodyTimeoutMs = 1000;
 
-/** What came of one POST. */
-export type Attempt = Outcome & {
+/** The outcome of one POST. */
+export type Attempt = AttemptOutcome & {
   readonly startedAt: Date;
   readonly endedAt: Date;
   readonly response_status: number | null;
@@ -45,9 +45,10 @@ const reasons: Record<OutboundReason, FailureReason> = {
   connect: 'connect',
   tls: 'tls',
   blocked_address: 'blocked_address',
-  // An answer that isn't HTTP, or whose headers have no end, is no answer.
+  // A response that isn't valid HTTP, or whose headers are too long.
   protocol: 'connect',
   too_large: 'connect',
+  busy: 'connect',
 };
 
 /** Any 2xx is success; redirects aren't followed (specification 7.4.2). */
@@ -78,7 +79,7 @@ export function retryDelay(
 }
 
 /**
- * One POST of a delivery: the stored bytes, freshly signed. Whatever goes wrong is an attempt that failed.
+ * Sends a delivery once: the stored bytes, signed now. Every error becomes a failed attempt.
  * @throws the signal's reason, and nothing else, when the signal ends it
  */
 export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelivery, signal: AbortSignal): Promise<Attempt> {

@@ -39,7 +39,7 @@ const leaseMsFor = (timeoutMs: number) => Math.max(1000, timeoutMs * 3.5);
 const isSendable = (row: ClaimedDelivery) =>
   row.webhook_status === 'enabled' || (row.webhook_status === 'disabled' && row.trigger !== 'event');
 
-/** What was claimed for webhooks that are gone or disabled isn't sent: it ends here. */
+/** Ends claimed deliveries whose webhook is gone or disabled; they aren't sent. */
 async function settle({ knex, clock }: Deps, claimed: readonly ClaimedDelivery[], lease_id: string): Promise<void> {
   const gone = new Map(claimed.filter((one) => one.webhook_status === null).map((one) => [one.webhook_id, one]));
   for (const { environment_id, webhook_id } of gone.values()) await noteRemovedWebhook(knex, environment_id, webhook_id);

@@ -12,7 +12,7 @@ const failedEventsToDisable = 100;
 /** A disabled webhook's deliveries are ended up to so many at once; the rest ends as it falls due. */
 const atOnce = 1000;
 
-/** A claimed delivery in the dispatcher's terms. */
+/** A claimed delivery as a job of the queue. */
 export type WebhookJob = Job & { readonly delivery: ClaimedDelivery };
 
 function resultRow({ job, result }: { job: WebhookJob; result: Attempt }): AttemptResult {
@@ -64,7 +64,7 @@ export async function recordDeliveries(deps: Deps, results: readonly { job: Webh
   }
 }
 
-/** A receiver whose address may not be reached: somebody named one of ours, or its name has come to lead there. */
+/** Records a security event for deliveries to a blocked address: the URL names a private one, or its host resolves to one now. */
 function noteBlocked(deps: Deps, results: readonly { job: WebhookJob; result: Attempt }[]): void {
   for (const { job, result } of results) {
     if (result.failure_reason !== 'blocked_address') continue;

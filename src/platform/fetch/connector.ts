@@ -9,7 +9,7 @@ const connectTimeoutMs = 5000;
 
 type Vetted = { readonly address: string; readonly family: 4 | 6 };
 
-/** All addresses of a name, or an error when even one of them isn't allowed. */
+/** All addresses of a name. @throws {OutboundError} `blocked_address` when any of them isn't allowed, `dns` when there are none */
 async function vet(name: string, resolve: NameLookup, policy: NetworkPolicy): Promise<[Vetted, ...Vetted[]]> {
   const addresses = await resolve(name).catch((error: unknown) => {
     throw new OutboundError('dns', `${name} could not be resolved`, error);
@@ -22,7 +22,7 @@ async function vet(name: string, resolve: NameLookup, policy: NetworkPolicy): Pr
   return [first, ...others];
 }
 
-/** Names are looked up here, and only here, when a connection is made: the socket goes to one of the addresses that were vetted. */
+/** A `lookup` function for sockets that checks every address it returns, so that the checked address is the one connected to (DNS rebinding). */
 function vettedLookup(resolve: NameLookup, policy: NetworkPolicy): LookupFunction {
   return (name, options, callback) => {
     const answer = async () => {

@@ -1,9 +1,10 @@
 import { Agent } from 'undici';
 import { checkUrl, type NetworkPolicy } from './guard.js';
-import { Exchange } from './exchange.js';
+import { ResponseHandler } from './response-handler.js';
 import { guardedConnector } from './connector.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
+import type { QueueState } from '../metrics/queue-state.js';
 
 export { checkUrl } from './guard.js';
 export { OutboundError, type OutboundReason } from './outbound-error.js';
@@ -12,25 +13,25 @@ export type OutboundRequest = {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | null;
-  /** For the whole exchange: name, connection, headers, body. Default 10 s. */
+  /** Milliseconds for all of it: look-up, connection, headers, body. Default 10 s. */
   readonly timeoutMs?: number;
-  /** The body is read this far, then the connection is dropped. Default 64 KiB. */
+  /** Bytes of the body that are read before the connection is dropped. Default 64 KiB. */
   readonly maxResponseBytes?: number;
-  /** When given, a body that isn't complete this long after its headers (or at the deadline) is cut off and not an error. */
+  /** Milliseconds from the headers on after which an incomplete body is cut off (so it is at the deadline). Left out: that is an error. */
   readonly bodyTimeoutMs?: number;
   /** Allows `http:` though private networks aren't allowed. */
   readonly allowHttp?: boolean;
   /** Connections are shared among requests of the same pool only; each pool may have as many as the default one. */
   readonly pool?: string;
-  /** Ends the exchange early, with the signal's reason. */
+  /** Ends the request early, with the signal's reason. */
   readonly signal?: AbortSignal;
 };
 
-/** An answer, of whatever status: redirects are answers too. */
+/** A response of any status; redirects aren't followed. */
 export type OutboundResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** As it came over the wire: never decompressed. */
+  /** As it came, never decompressed. */
   readonly body: Buffer;
   /** True when there was more body than `maxResponseBytes`, or than came in `bodyTimeoutMs`. */
   readonly truncated: boolean;
@@ -39,18 +40,22 @@ export type OutboundResponse = {
 
 export type GuardedFetch = {
   /**
-   * One request, with nothing followed, decoded or retried.
-   * @throws {OutboundError} when there is no answer
+   * Sends one request. Nothing is followed, decoded or retried.
+   * @throws {OutboundError} when there is no response; the reason of `signal` when that ends it
    */
   request(url: string | URL, options?: OutboundRequest): Promise<OutboundResponse>;
   /** `fetch` for libraries that take one (openid-client, jose): the same guard, 5 s and 1 MiB at most, redirects returned. */
   readonly fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  /** How many requests have no answer yet. */
+  queue(): QueueState;
   /** Drops all connections. */
   close(): Promise<void>;
 };
 
+/** Requests to one host, of one pool, that may be without an answer: four for each connection. */
+const maxUnanswered = 64;
 const maxPools = 1000;
-const maxPlaces = 1000;
+const maxUrls = 1000;
 const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
@@ -77,6 +82,38 @@ function createAgents(create: () => Agent) {
   };
 }
 
+/** Counts the requests without an answer, by host and pool: what a host that hangs may hold is bounded. */
+function createUnanswered() {
+  const counts = new Map<string, number>();
+  const since = new Set<{ readonly at: number }>();
+  let refused = 0;
+  return {
+    /** Runs the exchange. @throws {OutboundError} at once, when too many others wait for the same host */
+    async during<T>(place: string, exchange: () => Promise<T>): Promise<T> {
+      const count = counts.get(place) ?? 0;
+      if (count >= maxUnanswered) {
+        refused += 1;
+        throw new OutboundError('busy', `${maxUnanswered} requests to the host have no answer yet`);
+      }
+      counts.set(place, count + 1);
+      const begun = { at: performance.now() };
+      since.add(begun);
+      try {
+        return await exchange();
+      } finally {
+        since.delete(begun);
+        const left = (counts.get(place) ?? 1) - 1;
+        if (left > 0) counts.set(place, left);
+        else counts.delete(place);
+      }
+    },
+    state(): QueueState {
+      const [oldest] = since;
+      return { queue: 'outbound', length: since.size, wait: oldest ? (performance.now() - oldest.at) / 1000 : 0, refused };
+    },
+  };
+}
+
 const refusals = {
   url_invalid: 'protocol',
   url_scheme: 'protocol',
@@ -86,25 +123,25 @@ const refusals = {
   url_address: 'blocked_address',
 } as const;
 
-/** Where a URL leads. */
-type Place = { readonly origin: string; readonly path: string };
+/** A URL as undici's dispatcher takes it. */
+type ParsedUrl = { readonly origin: string; readonly path: string };
 
-/** Judges URLs and takes them apart, once each: what a URL says doesn't change. What its host resolves to is judged at each connection. */
-function createPlaces(policy: NetworkPolicy) {
-  const places = new Map<string, Place>();
+/** Checks and parses URLs, and remembers the last thousand. What a host resolves to is checked at each connection, not here. */
+function createUrlParser(policy: NetworkPolicy) {
+  const parsed = new Map<string, ParsedUrl>();
   return {
     /** @throws {OutboundError} when the URL is refused */
-    of(url: string, allowHttp: boolean): Place {
+    parse(url: string, allowHttp: boolean): ParsedUrl {
       const key = allowHttp ? `http ${url}` : url;
-      const known = places.get(key);
+      const known = parsed.get(key);
       if (known) return known;
       const problem = checkUrl(url, { ...policy, allowHttp });
       if (problem) throw new OutboundError(refusals[problem], `the URL is refused (${problem})`);
       const { origin, pathname, search } = new URL(url);
-      const place = { origin, path: pathname + search };
-      if (places.size >= maxPlaces) places.clear();
-      places.set(key, place);
-      return place;
+      const target = { origin, path: pathname + search };
+      if (parsed.size >= maxUrls) parsed.clear();
+      parsed.set(key, target);
+      return target;
     },
   };
 }
@@ -112,7 +149,7 @@ function createPlaces(policy: NetworkPolicy) {
 /**
  * The only way in which the service sends requests to other hosts. It opens no socket to an address that the policy doesn't allow,
  * whatever a name resolves to and however often that changes; follows no redirect; obeys no proxy variable; checks certificates, always
- * (TLS 1.2 and later); and bounds time, header (16 KiB) and body. Connections are kept per origin: at most 16, closed when idle.
+ * (TLS 1.2 and later); and bounds time, header (16 KiB) and body. Connections are kept per origin: at most 16, closed when idle; of one host at most 64 requests wait.
  * @param resolve in place of the system's name resolution
  * @param trustedCertificates PEM certificates of further authorities
  */
@@ -122,7 +159,8 @@ export function createGuardedFetch({
   trustedCertificates = [],
 }: NetworkPolicy & { readonly resolve?: NameLookup; readonly trustedCertificates?: readonly string[] }): GuardedFetch {
   const policy = { allowPrivateNetwork };
-  const places = createPlaces(policy);
+  const urls = createUrlParser(policy);
+  const unanswered = createUnanswered();
   const connect = guardedConnector(resolve, policy, trustedCertificates);
   const agents = createAgents(
     () =>
@@ -142,11 +180,14 @@ export function createGuardedFetch({
     const started = performance.now();
     options.signal?.throwIfAborted();
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
-    const { origin, path } = places.of(String(url), options.allowHttp === true);
-    const exchange = new Exchange({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
-    agents.of(options.pool ?? '').dispatch({ origin, path, method, headers, body }, exchange);
-    const answer = await exchange.answer;
-    return { ...answer, duration_ms: Math.round(performance.now() - started) };
+    const { origin, path } = urls.parse(String(url), options.allowHttp === true);
+    const pool = options.pool ?? '';
+    const response = await unanswered.during(`${pool} ${origin}`, () => {
+      const handler = new ResponseHandler({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
+      agents.of(pool).dispatch({ origin, path, method, headers, body }, handler);
+      return handler.response;
+    });
+    return { ...response, duration_ms: Math.round(performance.now() - started) };
   }
 
   async function fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
@@ -171,5 +212,5 @@ export function createGuardedFetch({
     }
   }
 
-  return { request, fetch, close: () => agents.destroy() };
+  return { request, fetch, queue: unanswered.state, close: () => agents.destroy() };
 }

@@ -10,7 +10,7 @@ export type UrlProblem = 'url_invalid' | 'url_scheme' | 'url_userinfo' | 'url_fr
 /** Longest URL that is accepted as a destination, in characters. */
 export const MAX_URL_LENGTH = 2048;
 
-/** Where clouds hand out credentials to whoever asks: refused even where private networks are allowed. Azure's is a public address. */
+/** Cloud instance metadata services, which hand out credentials: refused even where private networks are allowed. Azure's is a public address. */
 const metadataAddresses = new Set([
   '169.254.169.254',
   '169.254.170.2',
@@ -72,7 +72,7 @@ export function isAllowedAddress(address: string, policy: NetworkPolicy): boolea
   return range === 'unicast';
 }
 
-/** Whether a host may be asked for at all: a literal address is judged, a name only when it is known for what it leads to. */
+/** Whether a URL's host is allowed: a literal address by `isAllowedAddress`; a name unless it is one of this machine or of a metadata service. */
 export function isAllowedHost(host: string, policy: NetworkPolicy): boolean {
   const plain = plainHost(host);
   if (isIP(plain) !== 0) return isAllowedAddress(plain, policy);
@@ -81,13 +81,13 @@ export function isAllowedHost(host: string, policy: NetworkPolicy): boolean {
 }
 
 /**
- * What can be told from the URL alone against sending requests to it; null when nothing can. The URL standard's parser
+ * Why requests to the URL are refused, as far as the URL alone tells; null when they aren't. The URL standard's parser
  * has already turned every spelling of an IPv4 address (decimal, octal, hexadecimal, short) into the plain one. What a name resolves
  * to is judged when the connection is made. `http:` needs `allowPrivateNetwork` or `allowHttp`.
  */
 export function checkUrl(url: string | URL, policy: NetworkPolicy & { readonly allowHttp?: boolean }): UrlProblem | null {
   const text = String(url);
-  // The parser drops tabs and line ends, and turns a backslash into a slash: such a text doesn't say where it leads.
+  // The parser drops tabs and line ends and turns a backslash into a slash, so such a text is read differently by other parsers.
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (text.length > MAX_URL_LENGTH || /[\u0000-\u0020\u007f\\]/.test(text) || !URL.canParse(text)) return 'url_invalid';
   const parsed = new URL(text);

@@ -22,7 +22,7 @@ async function readHosts(): Promise<Map<string, string[]>> {
   return hosts;
 }
 
-/** Settles when both have, or soon after the first that found something, or at the time limit. */
+/** Resolves when both families have answered, 300 ms after the first that found addresses, or at the time limit. */
 async function gather(lookups: readonly Promise<string[]>[]): Promise<string[]> {
   const found: string[][] = lookups.map(() => []);
   let timer: NodeJS.Timeout | undefined;

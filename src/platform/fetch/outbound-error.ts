@@ -1,5 +1,5 @@
-/** Why a request to another host came to nothing. */
-export type OutboundReason = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address' | 'protocol' | 'too_large';
+/** Why a request to another host came to nothing; `busy`: too many others to the same host have no answer yet, and this one was not sent. */
+export type OutboundReason = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address' | 'protocol' | 'too_large' | 'busy';
 
 /** A request to another host that has no (usable) answer. The message names no path and no header. */
 export class OutboundError extends Error {
@@ -26,7 +26,7 @@ function reasonOf(code: string, name: string, message: string): OutboundReason {
   return 'connect';
 }
 
-/** Sorts whatever a socket, TLS or the HTTP parser threw into the reasons of {@link OutboundError}. */
+/** Maps an error of the socket, TLS or HTTP parser to an {@link OutboundError} with its reason. */
 export function asOutboundError(error: unknown): OutboundError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof OutboundError) return cause;
   const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };

@@ -1,7 +1,7 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { Config } from '../../config.js';
 
-/** Names under which a secret could be logged by mistake; their values are replaced. */
+/** Property names whose values are replaced in every log record, in case a secret is logged by mistake. */
 const secrets = new Set([
   'password',
   'code',

@@ -13,7 +13,7 @@ export type RequestLine = {
   /** From the request's head to the end of the answer. */
   readonly ms: number;
   readonly ip: string | undefined;
-  /** Whether the caller was there until the end. */
+  /** False when the client closed the connection before the response was complete. */
   readonly finished: boolean;
 };
 

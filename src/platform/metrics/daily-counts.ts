@@ -1,7 +1,7 @@
-/** A count of one kind of happening in one environment. */
+/** How often something was counted in an environment, by its name and label. */
 export type DailyCount = { readonly environment_id: string; readonly name: string; readonly label: string; readonly count: number };
 
-/** Counts in memory until somebody takes them: one map access per happening, no statement. */
+/** Counts in memory: one map access per event counted, no statement. */
 export type DailyCounts = {
   /** Counts one. `name` and `label` come from the code, never from a request. */
   add(environment_id: string, name: string, label: string): void;

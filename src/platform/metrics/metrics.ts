@@ -1,6 +1,7 @@
 import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import { createDurations, createTally } from './tallies.js';
+import type { QueueState } from './queue-state.js';
+import { createFastHistogram, createFastCounter } from './fast-metrics.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -14,9 +15,11 @@ export type PoolState = {
   readonly max: number;
   /** Seconds that the oldest short statement has waited for its answer on the connections beside the pool; 0 when none waits. */
   readonly oldestWait: number;
+  /** Names of short statements that are slow or locked, and kept apart from the others. */
+  readonly isolated: readonly string[];
 };
 
-/** Of the connections to the database. */
+/** Metrics of the database connections. */
 function poolMetrics(registers: Registry[]) {
   let pool: (() => PoolState) | null = null;
   return {
@@ -49,6 +52,17 @@ function poolMetrics(registers: Registry[]) {
         this.set(pool?.().oldestWait ?? 0);
       },
     }),
+    statementsApart: new Gauge({
+      name: 'database_statement_apart',
+      help: '1 for each short statement that is slow or waits for a lock, and is kept apart from the others.',
+      labelNames: ['statement'],
+      aggregator: 'max',
+      registers,
+      collect() {
+        this.reset();
+        for (const statement of pool?.().isolated ?? []) this.set({ statement }, 1);
+      },
+    }),
     poolMax: new Gauge({
       name: 'database_connections_max',
       help: 'Connections that the pool may open (DATABASE_POOL_MAX).',
@@ -60,7 +74,49 @@ function poolMetrics(registers: Registry[]) {
   };
 }
 
-/** Of what waits to be sent. */
+/** Metrics of the queues that requests wait in. */
+function queueMetrics(registers: Registry[]) {
+  const watched: (() => readonly QueueState[])[] = [];
+  const states = () => watched.flatMap((state) => state());
+  const labelNames = ['queue'];
+  return {
+    /** Whose queues the gauges show. */
+    watchQueues(state: () => readonly QueueState[]): void {
+      watched.push(state);
+    },
+    queueLength: new Gauge({
+      name: 'queue_length',
+      help: 'How many wait or are being served.',
+      labelNames,
+      registers,
+      collect() {
+        for (const { queue, length } of states()) this.set({ queue }, length);
+      },
+    }),
+    queueWait: new Gauge({
+      name: 'queue_wait_seconds',
+      help: 'How long the oldest has waited; of requests, how long a turn of the event loop takes; of signing, how long the next one will wait.',
+      labelNames,
+      aggregator: 'max',
+      registers,
+      collect() {
+        for (const { queue, wait } of states()) this.set({ queue }, wait);
+      },
+    }),
+    queueRefused: new Counter({
+      name: 'queue_refused_total',
+      help: 'How many were refused since they could not be served in time.',
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const { queue, refused } of states()) this.inc({ queue }, refused);
+      },
+    }),
+  };
+}
+
+/** Metrics of the outbox's queues. */
 function outboxMetrics(registers: Registry[]) {
   return {
     outboxAge: new Gauge({
@@ -93,26 +149,27 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   return {
-    /** What the plots of the dashboard count by day. */
+    /** The counts by day that the dashboard's charts show. */
     daily: createDailyCounts(),
     registry,
     /** What Prometheus reads. */
     render: () => registry.metrics(),
     ...poolMetrics(registers),
+    ...queueMetrics(registers),
     ...outboxMetrics(registers),
-    requestSeconds: createDurations(registry, {
+    requestSeconds: createFastHistogram(registry, {
       name: 'http_request_duration_seconds',
       help: 'Duration of HTTP requests by route and status class.',
       labelNames: ['method', 'route', 'status'],
       buckets,
     }),
-    tokenSeconds: createDurations(registry, {
+    tokenSeconds: createFastHistogram(registry, {
       name: 'oauth_token_duration_seconds',
       help: 'Duration of successful token requests by grant type, after client authentication.',
       labelNames: ['grant_type'],
       buckets,
     }),
-    tokensIssued: createTally(registry, {
+    tokensIssued: createFastCounter(registry, {
       name: 'oauth_tokens_issued_total',
       help: 'Access tokens issued by grant type.',
       labelNames: ['grant_type', 'format'],
@@ -129,12 +186,12 @@ export function createMetrics() {
       labelNames: ['event'],
       registers,
     }),
-    cacheReads: createTally(registry, {
+    cacheReads: createFastCounter(registry, {
       name: 'cache_reads_total',
       help: 'Reads of the in-process cache by kind and result.',
       labelNames: ['kind', 'result'],
     }),
-    replicaLookUps: createTally(registry, {
+    replicaLookUps: createFastCounter(registry, {
       name: 'database_replica_lookups_total',
       help: 'Look-ups that a read replica may answer, by result: served, or why the primary was asked.',
       labelNames: ['result'],

@@ -1,7 +1,7 @@
 /** How the commands reach a service, and as whom. */
 export type Access = { readonly url: string; readonly clientId: string; readonly clientSecret: string };
 
-/** What the service refused, in its own words. */
+/** A refusal of the service; the message is its `detail` or `error_description`. */
 export class CliError extends Error {
   constructor(message: string) {
     super(message);

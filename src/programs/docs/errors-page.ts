@@ -1,6 +1,6 @@
 import { apiErrorCodes } from '../../lib/error-codes.js';
 import { oauthErrorCodes } from '../../lib/oauth-error-codes.js';
-import { tableOf } from './table.js';
+import { markdownTable } from './table.js';
 
 const introduction = `# Errors
 
@@ -22,5 +22,5 @@ not right is told on a page and never redirected.`;
 export function errorsPage(): string {
   const api = Object.entries(apiErrorCodes).map(([code, [statuses, advice]]) => [`\`${code}\``, statuses.join(', '), advice]);
   const others = Object.entries(oauthErrorCodes).map(([code, [origin, advice]]) => [`\`${code}\``, origin, advice]);
-  return `${[introduction, tableOf(['code', 'status', 'what to do'], api), oauth, tableOf(['error', 'from', 'what to do'], others)].join('\n\n')}\n`;
+  return `${[introduction, markdownTable(['code', 'status', 'what to do'], api), oauth, markdownTable(['error', 'from', 'what to do'], others)].join('\n\n')}\n`;
 }

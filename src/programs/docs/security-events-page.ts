@@ -1,6 +1,6 @@
 import { logEvents } from '../../domain/audit/log-events.js';
 import { securityEvents, type SecurityEvent } from '../../domain/audit/security-events.js';
-import { tableOf } from './table.js';
+import { markdownTable } from './table.js';
 
 const introduction = `# Security events
 
@@ -31,5 +31,5 @@ export function securityEventsPage(): string {
   ]);
   const head = ['event', 'severity', 'outcome', 'actor', 'target', 'written', 'what happened'];
   const lines = Object.entries(logEvents).map(([name, text]) => [`\`${name}\``, text]);
-  return `${[introduction, tableOf(head, rows), written, others, tableOf(['event', 'what it says'], lines)].join('\n\n')}\n`;
+  return `${[introduction, markdownTable(head, rows), written, others, markdownTable(['event', 'what it says'], lines)].join('\n\n')}\n`;
 }

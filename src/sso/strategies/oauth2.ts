@@ -4,17 +4,17 @@ import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from 
 
 /** What a provider does in its own way. */
 export type OAuth2Quirks = {
-  /** Asks for what userinfo left out. */
+  /** Fetches claims that userinfo doesn't have, such as GitHub's addresses. */
   readonly complete?: (provider: Provider, access_token: string, claims: Claims) => Promise<Claims>;
 };
 
 type Json = Readonly<Record<string, unknown>>;
 
-type Place = (typeof places)[number];
+type EndpointName = (typeof places)[number];
 
 const places = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const;
 
-type Endpoints = Readonly<Partial<Record<Place, string>>> & { readonly announces_iss: boolean };
+type Endpoints = Readonly<Partial<Record<EndpointName, string>>> & { readonly announces_iss: boolean };
 
 /** Asks the issuer where its endpoints are (OIDC Discovery 4, else RFC 8414 3). */
 async function discover({ connection, fetch }: Provider, issuer: string): Promise<Endpoints> {
@@ -27,7 +27,7 @@ async function discover({ connection, fetch }: Provider, issuer: string): Promis
 }
 
 /** Where the provider is: as the connection says, as the strategy knows, or as the issuer says. */
-async function endpointsOf(provider: Provider): Promise<Record<Place, string> & { announces_iss: boolean }> {
+async function endpointsOf(provider: Provider): Promise<Record<EndpointName, string> & { announces_iss: boolean }> {
   const { connection, description, memory, clock } = provider;
   const given = Object.fromEntries(places.map((place) => [place, connection[place] ?? description.endpoints[place]]));
   const { issuer } = connection;
@@ -37,7 +37,7 @@ async function endpointsOf(provider: Provider): Promise<Record<Place, string> & 
     given[place] ??= found?.[place];
     if (!given[place]) throw new ProviderFailure(`neither the connection nor its provider names a ${place}`);
   }
-  return { ...(given as Record<Place, string>), announces_iss: found?.announces_iss ?? false };
+  return { ...(given as Record<EndpointName, string>), announces_iss: found?.announces_iss ?? false };
 }
 
 /** Asks and reads JSON, whatever its media type says. @throws {ProviderFailure} for anything else than a good answer */

@@ -1,5 +1,6 @@
 import { compactVerify, createRemoteJWKSet, customFetch as joseFetch, errors as jose } from 'jose';
 import * as client from 'openid-client';
+import { isAdjustable } from '../../platform/clock.js';
 import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from './strategy.js';
 
 /** What a provider does in its own way. */
@@ -58,9 +59,11 @@ async function open(provider: Provider, quirks: OidcQuirks): Promise<Remembered>
   const authenticate: client.ClientAuth = (server, ...rest) =>
     (quirks.authentication?.(provider) ?? secretAuthentication(provider, server))(server, ...rest);
   const options = { [client.customFetch]: fetch as client.CustomFetch, timeout: timeoutSeconds, execute: [client.allowInsecureRequests] };
+  // The library reads the machine's clock; what the database's differs by is its to add.
+  const metadata = { [client.clockSkew]: isAdjustable(provider.clock) ? Math.round(provider.clock.offset / 1000) : 0 };
   const config = known
-    ? new client.Configuration(known, connection.provider_client_id, undefined, authenticate)
-    : await client.discovery(new URL(issuerOf(provider)), connection.provider_client_id, undefined, authenticate, options);
+    ? new client.Configuration(known, connection.provider_client_id, metadata, authenticate)
+    : await client.discovery(new URL(issuerOf(provider)), connection.provider_client_id, metadata, authenticate, options);
   // Plain http is the guarded fetch's decision: allowed where private networks are.
   client.allowInsecureRequests(config);
   config[client.customFetch] = fetch as client.CustomFetch;
@@ -104,11 +107,11 @@ async function withUserinfo(config: client.Configuration, access_token: string, 
   if (config.serverMetadata().userinfo_endpoint === undefined || !lacksPerson(claims)) return claims;
   const addressed = text(claims['email']);
   const userinfo: Claims | null = await client.fetchUserInfo(config, access_token, claims.sub).catch((error: unknown) => {
-    // Only the name is missing: a login doesn't fail for that.
+    // A failing userinfo isn't fatal when only the name is missing.
     if (addressed) return null;
     throw error;
   });
-  // When and how somebody signed in is for the signed token alone to say.
+  // `auth_time`, `amr` and `acr` are taken from the signed ID token only.
   const { email, email_verified, auth_time: _when, amr: _how, acr: _level, ...rest } = userinfo ?? {};
   return { ...rest, ...(!addressed && { email, email_verified }), ...claims };
 }

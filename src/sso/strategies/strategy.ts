@@ -15,7 +15,7 @@ export type Provider = {
   readonly clock: Clock;
 };
 
-/** What our side asks for. */
+/** The parameters of the authorization request to the provider. */
 export type LoginRequest = {
   readonly state: string;
   readonly nonce: string;

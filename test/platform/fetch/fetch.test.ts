@@ -101,7 +101,7 @@ describe('an exchange', () => {
       });
     });
     const { request } = guarded();
-    await Promise.all(Array.from({ length: 100 }, () => request(`http://127.0.0.1:${port}/`)));
+    await Promise.all(Array.from({ length: 60 }, () => request(`http://127.0.0.1:${port}/`)));
     expect(connections()).toBeLessThanOrEqual(16);
     expect(most).toBeLessThanOrEqual(16);
   });

@@ -5,7 +5,7 @@ import { createMetrics } from '../../../src/platform/metrics/metrics.js';
 test('the workers of one process group add up their requests and waits, but not the age of the queue that all of them see', async () => {
   const workers = [createMetrics(), createMetrics()];
   for (const [index, metrics] of workers.entries()) {
-    metrics.watchPool(() => ({ used: 3, waiting: 2, max: 10, oldestWait: index + 0.5 }));
+    metrics.watchPool(() => ({ used: 3, waiting: 2, max: 10, oldestWait: index + 0.5, isolated: [] }));
     metrics.requestSeconds.record(0.1, 'POST', '/oauth/token', '5xx');
     metrics.outboxAge.set({ queue: 'webhook' }, 400);
   }

@@ -1,11 +1,11 @@
-import type { Knex } from 'knex';
+import type { Client } from 'pg';
 
 /** What only grows, or is nobody's to write through the API: it is left as it is. */
 const leftAlone = ['cache_changes', 'audit_logs', 'events', 'mails', 'daily_stats', 'idempotency_keys', 'removed_webhooks'];
 
 /** Tables in an order in which each comes after those that it refers to. */
-async function tablesInOrder(knex: Knex): Promise<string[]> {
-  const { rows } = await knex.raw<{ rows: { name: string; parents: string[] }[] }>(`
+async function tablesInOrder(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; parents: string[] }>(`
     select c.relname as name, coalesce(array_agg(distinct p.relname::text) filter (where p.relname is not null and p.oid <> c.oid), '{}') as parents
     from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
     left join pg_constraint k on k.conrelid = c.oid and k.contype = 'f' left join pg_class p on p.oid = k.confrelid
@@ -22,14 +22,20 @@ async function tablesInOrder(knex: Knex): Promise<string[]> {
   return ordered;
 }
 
-/** Keeps the rows of now; the answer puts them back, after a step of a walk that changed something. */
-export async function saveState(knex: Knex): Promise<() => Promise<void>> {
-  const names = await tablesInOrder(knex);
-  await knex.raw(['create schema saved;', ...names.map((name) => `create table saved.${name} as table public.${name};`)].join('\n'));
+/** Keeps the rows of now; the answer puts them back, after a step of a walk that changed something. A function, whose plans the connection remembers. */
+export async function saveState(client: Client): Promise<() => Promise<void>> {
+  const names = await tablesInOrder(client);
   const restore = [
     ...names.toReversed().map((name) => `delete from public.${name};`),
     'delete from public.removed_webhooks;',
     ...names.map((name) => `insert into public.${name} table saved.${name};`),
-  ].join('\n');
-  return () => knex.transaction(async (trx) => void (await trx.raw(restore)));
+  ];
+  await client.query(
+    [
+      'create schema saved;',
+      ...names.map((name) => `create table saved.${name} as table public.${name};`),
+      `create function saved.restore() returns void language plpgsql as $$ begin ${restore.join('\n')} end $$;`,
+    ].join('\n'),
+  );
+  return async () => void (await client.query('select saved.restore()'));
 }

@@ -3,9 +3,9 @@ import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink }
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { EmbeddedPostgresError } from './error.js';
-import { closedDirectory, nameOf, run, type SystemUser } from './system-user.js';
+import { closedDirectory, nameOf, runCommand, type SystemUser } from './system-user.js';
 
-/** The programs of one PostgreSQL, all of them known to run as the user they were asked for. */
+/** Paths of the programs of one PostgreSQL installation, which the chosen user can run; `major` is its version. */
 export type Binaries = { readonly initdb: string; readonly postgres: string; readonly major: number };
 
 /** The platforms for which the optional dependency has programs. Windows has them too, but not the signals and owners used here. */
@@ -61,13 +61,17 @@ async function isOpen(user: SystemUser, native: string): Promise<boolean> {
   for (const directory of ['bin', 'lib', 'share/postgresql']) {
     if ((await closedDirectory(user, join(native, directory))) !== null) return false;
   }
-  const { code } = await run(user, '/bin/sh', ['-c', '[ -x "$0/bin/postgres" ] && [ -r "$0/share/postgresql/postgres.bki" ]', native]);
+  const { code } = await runCommand(user, '/bin/sh', [
+    '-c',
+    '[ -x "$0/bin/postgres" ] && [ -r "$0/share/postgresql/postgres.bki" ]',
+    native,
+  ]);
   return code === 0;
 }
 
 async function probe(user: SystemUser, native: string): Promise<Binaries> {
   const postgres = join(native, 'bin', 'postgres');
-  const { code, output } = await run(user, postgres, ['--version']);
+  const { code, output } = await runCommand(user, postgres, ['--version']);
   const major = Number(/ (\d+)/.exec(output)?.[1]);
   if (code !== 0 || !Number.isInteger(major)) {
     throw new EmbeddedPostgresError(`the embedded PostgreSQL doesn't run on this system (${postgres}: ${output}); ${wayOut}.`);

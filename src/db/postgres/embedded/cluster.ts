@@ -3,7 +3,7 @@ import { chmod, chown, lchown, mkdir, readdir, readFile, rename, rm, stat, write
 import { basename, dirname, join } from 'node:path';
 import type { Binaries } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
-import { nameOf, run, type SystemUser } from './system-user.js';
+import { nameOf, runCommand, type SystemUser } from './system-user.js';
 
 /** An unfinished cluster this old was left by a killed process. */
 const abandonedAfterMs = 600_000;
@@ -51,7 +51,7 @@ async function makeCluster({ clusterDir, binaries, user, password, durable }: Pa
     if (user !== null) for (const path of [draft, passwordFile]) await chown(path, user.uid, user.gid);
     const authentication = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`];
     const args = [`--pgdata=${draft}`, '--encoding=UTF8', '--locale=C.UTF-8', ...authentication, ...(durable ? [] : ['--no-sync'])];
-    const { code, output } = await run(user, binaries.initdb, args);
+    const { code, output } = await runCommand(user, binaries.initdb, args);
     if (code !== 0)
       throw new EmbeddedPostgresError(`no database could be made in ${clusterDir}: ${output.split('\n').slice(-3).join(' ')}`);
     await rename(draft, clusterDir);

@@ -32,10 +32,10 @@ type Options = {
   readonly systemDirs?: readonly string[];
 };
 
-/** Where root keeps it unless told otherwise. */
+/** The default of `systemDirs`. */
 export const usualSystemDirs = ['/var/lib/identity-provider', '/var/tmp/identity-provider', join(tmpdir(), 'identity-provider')];
 
-/** What doesn't change between two starts of the server. */
+/** What stays the same between two starts of the server. */
 type Installation = Options & { binaries: Binaries; clusterDir: string; user: SystemUser; password: string };
 
 type Running = { readonly postmaster: OwnPostmaster; readonly claim: Claim };
@@ -127,7 +127,7 @@ async function makeDatabase(port: number, superPassword: string, password: strin
   }
 }
 
-/** Keeps the server and the claim on it alive until the returned function is called, which ends both. */
+/** Restarts the server when it ends and renews the claim on it, until the returned function is called, which ends both. */
 function lookAfter(installation: Installation, first: Running): () => Promise<void> {
   const { clusterDir, logger } = installation;
   const stopping = new AbortController();
@@ -154,7 +154,7 @@ function lookAfter(installation: Installation, first: Running): () => Promise<vo
   };
 }
 
-/** The session was ended from outside. While the server itself is gone too, the next round sees to that. */
+/** Claims the cluster again after the session was ended from outside. When the server has ended too, `lookAfter` restarts it next. */
 async function renewClaim({ password, dataDir, logger }: Installation, running: Running): Promise<Running> {
   try {
     const renewed = await claim(running.postmaster.port, password, { dataDir, launcher: true });

@@ -8,7 +8,7 @@ const lockKey = '478560413042';
 
 const label = 'identity-provider owner';
 
-/** Passes by itself: refused, starting up, shutting down, reset. */
+/** Temporary conditions: connection refused or reset, server starting up or shutting down. */
 const passing = new Set(['ECONNREFUSED', 'ECONNRESET', '57P03', '57P01', '57P02']);
 
 /**
@@ -45,10 +45,12 @@ export async function openSession(port: number, password: string): Promise<pg.Cl
 export async function claim(port: number, password: string, options: { dataDir: string; launcher: boolean }): Promise<Claim | null> {
   const { dataDir, launcher } = options;
   const session = await openSession(port, password).catch((error: Error & { code?: string }) => {
-    if (error.code === '28P01') {
+    const { code } = error;
+    if (code === '28P01') {
       throw new EmbeddedPostgresError(`${dataDir}/postgres-secret isn't that of the database beside it: restore both from one backup.`);
     }
-    if (!passing.has(error.code ?? '') && !/terminated|timeout/.test(error.message)) throw error;
+    // What pg itself says has no code: the connection ended, or wasn't there in time.
+    if (code !== undefined && !passing.has(code)) throw error;
     return null;
   });
   if (session === null) return null;

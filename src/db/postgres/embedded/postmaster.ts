@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Binaries } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
-import { plainEnvironment, run, type SystemUser } from './system-user.js';
+import { plainEnvironment, runCommand, type SystemUser } from './system-user.js';
 
 /** A server process of a cluster: one of ours, or one that a killed process left behind. */
 export type Postmaster = { readonly pid: number; readonly port: number };
@@ -28,7 +28,7 @@ const readyWithinMs = 120_000;
 const fastShutdownWithinMs = 20_000;
 const logFileLimit = 5_000_000;
 
-/** Larger than any process id, so PostgreSQL sees a lock file whose process is gone. */
+/** A process id above every system's maximum, so that PostgreSQL takes the lock file for that of a dead process. */
 const nobodysPid = 2_147_483_646;
 
 const passing = /Address already in use|lock file "postmaster.pid"|pre-existing shared memory block|could not create any TCP\/IP sockets/;
@@ -144,7 +144,7 @@ async function serves(pid: number, clusterDir: string): Promise<boolean> {
 
 async function commandOf(pid: number): Promise<string> {
   const linux = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
-  return linux ?? (await run(null, 'ps', ['-ww', '-o', 'command=', '-p', String(pid)])).output;
+  return linux ?? (await runCommand(null, 'ps', ['-ww', '-o', 'command=', '-p', String(pid)])).output;
 }
 
 function isAlive(pid: number): boolean {

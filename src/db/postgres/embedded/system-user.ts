@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EmbeddedPostgresError } from './error.js';
 
-/** Whom PostgreSQL runs as: null is this process's own user; root, whom PostgreSQL refuses, needs another. */
+/** The user that PostgreSQL runs as: null is this process's own; root needs another, because PostgreSQL refuses to run as root. */
 export type SystemUser = { readonly uid: number; readonly gid: number } | null;
 
 export type CommandResult = { readonly code: number | string; readonly output: string };
@@ -15,7 +15,7 @@ const created = 'identity-provider';
 export const plainEnvironment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 /** Runs a short command as that user and answers its exit code (or `ENOENT`, `EACCES`, ...) and all it printed. */
-export function run(user: SystemUser, command: string, args: readonly string[]): Promise<CommandResult> {
+export function runCommand(user: SystemUser, command: string, args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
     execFile(command, args, { ...user, env: plainEnvironment, cwd: '/', timeout: 120_000 }, (error, stdout, stderr) => {
       const output = `${stdout}${stderr}`.trim();
@@ -36,7 +36,7 @@ export async function chooseSystemUser(clusterDir: string): Promise<SystemUser> 
     const user = await lookUp(name);
     if (user !== null) return user;
   }
-  await run(null, 'useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', created]);
+  await runCommand(null, 'useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', created]);
   const user = await lookUp(created);
   if (user !== null) return user;
   throw new EmbeddedPostgresError(
@@ -45,8 +45,8 @@ export async function chooseSystemUser(clusterDir: string): Promise<SystemUser> 
 }
 
 async function lookUp(name: string): Promise<SystemUser> {
-  const uid = await run(null, 'id', ['-u', name]);
-  const gid = await run(null, 'id', ['-g', name]);
+  const uid = await runCommand(null, 'id', ['-u', name]);
+  const gid = await runCommand(null, 'id', ['-g', name]);
   return uid.code === 0 && gid.code === 0 ? { uid: Number(uid.output), gid: Number(gid.output) } : null;
 }
 
@@ -55,7 +55,7 @@ export async function closedDirectory(user: SystemUser, directory: string): Prom
   const way = [directory];
   for (let at = directory; dirname(at) !== at; at = dirname(at)) way.unshift(dirname(at));
   const script = 'for each do [ -x "$each" ] || { printf %s "$each"; exit 3; }; done';
-  const { code, output } = await run(user, '/bin/sh', ['-c', script, 'sh', ...way]);
+  const { code, output } = await runCommand(user, '/bin/sh', ['-c', script, 'sh', ...way]);
   if (code === 0) return null;
   if (code === 3) return output;
   throw new EmbeddedPostgresError(`no command can be run as user ${user?.uid}: ${output}. Start as an ordinary user or set DATABASE_URL.`);
@@ -64,6 +64,6 @@ export async function closedDirectory(user: SystemUser, directory: string): Prom
 /** How a user is called in a message. */
 export async function nameOf(user: SystemUser): Promise<string> {
   const uid = user?.uid ?? process.getuid?.() ?? 0;
-  const { code, output } = await run(null, 'id', ['-un', String(uid)]);
+  const { code, output } = await runCommand(null, 'id', ['-un', String(uid)]);
   return code === 0 ? `"${output}"` : `with id ${uid}`;
 }

@@ -1,4 +1,5 @@
 import { sign, verify } from 'node:crypto';
+import { createDrainRate } from '../../../lib/drain-rate.js';
 import type { KeyRing } from '../../signing-keys/signing-keys.js';
 
 /** The media type in the header keeps one kind of JWT from being taken for another (RFC 8725 3.11). */
@@ -17,6 +18,9 @@ function encodedHeader(kid: string, typ: JwtType): string {
   return header;
 }
 
+/** The signatures that this process is making. None is refused here, where what it is for may be spent already: the door asks before. */
+export const signing = createDrainRate();
+
 /** Signs the claims as RS256 with the environment's primary key, on the thread pool. Undefined claims are left out. */
 export function signJwt(
   ring: Pick<KeyRing, 'kid' | 'privateKey'>,
@@ -25,7 +29,9 @@ export function signJwt(
 ): Promise<string> {
   const input = `${encodedHeader(ring.kid, typ)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
   return new Promise((resolve, reject) => {
+    signing.entered();
     sign('sha256', Buffer.from(input), ring.privateKey, (error, signature) => {
+      signing.left();
       if (error) reject(error);
       else resolve(`${input}.${signature.toString('base64url')}`);
     });

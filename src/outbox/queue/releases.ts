@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
 import type { Destinations } from './destinations.js';
-import type { Job, Outcome, Queue } from './queue.js';
+import type { Job, AttemptOutcome, Queue } from './queue.js';
 
 /** Gives claimed jobs back to the queue, unworked. */
-export type Returns<J> = {
+export type Releases<J> = {
   give(jobs: readonly J[]): void;
   /** Resolves when all that was given back is back. */
   settled(): Promise<void>;
 };
 
 /** One statement at a time; what comes meanwhile goes back with the next. What can't be given back is free when its lease lapses. */
-export function createReturns<J extends Job>(queue: Queue<J, Outcome>, destinations: Destinations<J>, logger: Logger): Returns<J> {
+export function createReleases<J extends Job>(queue: Queue<J, AttemptOutcome>, destinations: Destinations<J>, logger: Logger): Releases<J> {
   const pending: J[] = [];
   let running: Promise<void> | null = null;
 

@@ -1,27 +1,27 @@
 import type { Dispatcher } from 'undici';
 import { asOutboundError, OutboundError } from './outbound-error.js';
 
-/** What bounds one exchange; see `OutboundRequest`. */
-export type ExchangeLimits = {
+/** What bounds reading a response; see `OutboundRequest`. */
+export type ResponseLimits = {
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
   readonly bodyTimeoutMs: number | undefined;
   readonly signal: AbortSignal | undefined;
 };
 
-/** An answer as far as it was read. */
-export type Answer = {
+/** A response as far as it was read. */
+export type ReceivedResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
   readonly truncated: boolean;
 };
 
-type Headers = Answer['headers'];
+type Headers = ReceivedResponse['headers'];
 
 const stops = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** One listener per signal, however many exchanges it may end. @returns what takes the exchange off the list */
+/** Calls `stop` when the signal is aborted; one listener per signal, however many requests it may end. @returns a function that takes `stop` off again */
 function whenAborted(signal: AbortSignal, stop: () => void): () => void {
   let set = stops.get(signal);
   if (!set) {
@@ -36,16 +36,17 @@ function whenAborted(signal: AbortSignal, stop: () => void): () => void {
 const nothing = Buffer.alloc(0);
 
 /**
- * One request on its way, as undici's dispatcher wants it: without its streams and signals, which cost more than the exchange. `answer`
- * settles once, at the latest when time is up, also while undici still waits for a connection; such a request is never sent.
+ * Collects the response to one request, as a handler of undici's dispatcher: `undici.request` with its streams and signals costs more than the
+ * request itself. `response` settles once, after `timeoutMs` at the latest, also while undici still waits for a connection; such a request is
+ * never sent.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
-  /** The answer. Rejects with an {@link OutboundError}, or with the signal's reason. */
-  readonly answer: Promise<Answer>;
-  readonly #limits: ExchangeLimits;
+export class ResponseHandler implements Dispatcher.DispatchHandler {
+  /** Rejects with an {@link OutboundError}, or with the signal's reason. */
+  readonly response: Promise<ReceivedResponse>;
+  readonly #limits: ResponseLimits;
   readonly #timer: NodeJS.Timeout;
   readonly #forget: (() => void) | null;
-  #settle!: { resolve: (answer: Answer) => void; reject: (reason: unknown) => void };
+  #settle!: { resolve: (response: ReceivedResponse) => void; reject: (reason: unknown) => void };
   #controller: Dispatcher.DispatchController | null = null;
   #bodyTimer: NodeJS.Timeout | null = null;
   #over = false;
@@ -54,11 +55,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #size = 0;
 
-  constructor(limits: ExchangeLimits) {
+  constructor(limits: ResponseLimits) {
     const { timeoutMs, signal } = limits;
     this.#limits = limits;
-    this.answer = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
-    this.#timer = setTimeout(() => this.#timeUp(timeoutMs, 'the exchange'), timeoutMs);
+    this.response = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
+    this.#timer = setTimeout(() => this.#timeUp(timeoutMs, 'the request'), timeoutMs);
     this.#forget = signal ? whenAborted(signal, () => this.#fail(signal.reason)) : null;
     if (signal?.aborted) this.#fail(signal.reason);
   }
@@ -69,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    // 100 Continue and 103 Early Hints announce an answer and are none.
+    // 100 Continue and 103 Early Hints come before the response (RFC 9110 15.2).
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
@@ -91,7 +92,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(asOutboundError(error));
   }
 
-  /** A body that is late is cut off where that was asked for; anything else that is late has failed. */
+  /** With `bodyTimeoutMs` a late body is cut off and the request succeeds; everything else that is late fails. */
   #timeUp(ms: number, what: string): void {
     if (this.#status !== 0 && this.#limits.bodyTimeoutMs !== undefined) this.#succeed(true);
     else this.#fail(new OutboundError('timeout', `${what} took longer than ${ms} ms`));
@@ -111,10 +112,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #fail(reason: unknown): void {
     if (!this.#end()) return;
     this.#settle.reject(reason);
-    this.#controller?.abort(reason instanceof Error ? reason : new OutboundError('timeout', 'the exchange was ended'));
+    this.#controller?.abort(reason instanceof Error ? reason : new OutboundError('timeout', 'the request was ended'));
   }
 
-  /** @returns false when it is over already */
+  /** Stops the timers. @returns false when the request has ended before */
   #end(): boolean {
     if (this.#over) return false;
     this.#over = true;

@@ -3,24 +3,21 @@ import { named } from '../lib/named.js';
 import type { Call } from '../management/call.js';
 import type { Identifier, ResourceObject } from '../management/documents.js';
 import { notFound } from '../management/problems.js';
-import { readList, readOne, readRelatedList, type Asked as Query, type ComposedList } from '../management/read.js';
+import { readList, readOne, readRelatedList, type ReadRequest, type ComposedList } from '../management/read.js';
 import { permissionFor, type Resource } from '../management/resource.js';
-
-/** A record as the Management API shows it, which is all that pages ever see of one. */
-export type Shown = ResourceObject;
 
 /** One page of a list; the cursors are null at its ends. */
 export type Listing = {
-  readonly records: readonly Shown[];
-  readonly included: readonly Shown[];
+  readonly records: readonly ResourceObject[];
+  readonly included: readonly ResourceObject[];
   readonly previous: string | null;
   readonly next: string | null;
-  /** What the rows show beside their records, by id. */
+  /** Values that columns show beside the records, by record id. */
   readonly beside?: ReadonlyMap<string, Value>;
 };
 
 /** What a page asks of a list, in the words of the API: `filter[status]` is `filters.status`, `filter[created_at][gte]` `filters['created_at][gte']`. */
-export type Asked = {
+export type ListQuery = {
   readonly filters?: Readonly<Record<string, string | undefined>>;
   readonly sort?: string | undefined;
   readonly include?: string | undefined;
@@ -43,7 +40,7 @@ export function resourceOf(call: Call, path: string): Resource {
 }
 
 /** What is asked as the query parameters of the API. */
-function parametersOf(asked: Asked): Query {
+function parametersOf(asked: ListQuery): ReadRequest {
   const parameters = Object.entries({
     ...Object.fromEntries(Object.entries(asked.filters ?? {}).map(([name, value]) => [`filter[${name}]`, value])),
     sort: asked.sort,
@@ -58,7 +55,7 @@ function parametersOf(asked: Asked): Query {
 const listingOf = ({ document: { data, included = [] }, cursors }: ComposedList): Listing => ({ records: data, included, ...cursors });
 
 /** One page of a collection. @throws {ApiError} 400, 403 */
-export async function listOf(call: Call, path: string, asked: Asked = {}): Promise<Listing> {
+export async function listOf(call: Call, path: string, asked: ListQuery = {}): Promise<Listing> {
   return listingOf(await readList(call, resourceOf(call, path), parametersOf(asked)));
 }
 
@@ -68,18 +65,18 @@ export async function recordOf(
   path: string,
   id: string,
   include?: string,
-): Promise<{ record: Shown; included: readonly Shown[] }> {
+): Promise<{ record: ResourceObject; included: readonly ResourceObject[] }> {
   const { document } = await readOne(call, resourceOf(call, path), id, parametersOf({ include }));
   return { record: document.data, included: document.included ?? [] };
 }
 
 /** One page of what a to-many relationship of a record links to. @throws {ApiError} 400, 403, 404 */
-export async function relatedOf(call: Call, path: string, id: string, name: string, asked: Asked = {}): Promise<Listing> {
+export async function relatedOf(call: Call, path: string, id: string, name: string, asked: ListQuery = {}): Promise<Listing> {
   return listingOf(await readRelatedList(call, resourceOf(call, path), id, name, parametersOf(asked)));
 }
 
 /** The record that a to-one relationship links to, among those that came along. */
-export function linkedTo(record: Shown, name: string, included: readonly Shown[]): Shown | null {
+export function includedRecord(record: ResourceObject, name: string, included: readonly ResourceObject[]): ResourceObject | null {
   const data = record.relationships?.[name]?.data;
   if (!data || Array.isArray(data)) return null;
   const { type, id } = data as Identifier;
@@ -87,16 +84,16 @@ export function linkedTo(record: Shown, name: string, included: readonly Shown[]
 }
 
 /** The id that a to-one relationship holds, or null. */
-export function linkedId(record: Shown, name: string): string | null {
+export function relatedId(record: ResourceObject, name: string): string | null {
   const data = record.relationships?.[name]?.data;
   return data && !Array.isArray(data) ? (data as Identifier).id : null;
 }
 
 /** The ids that a loaded to-many relationship holds. */
-export function linkedIds(record: Shown, name: string): string[] {
+export function relatedIds(record: ResourceObject, name: string): string[] {
   const data = record.relationships?.[name]?.data;
   return Array.isArray(data) ? (data as readonly Identifier[]).map((one) => one.id) : [];
 }
 
 /** The version of a record, for a form that must not overwrite somebody else's change. */
-export const versionOf = (record: Shown): number => record.meta?.version ?? 1;
+export const recordVersion = (record: ResourceObject): number => record.meta?.version ?? 1;

@@ -5,18 +5,18 @@ import type { PageError } from '../errors.js';
 import { pendingOf } from '../http/request/return-to.js';
 import { ssoRefusal } from './refusal.js';
 
-/** How fresh a sign-in at a provider must be (OIDC Core 3.1.2.1 `prompt=login`, `max_age`). */
-export type Demand = {
-  /** Milliseconds: a sign-in from then on will do in any case. */
+/** How recent the authentication at the provider must be (OIDC Core 3.1.2.1 `prompt=login`, `max_age`). */
+export type Freshness = {
+  /** Epoch milliseconds: a sign-in at or after this time is always accepted. */
   readonly from: number;
-  /** Seconds: so will one that isn't older than this; null when only one since `from` does. */
+  /** Seconds: so is one that isn't older than this; null when only one since `from` is. */
   readonly max_age: number | null;
 };
 
 const words = (text: string | undefined) => (text ?? '').split(' ');
 
 /** What the application's pending request, or a page of ours that sends for a fresh sign-in (`now`), demands; null for nothing. */
-export function demandOf(req: Request, return_to: string | null, now: boolean): Demand | null {
+export function requiredFreshness(req: Request, return_to: string | null, now: boolean): Freshness | null {
   if (now) return { from: req.ctx.clock.now().getTime(), max_age: null };
   const pending = pendingOf(req, return_to);
   if (pending === null) return null;
@@ -30,7 +30,7 @@ export function demandOf(req: Request, return_to: string | null, now: boolean): 
  * (OIDC Core 2, `auth_time`), and `prompt=login` alone doesn't make it.
  * @param wishes what the application asked for
  */
-export function askedOf(demand: Demand | null, wishes: Readonly<Record<string, string>>): Record<string, string> {
+export function freshnessParameters(demand: Freshness | null, wishes: Readonly<Record<string, string>>): Record<string, string> {
   if (demand === null) return { ...wishes };
   const max_age = wishes['max_age'] ?? String(demand.max_age ?? 0);
   if (demand.max_age !== null || words(wishes['prompt']).includes('login')) return { ...wishes, max_age };
@@ -41,12 +41,12 @@ const anotherWay = (connection: Connection, what: string): PageError =>
   ssoRefusal('sso_access_denied', { text: `A fresh sign-in is needed, but ${connection.display_name} ${what}. Sign in another way.` });
 
 /** Refuses to set out for a provider that has no means of saying when somebody signed in there. @throws {PageError} 403 */
-export function refuseTimeless(connection: Connection, demand: Demand | null): void {
+export function requireAuthTimeSupport(connection: Connection, demand: Freshness | null): void {
   if (demand !== null && !tellsAuthTime(connection)) throw anotherWay(connection, 'has no way to say when you signed in there');
 }
 
 /** Refuses an older sign-in, or one of unknown age, where a fresh one was asked for (OIDC Core 3.1.3.7 rule 13). @throws {PageError} 403 */
-export function refuseStale(req: Request, connection: Connection, demand: Demand | null, auth_time: Date | null): void {
+export function requireFreshness(req: Request, connection: Connection, demand: Freshness | null, auth_time: Date | null): void {
   if (demand === null) return;
   if (auth_time === null) throw anotherWay(connection, 'does not say when you signed in there');
   const at = auth_time.getTime();

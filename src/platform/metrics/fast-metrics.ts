@@ -52,7 +52,7 @@ function createSeries<Entry extends object>(labelNames: readonly string[], make:
 }
 
 /** A counter for hot paths: everything but counting is done when it is read. (prom-client's own sorts and joins the labels of every single count.) */
-export function createTally(registry: Registry, description: Description) {
+export function createFastCounter(registry: Registry, description: Description) {
   const series = createSeries(description.labelNames, (labels) => ({ labels, value: 0 }));
   register(registry, 'counter', description, () => [...series.entries]);
   return {
@@ -64,10 +64,10 @@ export function createTally(registry: Registry, description: Description) {
 }
 
 /** A counter that costs next to nothing to count. */
-export type Tally = ReturnType<typeof createTally>;
+export type FastCounter = ReturnType<typeof createFastCounter>;
 
 /** The same for durations: a histogram with the given upper bounds, in seconds. */
-export function createDurations(registry: Registry, description: Description & { readonly buckets: readonly number[] }) {
+export function createFastHistogram(registry: Registry, description: Description & { readonly buckets: readonly number[] }) {
   const { buckets, labelNames, name } = description;
   const none = (): number[] => Array.from({ length: buckets.length + 1 }, () => 0);
   const series = createSeries(labelNames, (labels) => ({ labels, counts: none(), sum: 0 }));

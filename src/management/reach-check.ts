@@ -7,20 +7,20 @@ import { targetOf, type RelatedRows, type Resource, type Row, type ToMany } from
  * What a write takes beside the permission of its collection, by the reach of the records before and after it (`domain/reach/reach.ts`). Every
  * operation of the Management API and of the dashboard passes here, inside its transaction.
  */
-export type Weighing = {
-  /** Before the change: refuses what it is known to touch. */
+export type ReachCheck = {
+  /** Before the change: checks the attributes that it is known to touch. @throws {Refusal} 403 */
   begin(touched: readonly Touched[]): void;
-  /** After the change: refuses what it came to. Null: the record is gone. */
+  /** After the change: checks the reach of the record, null when it was deleted. @throws {Refusal} 403 */
   end(row: Row | null, touched: readonly Touched[]): Promise<void>;
 };
 
-const nothingToWeigh: Weighing = { begin: () => undefined, end: async () => undefined };
+const nothingToWeigh: ReachCheck = { begin: () => undefined, end: async () => undefined };
 
 /**
- * Looks how far a record reaches before it is changed; null is one that isn't there yet. Whoever holds everything is not weighed, unless what
- * the change takes must be known (`needed`, to which it is added).
+ * Computes the reach of a record before it is changed; `row` null: a new one. Skipped for actors who hold every permission, unless `needed` collects
+ * the permissions that the change needs.
  */
-export async function weigh(call: Call, resource: Resource, row: Row | null, needed?: Set<string>): Promise<Weighing> {
+export async function beginReachCheck(call: Call, resource: Resource, row: Row | null, needed?: Set<string>): Promise<ReachCheck> {
   if (needed === undefined && holdsEverything(call.actor)) return nothingToWeigh;
   const before = row === null ? noReach : await resource.reach.of(call.ctx, row);
   const decide = (after: Reach, touched: readonly Touched[]) => {
@@ -32,7 +32,7 @@ export async function weigh(call: Call, resource: Resource, row: Row | null, nee
   };
 }
 
-/** An attribute or relationship as the decision sees it; what nobody classified counts as everything. */
+/** The effect of an attribute or relationship on reach; an unclassified one counts as `everything`. */
 function touchedBy(resource: Resource, name: string): Touched {
   const relationship = resource.relationships[name];
   if (relationship) {
@@ -44,7 +44,7 @@ function touchedBy(resource: Resource, name: string): Touched {
 
 /** What of a new record was given. */
 export function touchedByCreation(resource: Resource, attributes: Row, related: RelatedRows): Touched[] {
-  // What is given to a new record takes nothing from anybody: only what it comes to reach counts.
+  // A new record takes nothing from anybody: only its resulting reach is checked.
   return [...Object.keys(attributes), ...Object.keys(related)]
     .map((name) => touchedBy(resource, name))
     .filter(({ touch }) => touch !== 'everything');
@@ -63,8 +63,8 @@ export function touchedBetween(resource: Resource, before: Row, after: Row, sent
   return known.map((name) => touchedBy(resource, name));
 }
 
-/** The targets of a change of a relationship that touches them too, each weighed for itself. */
-export async function weighTargets(
+/** Checks the reach of each target of a relationship change that affects the targets too. */
+export async function checkTargetsReach(
   call: Call,
   relationship: ToMany,
   targets: readonly Row[],
@@ -74,10 +74,10 @@ export async function weighTargets(
   if (touch === undefined) return async () => undefined;
   const resource = targetOf(call.registry, relationship);
   const touched = [{ touch, at: {} }];
-  const weighed: { row: Row; weighing: Weighing }[] = [];
-  for (const row of targets) weighed.push({ row, weighing: await weigh(call, resource, row, needed) });
-  for (const { weighing } of weighed) weighing.begin(touched);
+  const checks: { row: Row; reach: ReachCheck }[] = [];
+  for (const row of targets) checks.push({ row, reach: await beginReachCheck(call, resource, row, needed) });
+  for (const { reach } of checks) reach.begin(touched);
   return async () => {
-    for (const { row, weighing } of weighed) await weighing.end(row, touched);
+    for (const { row, reach } of checks) await reach.end(row, touched);
   };
 }

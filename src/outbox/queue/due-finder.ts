@@ -1,21 +1,21 @@
 import type { Destinations } from './destinations.js';
-import type { Job, Outcome, Queue } from './queue.js';
+import type { Job, AttemptOutcome, Queue } from './queue.js';
 
 const thoroughEveryMs = 5000;
 const thoroughAtMostEveryMs = 100;
-/** How often to look unasked while something is known to be due: notifications and timers say what else there is. */
+/** Milliseconds between two looks while destinations are known to be due; notifications and timers trigger further ones. */
 const lookEveryMs = 200;
 
 /** Finds out which destinations have something due. */
-export type Lookout = {
-  /** The next look is not skipped: there may be something new. */
+export type DueFinder = {
+  /** Makes the next `look` query the database even if the last one was just now. */
   notify(): void;
-  /** Looks, unless it did so just now and knows of enough. */
+  /** Queries for due destinations, unless it did so just now and knows of enough. */
   look(): Promise<void>;
 };
 
 /** The quick look each time; the thorough one, and the housekeeping, every five seconds or when the quick one couldn't see to the end. */
-export function createLookout<J extends Job>(queue: Queue<J, Outcome>, destinations: Destinations<J>): Lookout {
+export function createDueFinder<J extends Job>(queue: Queue<J, AttemptOutcome>, destinations: Destinations<J>): DueFinder {
   let notified = true;
   let lastLook = Number.NEGATIVE_INFINITY;
   let lastThorough = Number.NEGATIVE_INFINITY;

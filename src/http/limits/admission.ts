@@ -1,0 +1,168 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { QueueState } from '../../platform/metrics/queue-state.js';
+
+/** Decides at the door whether a request is begun. */
+export type Admission = {
+  /** Whether the request may go on; else it has been answered with 503. */
+  admits(req: IncomingMessage, res: ServerResponse): boolean;
+  state(): QueueState;
+};
+
+export type AdmissionOptions = {
+  /** Addresses that are always open: they cost next to nothing, and others judge by them whether the process is well. */
+  readonly open: ReadonlySet<string>;
+  /** How long a request to an address would wait for what it needs beside the processor, in milliseconds. */
+  waitMs(path: string): number;
+  /** Told at most once a second how many were refused in it. */
+  onRefused(count: number): void;
+  /** Requests that may be in flight. Default 4096. */
+  readonly maxInFlight?: number;
+  /** So many in flight, or begun in one turn, are never too many, however slow the machine is; default 64. */
+  readonly fewInFlight?: number;
+  /** A turn of the event loop that takes longer is long, in milliseconds; default 40. */
+  readonly longTurnMs?: number;
+  /** While turns are long: how much of a turn is given to new requests, in milliseconds; default 15. */
+  readonly shareMs?: number;
+};
+
+/** So long must every turn have been a long one: a burst is worked off, a queue that stands is not. */
+const standingMs = 200;
+/** So long nothing must have been refused before everything is let in again. */
+const calmMs = 500;
+/** What every turn takes, however long it is: some get through whatever else the process does. */
+const leastPerTurn = 4;
+const maxWaitMs = 500;
+const retryAfter = '2';
+
+const text = 'the service is busy; try again shortly';
+const oauthBody = JSON.stringify({ error: 'temporarily_unavailable', error_description: text });
+const apiBody = JSON.stringify({
+  jsonapi: { version: '1.1' },
+  errors: [{ status: '503', code: 'temporarily_unavailable', title: 'Service unavailable', detail: text }],
+});
+const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Busy</title>
+<body style="font-family:system-ui;max-width:30rem;margin:4rem auto;padding:0 1rem"><h1>One moment, please</h1><p>Too many people are here at once. Wait a moment, then reload this page.</p>`;
+
+/** Answers without any of the service's machinery: what can't be served must cost next to nothing. */
+function refuse(req: IncomingMessage, res: ServerResponse, path: string): void {
+  const [type, body] = path.startsWith('/api')
+    ? ['application/vnd.api+json', apiBody]
+    : req.headers.accept?.includes('text/html')
+      ? ['text/html; charset=utf-8', page]
+      : ['application/json; charset=utf-8', oauthBody];
+  res.writeHead(503, {
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(body),
+    'Retry-After': retryAfter,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  res.end(req.method === 'HEAD' ? undefined : body);
+}
+
+/** The path of a request target, without its query. */
+function pathOf({ url = '/' }: IncomingMessage): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? url : url.slice(0, mark);
+}
+
+/**
+ * The turns of the event loop, as requests meet them: whoever comes waits for about one turn, and again for each answer that it needs. When every one has been
+ * long for a while, requests come faster than they are worked off.
+ */
+function createTurns(longMs: number) {
+  let open = false;
+  let began = 0;
+  /** Since when there was no short turn; null while they are short. */
+  let longSince: number | null = null;
+  let lastMs = 0;
+  const end = () => {
+    const now = performance.now();
+    lastMs = now - began;
+    if (lastMs < longMs) {
+      longSince = null;
+      open = false;
+      return;
+    }
+    longSince ??= began;
+    began = now;
+    // The next turn is watched whole, from here to here, whether or not a request comes in it.
+    setImmediate(end);
+  };
+  return {
+    /** Milliseconds since the turn began, or since its first request. */
+    elapsed(): number {
+      const now = performance.now();
+      if (!open) {
+        open = true;
+        began = now;
+        setImmediate(end);
+      }
+      return now - began;
+    },
+    standing: () => longSince !== null && performance.now() - longSince > standingMs,
+    /** When the turn began, which tells it from others. */
+    began: () => began,
+    /** How long the last turn with requests took, in milliseconds. */
+    lastMs: () => lastMs,
+  };
+}
+
+/**
+ * Keeps a process that gets more than it can carry working at full speed on what it can: while the turns of its event loop stay long, each gives
+ * only a share of itself to new requests, and the others are refused at once for next to nothing. Nothing is refused while it keeps up.
+ */
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { open, waitMs, onRefused, maxInFlight = 4096, fewInFlight = 64, longTurnMs = 40, shareMs = 15 } = options;
+  const turns = createTurns(longTurnMs);
+  let inFlight = 0;
+  let refused = 0;
+  let untold = 0;
+  let shedding = false;
+  let lastRefused = 0;
+  let turn = 0;
+  let admitted = 0;
+  const left = () => {
+    inFlight -= 1;
+  };
+
+  /** Whether this turn has taken its share of requests, while there are more than the process can carry. */
+  function isOverrun(elapsed: number): boolean {
+    if (!shedding && !turns.standing()) return false;
+    const now = performance.now();
+    if (!shedding) lastRefused = now;
+    shedding = turns.standing() || now - lastRefused < calmMs;
+    if (turn !== turns.began()) {
+      turn = turns.began();
+      admitted = 0;
+    }
+    return shedding && inFlight + admitted >= fewInFlight && elapsed > shareMs && admitted >= leastPerTurn;
+  }
+
+  function count(): void {
+    refused += 1;
+    lastRefused = performance.now();
+    if (untold++ > 0) return;
+    setTimeout(() => {
+      onRefused(untold);
+      untold = 0;
+    }, 1000).unref();
+  }
+
+  return {
+    admits(req, res) {
+      const overrun = isOverrun(turns.elapsed());
+      const path = pathOf(req);
+      if ((overrun || inFlight >= maxInFlight || waitMs(path) > maxWaitMs) && !open.has(path)) {
+        count();
+        refuse(req, res, path);
+        return false;
+      }
+      inFlight += 1;
+      admitted += 1;
+      res.once('close', left);
+      return true;
+    },
+    state: () => ({ queue: 'requests', length: inFlight, wait: turns.lastMs() / 1000, refused }),
+  };
+}

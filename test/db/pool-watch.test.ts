@@ -1,0 +1,72 @@
+// One locked table and the connections that every other request needs.
+import type { Knex } from 'knex';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Unavailable } from '../../src/db/failures.js';
+import { createKnex, databaseQueues } from '../../src/db/knex.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+let database: TestDatabase;
+let holder: Knex;
+const closing: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  holder = createKnex({ url: database.url, poolMax: 1 });
+  await holder.raw('create table locked (id int)');
+  await holder.raw('create table free (id int)');
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+afterAll(async () => {
+  await holder?.destroy();
+  await database?.drop();
+});
+
+test.each([true, false])(
+  'a flood on a locked table is refused, the rest of the pool serves others (fault F10); named statements: %s',
+  async (prepared) => {
+    const pool = createKnex({ url: database.url, poolMax: 6, prepared });
+    closing.push(() => pool.destroy());
+    const lock = await holder.transaction();
+    closing.push(async () => lock.isCompleted() || lock.rollback());
+    await lock.raw('lock table locked in access exclusive mode');
+    const began = performance.now();
+    const flood = Promise.allSettled(
+      Array.from({ length: 60 }, (_, n) =>
+        n % 2 === 0
+          ? Promise.resolve(pool('locked').select('*'))
+          : pool.transaction(async (trx) => {
+              await trx('free').select('*');
+              await trx('locked').insert({ id: n });
+            }),
+      ),
+    );
+    // They wait for a connection, and get one long before the lock, or the time of those that wait for it, ends.
+    const beside = await Promise.all(Array.from({ length: 20 }, () => pool('free').select('*').limit(1)));
+    expect(beside).toHaveLength(20);
+    expect(performance.now() - began).toBeLessThan(4500);
+    await expect.poll(() => databaseQueues(pool).find(({ queue }) => queue === 'pool')?.refused).toBeGreaterThan(40);
+    await lock.rollback();
+    const outcomes = await flood;
+    const failed = outcomes.filter((one) => one.status === 'rejected');
+    expect(failed.length).toBeGreaterThan(40);
+    expect(outcomes.length - failed.length).toBeGreaterThan(0);
+    for (const { reason } of failed) expect(reason).toBeInstanceOf(Unavailable);
+    await pool('locked').select('*');
+    await pool.destroy();
+  },
+);
+
+test('whoever would be the twenty-first to wait for a connection is refused at once', async () => {
+  const pool = createKnex({ url: database.url, poolMax: 1 });
+  closing.push(() => pool.destroy());
+  const busy = await pool.transaction();
+  const waiting = Array.from({ length: 20 }, () => Promise.resolve(pool.raw('select 1')));
+  await expect.poll(() => databaseQueues(pool)[0]).toMatchObject({ queue: 'pool', length: 20, refused: 0 });
+  await expect(Promise.resolve(pool.raw('select 1'))).rejects.toBeInstanceOf(Unavailable);
+  expect(databaseQueues(pool)[0]).toMatchObject({ length: 20, refused: 1 });
+  await busy.rollback();
+  await Promise.all(waiting);
+  expect(databaseQueues(pool)[0]).toMatchObject({ length: 0, wait: 0 });
+});

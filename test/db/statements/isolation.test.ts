@@ -1,0 +1,189 @@
+// Slow and locked statements beside healthy ones, on the connections that all requests share.
+import { connect, createServer, type Socket } from 'node:net';
+import type { Knex } from 'knex';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Ambiguous, Unavailable } from '../../../src/db/failures.js';
+import { createKnex, statementLinesOf, type StatementLines } from '../../../src/db/knex.js';
+import type { NamedQuery } from '../../../src/db/statements/named.js';
+import { deadlineIn, noDeadline } from '../../../src/lib/deadline.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+
+const environment_id = '00000000-0000-7000-8000-000000000001';
+
+let database: TestDatabase;
+let knex: Knex;
+let lines: StatementLines;
+let holder: Knex.Transaction;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  knex = createKnex({ url: database.url, poolMax: 4 });
+  await knex.raw('create table locked (id text primary key, value int not null default 0)');
+  await knex.raw('create table free (id text primary key, value int not null default 0)');
+  await knex.raw(`insert into locked (id) select 'row-' || n from generate_series(1, 50) as n`);
+  await knex.raw(`insert into free (id) values ('row-1')`);
+});
+beforeEach(async () => {
+  const own = createKnex({ url: database.url, poolMax: 1 });
+  lines = statementLinesOf(own) as StatementLines;
+  closing.push(() => own.destroy());
+  holder = await knex.transaction();
+});
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  if (!holder.isCompleted()) await holder.rollback();
+  for (const close of closing.splice(0)) await close();
+});
+afterAll(async () => {
+  await knex?.destroy();
+  await database?.drop();
+});
+
+const read = (table: string, id = 'row-1'): NamedQuery => ({
+  name: `test.read_${table}`,
+  text: `select value from ${table} where $1::uuid is not null and id = $2`,
+  values: [environment_id, id],
+});
+const count = (table: string, id = 'row-1'): NamedQuery => ({
+  name: `test.count_${table}`,
+  text: `update ${table} set value = value + 1 where $1::uuid is not null and id = $2 returning value`,
+  values: [environment_id, id],
+});
+const lookUp = (query: NamedQuery, deadline = noDeadline) => lines.look_up.query<{ value: number }>(query, { key: null, deadline });
+const write = (query: NamedQuery, deadline = noDeadline) =>
+  lines.write.query<{ value: number }>(query, { key: query.values[1] as string, deadline });
+
+const lockTable = () => holder.raw('lock table locked in access exclusive mode');
+const lockRow = (id: string) => holder.raw('select 1 from locked where id = ? for update', [id]);
+
+/** Whether the promise is still open after everything that is ready has run. */
+async function isOpen(promise: Promise<unknown>): Promise<boolean> {
+  const open = Symbol('open');
+  const settled = promise.then(
+    () => null,
+    () => null,
+  );
+  return (await Promise.race([settled, new Promise((resolve) => setImmediate(resolve, open))])) === open;
+}
+
+describe('one table is locked', () => {
+  test('look-ups of other tables are answered, and those of the table when it is free again (fault F10)', async () => {
+    await lockTable();
+    const stuck = [lookUp(read('locked')), lookUp(read('locked', 'row-2'))];
+    const beside = [lookUp(read('free')), lookUp(read('free'))];
+    for (const one of beside) expect(await one).toHaveLength(1);
+    await expect.poll(() => lines.look_up.state().isolated).toEqual(['test.read_locked']);
+
+    for (let round = 0; round < 20; round++) {
+      stuck.push(lookUp(read('locked')));
+      expect(await lookUp(read('free'))).toHaveLength(1);
+    }
+    for (const one of stuck) expect(await isOpen(one)).toBe(true);
+    expect(lines.look_up.state().length).toBeGreaterThan(10);
+    expect(lines.look_up.state().oldestWait).toBeGreaterThan(0);
+
+    await holder.rollback();
+    for (const one of stuck) expect(await one).toHaveLength(1);
+    await expect.poll(async () => (await lookUp(read('locked'))) && lines.look_up.state().isolated, { timeout: 10_000 }).toEqual([]);
+  });
+
+  test('writes of other tables are committed once each, and those of the table once when it is free again (fault F10)', async () => {
+    await knex.raw('update free set value = 0');
+    await knex.raw('update locked set value = 0');
+    await lockTable();
+    const stuck = [write(count('locked', 'row-1')), write(count('locked', 'row-2'))];
+    const beside = Array.from({ length: 5 }, () => write(count('free')));
+    expect((await Promise.all(beside)).map(([row]) => row?.value)).toEqual([1, 2, 3, 4, 5]);
+    expect(lines.write.state().isolated).toContain('test.count_locked');
+    expect((await write(count('free')))[0]?.value).toBe(6);
+
+    await holder.rollback();
+    expect((await Promise.all(stuck)).map(([row]) => row?.value)).toEqual([1, 1]);
+    const { rows } = await knex.raw<{ rows: { sum: number }[] }>('select sum(value)::int from locked');
+    expect(rows).toEqual([{ sum: 2 }]);
+  });
+
+  test('of those that wait for it only some may; further ones are refused at once, and counted', async () => {
+    await lockTable();
+    const first = lookUp(read('locked'));
+    const stuck = [first, lookUp(read('locked', 'row-2'))];
+    await expect.poll(() => lines.look_up.state().isolated).toEqual(['test.read_locked']);
+    const flood = Array.from({ length: 200 }, () => lookUp(read('locked')));
+    const outcomes = flood.map((one) => one.then(() => 'answered', (error: unknown) => error)); // prettier-ignore
+    await expect.poll(() => lines.look_up.state().refused).toBeGreaterThan(150);
+    expect(await lookUp(read('free'))).toHaveLength(1);
+    await holder.rollback();
+    const settled = await Promise.all(outcomes);
+    const refused = settled.filter((one) => one !== 'answered');
+    expect(refused.length).toBeGreaterThan(150);
+    expect(refused.length).toBeLessThan(200);
+    expect(refused.every((one) => one instanceof Unavailable)).toBe(true);
+    await Promise.all(stuck);
+  });
+
+  test('nobody waits there for longer than the time that is left', async () => {
+    await lockTable();
+    await expect(lookUp(read('locked'), deadlineIn(400))).rejects.toBeInstanceOf(Unavailable);
+    const waiting = lookUp(read('locked'));
+    await expect(lookUp(read('locked'), deadlineIn(50))).rejects.toBeInstanceOf(Unavailable);
+    await expect(write(count('locked'), deadlineIn(500))).rejects.toBeInstanceOf(Unavailable);
+    await holder.rollback();
+    await waiting;
+    expect((await lookUp(read('locked')))[0]).toBeDefined();
+  });
+});
+
+test('while one row is locked, others of its table are written by the same statement (fault F10)', async () => {
+  await knex.raw('update locked set value = 0');
+  await lockRow('row-1');
+  const stuck = write(count('locked', 'row-1'));
+  const beside = [2, 3, 4].map((n) => write(count('locked', `row-${n}`)));
+  for (const one of beside) expect((await one)[0]?.value).toBe(1);
+  for (let n = 5; n < 40; n++) expect((await write(count('locked', `row-${n}`)))[0]?.value).toBe(1);
+  expect(await isOpen(stuck)).toBe(true);
+  await holder.rollback();
+  expect((await stuck)[0]?.value).toBe(1);
+});
+
+test('nothing is begun for whom the time is up, or who has gone', async () => {
+  await knex.raw('update free set value = 0');
+  const gone = deadlineIn(60_000);
+  gone.cancel();
+  await expect(write(count('free'), gone)).rejects.toBeInstanceOf(Unavailable);
+  const going = deadlineIn(60_000);
+  const outcome = write(count('free'), going);
+  going.cancel();
+  await expect(outcome).rejects.toBeInstanceOf(Unavailable);
+  expect((await write(count('free')))[0]?.value).toBe(1);
+});
+
+test('a write whose connection is cut without a word has happened or not; a look-up is run again, or unavailable', async () => {
+  const target = new URL(database.url);
+  const { hostname, port } = target;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((inbound) => {
+    const outbound = connect(Number(port), hostname);
+    for (const socket of [inbound, outbound]) sockets.add(socket.on('error', () => undefined));
+    inbound.pipe(outbound).pipe(inbound);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  target.hostname = '127.0.0.1';
+  target.port = String((proxy.address() as { port: number }).port);
+  const own = createKnex({ url: target.href, poolMax: 1 });
+  closing.push(() => own.destroy());
+  lines = statementLinesOf(own) as StatementLines;
+  const waits = async (name: string) => {
+    const asked = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like ?`;
+    return (await knex.raw<{ rows: unknown[] }>(asked, [`%${name}%`])).rows.length > 0;
+  };
+  await lockTable();
+  const outcomes = Promise.allSettled([write(count('locked')), lookUp(read('locked'))]);
+  await expect.poll(() => waits('update locked')).toBe(true);
+  await expect.poll(() => waits('select value from locked')).toBe(true);
+  await new Promise((resolve) => proxy.close(resolve).unref() && setImmediate(resolve));
+  for (const socket of sockets) socket.destroy();
+  const [written, found] = await outcomes;
+  expect(written.status === 'rejected' && written.reason).toBeInstanceOf(Ambiguous);
+  expect(found.status === 'rejected' && found.reason).toBeInstanceOf(Unavailable);
+  await expect(write(count('free'))).rejects.toBeInstanceOf(Unavailable);
+});

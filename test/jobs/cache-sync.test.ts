@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createCache } from '../../src/domain/cache/cache.js';
+import { startCacheSync } from '../../src/jobs/cache-sync.js';
+import { createTestClock, startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service?.stop());
+
+const environment_id = '0195e8a2-6f00-7000-8000-000000000001';
+
+/** A process that remembers one thing and has just looked for changes. */
+async function remembering() {
+  const clock = createTestClock();
+  const cache = createCache({ clock });
+  const sync = startCacheSync({ ...service.deps, cache, clock });
+  await sync.sync();
+  await cache.get(environment_id, 'clients', 'one', async () => 'as it was');
+  return { clock, sync, remembered: () => cache.recall(environment_id, 'clients', 'one') };
+}
+
+test('a process that was suspended for longer than changes are looked back at forgets what it remembered (specification 5.12.1)', async () => {
+  const { clock, sync, remembered } = await remembering();
+  try {
+    expect(remembered()).toBe('as it was');
+    // Changed while the process slept, too long ago for the next look; the notification was lost.
+    await service.deps.knex.raw(
+      `insert into cache_changes (changed_at, environment_id, kind) values (clock_timestamp() - interval '44 seconds', ?, 'clients')`,
+      [environment_id],
+    );
+    clock.advance(45_000);
+    await sync.sync();
+    expect(remembered()).toBeUndefined();
+  } finally {
+    await sync.close();
+  }
+});
+
+test('a process that looks as often as it should keeps what did not change', async () => {
+  const { clock, sync, remembered } = await remembering();
+  try {
+    clock.advance(800);
+    await sync.sync();
+    expect(remembered()).toBe('as it was');
+  } finally {
+    await sync.close();
+  }
+});
+
+test('changes outlive a crash of the database, as what is remembered does (specification 5.12.1)', async () => {
+  const { rows } = await service.deps.knex.raw<{ rows: { relpersistence: string }[] }>(
+    `select relpersistence from pg_class where oid = 'cache_changes'::regclass`,
+  );
+  // p: permanent; u, unlogged, would be emptied.
+  expect(rows).toEqual([{ relpersistence: 'p' }]);
+});

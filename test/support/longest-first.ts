@@ -1,0 +1,11 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+const order = ['slow', 'service', 'unit'];
+
+/** The files that take longest come first, so that no worker is left alone with one of them at the end: those of `slow`, and in each project as usual. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((one, other) => order.indexOf(one.project.name) - order.indexOf(other.project.name));
+  }
+}
