@@ -39,6 +39,8 @@ export type Visit = {
   readonly signOut: 'provider' | 'application';
   /** Whether the password is asked for by the application's own form. */
   readonly ownForm?: true;
+  /** A page that shows, once signed in, what the application got from an API with a token of its own: the client's id. */
+  readonly callsApi?: string;
 };
 
 /** Opens the address that a command prints, and signs in. */
@@ -56,7 +58,13 @@ export async function open(browser: Browser, address: string): Promise<string> {
 }
 
 /** Signs in with the password, reads the name, signs out; where that ends the session at the provider, the password is asked for anew. */
-export async function visit(browser: Browser, issuer: string, url: string, { signOut, ownForm }: Visit): Promise<void> {
+export async function visit(
+  browser: Browser,
+  issuer: string,
+  url: string,
+  { signOut, ownForm, callsApi }: Visit,
+  clientId = '',
+): Promise<void> {
   const context = await browser.newContext();
   const page = await context.newPage();
   page.setDefaultTimeout(patienceMs);
@@ -66,6 +74,11 @@ export async function visit(browser: Browser, issuer: string, url: string, { sig
     await enterPassword(page);
     await showsPerson(page);
     await page.getByText(person.email).first().waitFor();
+    if (callsApi !== undefined) {
+      await page.goto(new URL(callsApi, url).href);
+      await page.getByText(clientId).waitFor();
+      await page.goto(url);
+    }
     await page.getByRole('link', { name: /sign out|log out/i }).or(page.getByRole('button', { name: /sign out|log out/i })).first().click(); // prettier-ignore
     await confirmed(page, url);
     if (signOut === 'application') return;

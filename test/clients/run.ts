@@ -39,7 +39,7 @@ async function attempt(service: Service, browser: Browser, trial: Trial): Promis
   }
   const application = await startApplication(name, url, cache, variables);
   try {
-    if (trial.visit) await visit(browser, service.issuer, url, trial.visit);
+    if (trial.visit) await visit(browser, service.issuer, url, trial.visit, id);
     await trial.check?.(service, variables);
     return { name, outcome: 'passed', note: '', version: await trial.version(application.directory) };
   } finally {

@@ -14,8 +14,6 @@ export type Service = {
   readonly issuer: string;
   /** Creates what a guide's JSON document describes. @returns its id and attributes, the secret among them */
   create(path: string, document: unknown): Promise<{ readonly id: string; readonly attributes: Record<string, unknown> }>;
-  /** An access token for the Management API. */
-  managementToken(): Promise<string>;
   stop(): Promise<void>;
 };
 
@@ -62,12 +60,6 @@ export async function startService(directory: string): Promise<Service> {
     const { data } = await callApi(access, 'POST', path, document as Record<string, unknown>);
     return (Array.isArray(data) ? data[0] : data) as Awaited<ReturnType<Service['create']>>;
   };
-  const managementToken = async () => {
-    const { clientId: client_id, clientSecret: client_secret } = access;
-    const body = new URLSearchParams({ grant_type: 'client_credentials', resource: `${issuer}/api`, client_id, client_secret });
-    const answer = await fetch(`${issuer}/oauth/token`, { method: 'POST', body });
-    return ((await answer.json()) as { access_token: string }).access_token;
-  };
   try {
     await eventually(isReady, 120_000, 100);
     const { email, password } = person;
@@ -78,5 +70,5 @@ export async function startService(directory: string): Promise<Service> {
     await stop();
     throw error;
   }
-  return { issuer, create, managementToken, stop };
+  return { issuer, create, stop };
 }

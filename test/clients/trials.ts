@@ -97,7 +97,7 @@ export const trials: readonly Trial[] = [
     title: 'Spring Boot',
     programs: ['mvn', 'javac'],
     url: 'http://localhost:8080/',
-    visit: { signOut: 'provider' },
+    visit: { signOut: 'provider', callsApi: '/orders' },
     prepare: grantOrders(springOrders),
     check: ordersAreProtected(springOrders),
     version: found(/<artifactId>spring-boot-starter-parent<\/artifactId>\s*<version>(.+?)</, 'pom.xml'),
