@@ -14,6 +14,7 @@ import { reading, writing } from './gate.js';
 import { saveLinked } from './linked-records.js';
 import { overviewPage } from './overview.js';
 import { clients } from './pages/clients.js';
+import { saveQuickStart } from './pages/save-quick-start.js';
 import { presentations } from './pages/index.js';
 import { invitation, users } from './pages/users.js';
 import { redeliverFailedPage, resendFailed } from './redeliver-failed.js';
@@ -85,6 +86,10 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/clients/:id/connections', {
     get: [...reading, tabPage(render, clients, 'connections')],
     post: [...write, saveLinked(render, clients, 'connections')],
+  });
+  route(router, '/dashboard/clients/:id/quick_start', {
+    get: [...reading, tabPage(render, clients, 'quick_start')],
+    post: [...write, saveQuickStart(render)],
   });
   route(router, '/dashboard/users/:id/end_sessions', {
     get: [...reading, endUserSessionsPage(render)],

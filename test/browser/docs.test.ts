@@ -22,6 +22,8 @@ const paths = [
   '/docs',
   '/docs/webhooks',
   '/docs/events',
+  '/docs/guides',
+  '/docs/guides/spring',
   '/docs/search',
   '/docs/search?q=refresh+token',
   '/docs/search?q=xyzzy',

@@ -1,6 +1,7 @@
 import type { Part } from '../page-parts.js';
 import type { ViewContext } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
+import { guideParts } from './quick-start.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
 type Facts = {
@@ -11,9 +12,6 @@ type Facts = {
   readonly environment: string;
 };
 
-/** How the snippets refer to the client secret: an environment variable. */
-const secret = ['process', 'env', 'CLIENT_SECRET'].join('.');
-
 const snippet = (id: string, title: string, text: string | null, code: string): Part => ({
   kind: 'code',
   id: `snippet-${id}`,
@@ -22,65 +20,8 @@ const snippet = (id: string, title: string, text: string | null, code: string): 
   code,
 });
 
-/** A text inside a string literal of JavaScript or JSON. */
-const quoted = (value: string) => JSON.stringify(value).replaceAll('</', '<\\/');
 /** A text inside single quotes of a shell. */
 const shell = (value: string) => `'${value.replaceAll("'", `'\\''`)}'`;
-
-const openidClient = ({ issuer, client_id, redirect_uri, isPublic }: Facts) => `import * as client from 'openid-client';
-
-const config = await client.discovery(
-  new URL(${quoted(issuer)}),
-  ${quoted(client_id)},
-  ${isPublic ? 'undefined' : secret},
-  ${isPublic ? 'client.None()' : 'undefined'},${issuer.startsWith('http:') ? '\n  { execute: [client.allowInsecureRequests] },' : ''}
-);
-
-// 1. Send the browser away
-const code_verifier = client.randomPKCECodeVerifier();
-const state = client.randomState();
-const to = client.buildAuthorizationUrl(config, {
-  redirect_uri: ${quoted(redirect_uri)},
-  scope: 'openid profile email',
-  code_challenge: await client.calculatePKCECodeChallenge(code_verifier),
-  code_challenge_method: 'S256',
-  state,
-});
-
-// 2. It comes back to the redirect URI
-const tokens = await client.authorizationCodeGrant(config, currentUrl, { pkceCodeVerifier: code_verifier, expectedState: state });
-const user = await client.fetchUserInfo(config, tokens.access_token, tokens.claims().sub);`;
-
-const authJs = ({ issuer, client_id }: Facts) => `// auth.ts; the redirect URI is <your application>/api/auth/callback/${'idp'}
-import NextAuth from 'next-auth';
-
-export const { handlers, auth, signIn, signOut } = NextAuth({
-  providers: [
-    {
-      id: 'idp',
-      name: 'Sign in',
-      type: 'oidc',
-      issuer: ${quoted(issuer)},
-      clientId: ${quoted(client_id)},
-      clientSecret: ${secret},
-      authorization: { params: { scope: 'openid profile email' } },
-    },
-  ],
-});`;
-
-const spring = ({ issuer, client_id }: Facts) => `# application.yaml; the redirect URI is <your application>/login/oauth2/code/idp
-spring:
-  security:
-    oauth2:
-      client:
-        registration:
-          idp:
-            client-id: ${quoted(client_id)}
-            client-secret: \${CLIENT_SECRET}
-            scope: openid, profile, email
-        provider:
-          idp:
-            issuer-uri: ${quoted(issuer)}`;
 
 const curlCode = ({ issuer, client_id, redirect_uri, isPublic }: Facts) => `# The code comes to the redirect URI as ?code=...
 curl ${shell(`${issuer}/oauth/token`)} \\
@@ -95,15 +36,6 @@ curl ${shell(`${issuer}/oauth/token`)} \\
   --user ${shell(client_id)}:"$CLIENT_SECRET" \\
   --data-urlencode grant_type=client_credentials \\
   --data-urlencode resource=${shell('https://api.example.com')}`;
-
-const verify = ({ issuer }: Facts) => `import { createRemoteJWKSet, jwtVerify } from 'jose';
-
-const keys = createRemoteJWKSet(new URL(${quoted(`${issuer}/.well-known/jwks.json`)}));
-const { payload } = await jwtVerify(accessToken, keys, {
-  issuer: ${quoted(issuer)},
-  audience: 'https://api.example.com', // the identifier of your API resource
-  typ: 'at+jwt',
-});`;
 
 /** Ready configuration for common libraries, with this client's own values; the secret, which nobody can look up, comes from the environment. */
 export async function quickStartTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
@@ -129,17 +61,8 @@ export async function quickStartTab(look: ViewContext, record: ResourceObject): 
     return [
       addresses,
       snippet('curl', 'curl', 'Gets a token for the client itself.', curlMachine(facts)),
-      snippet('jose', 'In the API: check the token', 'Node.js with jose.', verify(facts)),
+      ...(await guideParts(look, record)),
     ];
   }
-  const withSecret = facts.isPublic
-    ? []
-    : [snippet('auth-js', 'Auth.js (Next.js)', null, authJs(facts)), snippet('spring', 'Spring Security', null, spring(facts))];
-  return [
-    addresses,
-    snippet('openid-client', 'openid-client (Node.js)', 'The certified client library.', openidClient(facts)),
-    ...withSecret,
-    snippet('curl', 'curl', 'Redeems the code by hand.', curlCode(facts)),
-    snippet('jose', 'In your API: check the access token', 'Node.js with jose.', verify(facts)),
-  ];
+  return [addresses, ...(await guideParts(look, record)), snippet('curl', 'curl', 'Redeems the code by hand.', curlCode(facts))];
 }

@@ -40,7 +40,7 @@ export type IsolationOptions = {
 
 const maxBulkheads = 8;
 /** In each bulkhead, while its statements are slow. */
-const maxWaiting = 32;
+const maxWaiting = 128;
 /** How long a name stays isolated at least after it was slow; doubled each time, up to the second. */
 const firstHoldMs = 1000;
 const longestHoldMs = 30_000;

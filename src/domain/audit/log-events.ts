@@ -3,7 +3,8 @@
  * changed. Security events are in `security-events.ts`; there is no third list, and a test sees to it. A new one is a line here.
  */
 export const logEvents = {
-  'clock.differs': 'This machine’s clock differs from the database’s, which is used from now on; `offset_ms` is by how much it is corrected.',
+  'clock.differs':
+    'This machine’s clock differs from the database’s, which is used from now on; `offset_ms` is by how much it is corrected.',
   'exposure.listens_beyond_loopback': 'At the start: `HOST` lets other machines connect, while `BASE_URL` names this one.',
   'exposure.mailbox': 'At the start: `DEV_MAILBOX=on` shows every mail to whoever reaches the port.',
   'exposure.public_development': 'At the start: environments of kind `development` are reached under a public `BASE_URL`.',

@@ -10,7 +10,7 @@ import { createLibrary } from './library.js';
 import type {} from './page-models.js';
 import { maxQueryLength } from './search.js';
 
-/** GET /docs, the reference of the Management API; GET /docs/search?q=; GET /docs/{guide}. None needs a login. */
+/** GET /docs, the reference of the Management API; GET /docs/search?q=; GET /docs/{guide} and /docs/guides/{guide}. None needs a login. */
 export function referenceRouter(web: Web, registry: Registry): Router {
   const router = Router();
   const libraryOf = createLibrary(registry);
@@ -28,11 +28,11 @@ export function referenceRouter(web: Web, registry: Registry): Router {
     const title = query === '' ? 'Search the documentation' : `Search: ${query}`;
     web.renderPage(res, 'docs/search', { ...base(req, title, query), ...libraryOf(req.ctx.environment).search(query) });
   };
-  const guide = (req: Request, res: Response) => {
+  const guide = (folder: string) => (req: Request, res: Response) => {
     const { guides } = libraryOf(req.ctx.environment);
-    const found = guides.find(String(req.params['guide']));
+    const found = guides.find(folder + String(req.params['guide']));
     if (!found) throw new PageError(404, 'not_found', 'There is nothing at this address.');
-    const address = (href: string) => linkTarget(guides, href);
+    const address = (href: string) => linkTarget(guides, href, found.guide.name);
     web.renderPage(res, 'docs/guide', {
       ...base(req, found.guide.title),
       name: found.guide.name,
@@ -43,6 +43,7 @@ export function referenceRouter(web: Web, registry: Registry): Router {
   };
   route(router, '/docs', { get: [reference] });
   route(router, '/docs/search', { get: [search] });
-  route(router, '/docs/:guide', { get: [guide] });
+  route(router, '/docs/:guide', { get: [guide('')] });
+  route(router, '/docs/guides/:guide', { get: [guide('guides/')] });
   return router;
 }

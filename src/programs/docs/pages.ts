@@ -1,8 +1,14 @@
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
+import { guidePages } from './guides.js';
 import { securityEventsPage } from './security-events-page.js';
 
-/** The documents that follow from the code, by path. `npm run docs` writes them; a test compares them. */
+/** The documents that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
 export function generatedPages(): Readonly<Record<string, string>> {
-  return { 'docs/events.md': eventsPage(), 'docs/errors.md': errorsPage(), 'docs/security-events.md': securityEventsPage() };
+  return {
+    'docs/events.md': eventsPage(),
+    'docs/errors.md': errorsPage(),
+    'docs/security-events.md': securityEventsPage(),
+    ...guidePages(),
+  };
 }

@@ -1,0 +1,1 @@
+mvn --quiet spring-boot:run

@@ -1,0 +1,74 @@
+// The built service with a PostgreSQL of its own, and somebody to sign in.
+import { spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { callApi, type Access } from '../../src/programs/cli/api.js';
+import { eventually } from '../support/webhooks.js';
+
+export const person = { email: 'ada@example.com', password: 'a password of the client trials', name: 'Ada Lovelace' };
+
+export type Service = {
+  readonly issuer: string;
+  /** Creates what a guide's JSON document describes. @returns its id and attributes, the secret among them */
+  create(path: string, document: unknown): Promise<{ readonly id: string; readonly attributes: Record<string, unknown> }>;
+  stop(): Promise<void>;
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Starts `dist/main.js` (`npm run build` first); resolves when it is ready and the person is there. */
+export async function startService(directory: string): Promise<Service> {
+  const port = await freePort();
+  const issuer = `http://localhost:${port}`;
+  const access: Access = { url: issuer, clientId: 'management', clientSecret: 'a secret of the client trials' };
+  const dataDir = await mkdtemp(join(tmpdir(), 'identity-provider-clients-'));
+  const child = spawn(process.execPath, ['dist/main.js'], {
+    env: {
+      PATH: process.env['PATH'],
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      MANAGEMENT_CLIENT_ID: access.clientId,
+      MANAGEMENT_CLIENT_SECRET: access.clientSecret,
+      // One person signs in to twenty applications within a few minutes.
+      RATE_LIMITS: 'off',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const log = createWriteStream(join(directory, 'service.log'));
+  child.stdout.pipe(log);
+  child.stderr.pipe(log);
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await exited;
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  const isReady = async () => {
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}; see ${join(directory, 'service.log')}`);
+    return fetch(`${issuer}/readyz`).then((answer) => answer.ok, () => false); // prettier-ignore
+  };
+  const create = async (path: string, document: unknown) => {
+    const { data } = await callApi(access, 'POST', path, document as Record<string, unknown>);
+    return (Array.isArray(data) ? data[0] : data) as Awaited<ReturnType<Service['create']>>;
+  };
+  try {
+    await eventually(isReady, 120_000, 100);
+    const { email, password } = person;
+    await create('/users', {
+      data: { type: 'user', attributes: { email, password, email_verified: true, first_name: 'Ada', last_name: 'Lovelace' } },
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { issuer, create, stop };
+}

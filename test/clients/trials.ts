@@ -1,0 +1,174 @@
+// Every client library and product that has a guide: what it needs on this machine, and what is tried.
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Visit } from './browser.js';
+import { grantOrders, ordersAreProtected, ordersNeedPermission, type OrdersApi } from './orders.js';
+import type { Service } from './service.js';
+
+/** A guide whose application is run. */
+export type Trial = {
+  /** Of its folder in `examples/clients` and its page in `docs/guides`. */
+  readonly name: string;
+  readonly title: string;
+  /** Without which it can't be run, as paths or names on PATH. */
+  readonly programs: readonly string[];
+  /** Where it listens once it is up; null for a command that prints the address to open and ends after the sign-in. */
+  readonly url: string | null;
+  /** What a person does there; null for an API. */
+  readonly visit: Visit | null;
+  /** What the guide has created beside the client. */
+  readonly prepare?: (service: Service, clientId: string) => Promise<void>;
+  /** What is tried beside the person's visit, while the application runs. */
+  readonly check?: (service: Service, variables: Readonly<Record<string, string>>) => Promise<void>;
+  /** The version that ran, from what was installed. */
+  version(directory: string): Promise<string>;
+  /** What the run shows, for the table. */
+  readonly shows: string;
+};
+
+const fromPackage = (name: string) => async (directory: string) =>
+  (JSON.parse(await readFile(join(directory, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version;
+
+const found =
+  (pattern: RegExp, ...path: string[]) =>
+  async (directory: string) =>
+    pattern.exec(await readFile(join(directory, ...path), 'utf8'))?.[1] ?? 'unknown';
+
+/** Of a Debian package. */
+const installedPackage = (name: string) => async () =>
+  (await promisify(execFile)('dpkg-query', ['--show', '--showformat=${Version}', name])).stdout;
+
+const signInAndOut = 'sign in, name and email address, sign out';
+
+const springOrders: OrdersApi = {
+  folder: 'spring',
+  audience: 'https://orders.example.com',
+  origin: 'http://localhost:8080',
+  paths: ['/api/orders'],
+};
+const orders: OrdersApi = {
+  folder: 'protect-an-api',
+  audience: 'https://orders.example.org',
+  origin: 'http://localhost:3003',
+  paths: ['/orders', '/payments'],
+};
+
+export const trials: readonly Trial[] = [
+  {
+    name: 'openid-client',
+    title: 'openid-client (Node.js)',
+    programs: ['npm'],
+    url: 'http://localhost:3001/',
+    visit: { signOut: 'provider' },
+    version: fromPackage('openid-client'),
+    shows: signInAndOut,
+  },
+  {
+    name: 'auth-js',
+    title: 'Auth.js',
+    programs: ['npm'],
+    url: 'http://localhost:3001/',
+    visit: { signOut: 'application' },
+    version: fromPackage('@auth/core'),
+    shows: 'sign in, name and email address, sign out of the application',
+  },
+  {
+    name: 'authlib',
+    title: 'Authlib (Python, Flask)',
+    programs: ['python3'],
+    url: 'http://localhost:5000/',
+    visit: { signOut: 'provider' },
+    version: found(/authlib==(\S+)/i, 'installed.txt'),
+    shows: signInAndOut,
+  },
+  {
+    name: 'go-oidc',
+    title: 'go-oidc',
+    programs: ['go'],
+    url: 'http://localhost:5556/',
+    visit: { signOut: 'provider' },
+    version: found(/go-oidc\/v3 v(\S+)/, 'go.mod'),
+    shows: signInAndOut,
+  },
+  {
+    name: 'spring',
+    title: 'Spring Boot',
+    programs: ['mvn', 'javac'],
+    url: 'http://localhost:8080/',
+    visit: { signOut: 'provider', callsApi: '/orders' },
+    prepare: grantOrders(springOrders),
+    check: ordersAreProtected(springOrders),
+    version: found(/<artifactId>spring-boot-starter-parent<\/artifactId>\s*<version>(.+?)</, 'pom.xml'),
+    shows: `${signInAndOut}; client credentials; an API that checks audience and permissions`,
+  },
+  {
+    name: 'rust-openidconnect',
+    title: 'openidconnect (Rust)',
+    programs: ['cargo'],
+    url: 'http://localhost:8082/',
+    visit: { signOut: 'provider' },
+    version: found(/name = "openidconnect"\nversion = "(.+?)"/, 'Cargo.lock'),
+    shows: signInAndOut,
+  },
+  {
+    name: 'mozilla-django-oidc',
+    title: 'mozilla-django-oidc',
+    programs: ['python3'],
+    url: 'http://localhost:8000/',
+    visit: { signOut: 'provider' },
+    version: found(/mozilla-django-oidc==(\S+)/i, 'installed.txt'),
+    shows: signInAndOut,
+  },
+  {
+    name: 'mod-auth-openidc',
+    title: 'mod_auth_openidc (Apache)',
+    programs: ['apache2', '/usr/lib/apache2/modules/mod_auth_openidc.so'],
+    url: 'http://localhost:8083/',
+    visit: { signOut: 'provider' },
+    version: installedPackage('libapache2-mod-auth-openidc'),
+    shows: signInAndOut,
+  },
+  {
+    name: 'protect-an-api',
+    title: 'Protect an API',
+    programs: ['npm'],
+    url: 'http://localhost:3003/',
+    visit: null,
+    prepare: grantOrders(orders),
+    check: async (service, variables) => {
+      await ordersAreProtected(orders)(service, variables);
+      await ordersNeedPermission(service, variables, orders, '/secrets');
+    },
+    version: fromPackage('jose'),
+    shows: 'JWT and introspection: good tokens, forged ones, for another API, with too little',
+  },
+  {
+    name: 'single-page',
+    title: 'Single-page application',
+    programs: ['npm'],
+    url: 'http://localhost:3002/',
+    visit: { signOut: 'provider' },
+    version: fromPackage('openid-client'),
+    shows: `${signInAndOut}, without a server`,
+  },
+  {
+    name: 'native',
+    title: 'Native application',
+    programs: ['npm'],
+    url: null,
+    visit: null,
+    version: fromPackage('openid-client'),
+    shows: 'sign in, name and email address, on a loopback port of its own choice',
+  },
+  {
+    name: 'own-login-pages',
+    title: 'Own login pages',
+    programs: ['npm'],
+    url: 'http://localhost:3004/',
+    visit: { signOut: 'application', ownForm: true },
+    version: async () => '',
+    shows: 'sign in and out by JSON from another origin',
+  },
+];

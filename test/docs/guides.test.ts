@@ -1,0 +1,54 @@
+// docs/guides: the clients and API resources that they describe can be created as they stand there, and every trial has its page.
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { trials } from '../clients/trials.js';
+import { manage, startManagedService, type Api } from '../support/management.js';
+import type { TestService } from '../support/service.js';
+
+let service: TestService;
+let api: Api;
+beforeAll(async () => {
+  service = await startManagedService();
+  api = await manage(service.url);
+});
+afterAll(() => service?.stop());
+
+const names = (await readdir('docs/guides')).filter((name) => name.endsWith('.md'));
+const read = (name: string) => readFile(`docs/guides/${name}`, 'utf8');
+
+/** The documents of the Management API that a guide has, also those within a list. */
+function documentsOf(markdown: string): { data: { type: string } }[] {
+  const found = [...markdown.matchAll(/^ *```json\n([\s\S]*?)^ *```$/gm)].map(([, text = '']) => JSON.parse(text) as object);
+  return found.filter((one): one is { data: { type: string } } => 'data' in one);
+}
+
+test.each(names.filter((name) => name !== 'README.md'))('what %s creates is accepted', async (name) => {
+  const documents = documentsOf(await read(name));
+  expect(documents.map(({ data }) => data.type)).toContain('client');
+  const taken = new Set<string>();
+  for (const document of documents) {
+    const text = JSON.stringify(document);
+    if (taken.has(text)) continue;
+    taken.add(text);
+    const answer = await api.post(document.data.type === 'client' ? '/clients' : '/api_resources', document);
+    expect([name, answer.status, answer.text]).toEqual([name, 201, answer.text]);
+    if (document.data.type === 'api_resource') await api.request('DELETE', `/api_resources/${answer.body['data'].id}`);
+  }
+});
+
+test('the list names every guide once, as run or as not run', async () => {
+  const list = await read('README.md');
+  const [run = '', notRun = ''] = list.slice(list.indexOf('## Run here')).split('## Not run here');
+  const linked = (text: string) => [...text.matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm)].map(([, name]) => name);
+  expect(linked(run)).toEqual(trials.map(({ name }) => `${name}.md`));
+  expect([...linked(run), ...linked(notRun), 'README.md'].sort()).toEqual([...names].sort());
+});
+
+test('what is not run says so, and what is run shows the files that are', async () => {
+  for (const name of names) {
+    const text = await read(name);
+    const isRun = trials.some((trial) => `${trial.name}.md` === name);
+    if (name !== 'README.md') expect([name, /^Not run here: /m.test(text)]).toEqual([name, !isRun]);
+    if (isRun) expect([name, text.includes(`<!-- file: examples/clients/${name.slice(0, -3)}/client.json -->`)]).toEqual([name, true]);
+  }
+});
