@@ -91,34 +91,38 @@ const healthy = (one: Replica) =>
     () => false,
   );
 
-needs('prlimit')('all file descriptors are taken: callers wait or are sent away, those inside are served, nothing spins, and it recovers (fault F36)', async () => {
-  const tight = await startReplica(databaseUrl, secretKey);
-  // Node opens hundreds of files at once while it loads: the limit comes afterwards.
-  execFileSync(pathOf('prlimit'), ['--pid', String(pidOf(tight)), '--nofile=100:100']);
-  // One that is inside already.
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  cleanups.push(() => agent.destroy());
-  const inside = (path: string) =>
-    new Promise<number>((resolve) => {
-      request(tight.url + path, { agent }, (res) => res.resume().on('end', () => resolve(res.statusCode ?? 0)))
-        .on('error', () => resolve(0))
-        .end();
-    });
-  expect(await inside('/.well-known/jwks.json')).toBe(200);
-  const callers = Array.from({ length: 300 }, () => open(tight));
-  await eventually(async () => descriptorsOf(tight) >= 99);
-  const [used, began] = [processorSeconds(tight), performance.now()];
-  await delay(3000);
-  const share = (processorSeconds(tight) - used) / ((performance.now() - began) / 1000);
-  expect(share).toBeLessThan(0.5);
-  for (const path of ['/healthz', '/.well-known/jwks.json', '/.well-known/openid-configuration'])
-    expect([path, await inside(path)]).toEqual([path, 200]);
-  for (const { socket } of callers) socket.destroy();
-  await eventually(() => healthy(tight));
-  expect(await fetch(`${tight.url}/readyz`).then(({ status }) => status)).toBe(200);
-  expect(tight.log.filter((line) => /"level":60|uncaught/i.test(line))).toEqual([]);
-  expect(await tight.end('SIGTERM')).toBe(0);
-}, 60_000);
+needs('prlimit')(
+  'all file descriptors are taken: callers wait or are sent away, those inside are served, nothing spins, and it recovers (fault F36)',
+  async () => {
+    const tight = await startReplica(databaseUrl, secretKey);
+    // Node opens hundreds of files at once while it loads: the limit comes afterwards.
+    execFileSync(pathOf('prlimit'), ['--pid', String(pidOf(tight)), '--nofile=100:100']);
+    // One that is inside already.
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    cleanups.push(() => agent.destroy());
+    const inside = (path: string) =>
+      new Promise<number>((resolve) => {
+        request(tight.url + path, { agent }, (res) => res.resume().on('end', () => resolve(res.statusCode ?? 0)))
+          .on('error', () => resolve(0))
+          .end();
+      });
+    expect(await inside('/.well-known/jwks.json')).toBe(200);
+    const callers = Array.from({ length: 300 }, () => open(tight));
+    await eventually(async () => descriptorsOf(tight) >= 99);
+    const [used, began] = [processorSeconds(tight), performance.now()];
+    await delay(3000);
+    const share = (processorSeconds(tight) - used) / ((performance.now() - began) / 1000);
+    expect(share).toBeLessThan(0.5);
+    for (const path of ['/healthz', '/.well-known/jwks.json', '/.well-known/openid-configuration'])
+      expect([path, await inside(path)]).toEqual([path, 200]);
+    for (const { socket } of callers) socket.destroy();
+    await eventually(() => healthy(tight));
+    expect(await fetch(`${tight.url}/readyz`).then(({ status }) => status)).toBe(200);
+    expect(tight.log.filter((line) => /"level":60|uncaught/i.test(line))).toEqual([]);
+    expect(await tight.end('SIGTERM')).toBe(0);
+  },
+  60_000,
+);
 
 test('who sends a thousand requests at once and reads no answer is hung up on: memory stays as it was (fault F37)', async () => {
   // What it makes once is made.
