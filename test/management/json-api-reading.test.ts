@@ -246,7 +246,9 @@ test('lists sort by the fields named, left to right; other fields are 400 (JSON:
   expect(await emails('email')).toEqual(ascending);
   expect(await emails('-email')).toEqual(ascending.toReversed());
   expect(await emails('last_name,email')).toEqual(ascending);
-  for (const sort of ['signing_secret', 'email;drop', '-', 'email,email', '__proto__']) {
+  // The second time adds nothing to the order.
+  expect(await emails('email,-email')).toEqual(ascending);
+  for (const sort of ['signing_secret', 'email;drop', '-', '__proto__']) {
     const answer = await api.get(`/users?sort=${sort}`);
     expect([answer.status, firstError(answer)['source']]).toEqual([400, { parameter: 'sort' }]);
   }
