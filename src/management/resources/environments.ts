@@ -9,7 +9,7 @@ import {
 } from '../../domain/environments/settings.js';
 import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
 import { generateSigningKey } from '../../domain/signing-keys/signing-keys.js';
-import { environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
+import { breachedPasswordRules, environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
@@ -41,6 +41,7 @@ const settings = {
   support_email: z.email().max(254).nullable(),
   registration_enabled: z.boolean(),
   password_min_length: z.int().min(8).max(64),
+  breached_passwords: z.enum(breachedPasswordRules),
   otp_lifetime: lifetime(60, 3600),
   otp_max_attempts: z.int().min(1).max(20),
   lockout_threshold: z.int().min(1).max(1000),
@@ -93,6 +94,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       support_email: 'plain',
       registration_enabled: 'reach',
       password_min_length: 'everything',
+      breached_passwords: 'everything',
       otp_lifetime: 'everything',
       otp_max_attempts: 'everything',
       lockout_threshold: 'everything',
