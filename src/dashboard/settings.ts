@@ -73,7 +73,7 @@ const sections: readonly Section[] = [
         name: 'breached_passwords',
         label: 'New passwords that are known from data breaches',
         choices: breachedPasswordChoices,
-        hint: 'Asked of what BREACHED_PASSWORDS_URL and BREACHED_PASSWORDS_FILE name; the password itself is never sent.',
+        hint: 'Looked up where BREACHED_PASSWORDS_URL and BREACHED_PASSWORDS_FILE say, if anywhere. The password itself is never sent.',
       },
       { name: 'lockout_threshold', label: 'Wrong passwords until the account is locked' },
       { name: 'lockout_lifetime', label: 'How long it stays locked', hint: seconds('86400') },
