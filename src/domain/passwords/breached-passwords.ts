@@ -7,7 +7,6 @@ import { createRangeClient, rangeTimeoutMs, type RangeClient } from '../../platf
 import type { Clock } from '../../platform/clock.js';
 import { OutboundError } from '../../platform/fetch/fetch.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
-import type { LogEvent } from '../audit/log-events.js';
 
 /** `failed`: no source could tell; `skipped`: it wasn't asked, since it failed just now, too many others ask, or the request's time is up. */
 export type BreachResult = 'clean' | 'breached' | 'failed' | 'skipped';
@@ -29,17 +28,15 @@ function createOutageLog(logger: Logger, source: 'file' | 'service') {
   return {
     failed(error: unknown): void {
       if (!failing) {
-        const event: LogEvent = 'breached_passwords.unchecked';
         logger.warn(
-          { event, source, reason: reasonOf(error) },
+          { event: 'breached_passwords.unchecked', source, reason: reasonOf(error) },
           'new passwords are taken without asking whether they are known from data breaches',
         );
       }
       failing = true;
     },
     answered(): void {
-      const event: LogEvent = 'breached_passwords.checked_again';
-      if (failing) logger.info({ event, source }, 'new passwords are checked again');
+      if (failing) logger.info({ event: 'breached_passwords.checked_again', source }, 'new passwords are checked again');
       failing = false;
     },
   };

@@ -143,11 +143,11 @@ describe('the service', () => {
     expect(await Promise.all(Array.from({ length: 200 }, () => breached.check(leaked)))).toEqual(Array<string>(200).fill('failed'));
     const took = performance.now() - started;
     expect(took).toBeGreaterThan(1400);
-    expect(took).toBeLessThan(4000);
+    // One after the other would take minutes.
+    expect(took).toBeLessThan(20_000);
     expect(mirror.asked).toHaveLength(1);
-    const again = performance.now();
     expect(await breached.check(leaked)).toBe('skipped');
-    expect(performance.now() - again).toBeLessThan(1000);
+    expect(mirror.asked).toHaveLength(1);
     expect(events()).toEqual(['breached_passwords.unchecked']);
   });
 
@@ -178,11 +178,10 @@ describe('the service', () => {
   test('isn’t waited for beyond the time of a request, and that is no failure of the service', async () => {
     const breached = ofMirror();
     mirror.misbehave = () => undefined;
-    const started = performance.now();
+    // After 1.5 s it would be `failed`.
     expect(await breached.check(leaked, deadlineIn(100))).toBe('skipped');
-    expect(performance.now() - started).toBeLessThan(1200);
-    expect(await breached.check(leaked, deadlineIn(0))).toBe('skipped');
-    expect(mirror.asked).toHaveLength(1);
+    expect(await breached.check(unknown, deadlineIn(0))).toBe('skipped');
+    expect(mirror.asked.filter(({ path }) => path.endsWith(sha1Of(unknown).slice(0, 5)))).toEqual([]);
     expect(events()).toEqual([]);
   });
 });
