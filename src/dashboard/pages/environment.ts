@@ -1,5 +1,5 @@
 import type { Presentation } from '../presentation.js';
-import { environmentKindChoices } from '../choices.js';
+import { environmentKindChoices, signingAlgorithmChoices } from '../choices.js';
 import type { Part, Tone, Value } from '../page-parts.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { subscriptionCounts, subscribers } from './subscriptions.js';
@@ -25,12 +25,16 @@ export const signing_keys: Presentation = {
   empty: { title: 'No keys', text: 'The service makes one at its next start.' },
   columns: [
     { label: 'Key id', value: (record) => code(record.id) },
+    { label: 'Algorithm', value: (record) => text(record.attributes['algorithm']) },
     { label: 'Status', value: keyState },
     { label: 'Made', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
     { label: 'Signs since', value: (record, { now }) => time(record.attributes['activated_at'], now) },
     { label: 'Replaced', value: (record, { now }) => time(record.attributes['retired_at'], now) },
   ],
-  filters: [{ name: 'status', label: 'Status' }],
+  filters: [
+    { name: 'algorithm', label: 'Algorithm' },
+    { name: 'status', label: 'Status' },
+  ],
   name: (record) => record.id,
   state: keyState,
   summary: ({ attributes: a, id }, { now, req }) => [
@@ -43,7 +47,16 @@ export const signing_keys: Presentation = {
     { label: 'Published at', value: code(`${req.ctx.environment.issuer}/.well-known/jwks.json`, true) },
     { label: 'Public key', value: json(a['public_jwk']) },
   ],
-  fields: [],
+  fields: [
+    {
+      name: 'algorithm',
+      label: 'Algorithm',
+      on: 'create',
+      initial: 'RS256',
+      choices: signingAlgorithmChoices,
+      hint: 'Others than RS256 are added in the settings.',
+    },
+  ],
   create: {
     label: 'Generate next key',
     title: 'Generate the next key',
