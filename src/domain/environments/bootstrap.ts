@@ -17,7 +17,7 @@ import { createContext, transaction, type Context, type Deps } from '../context.
 import { findEnvironmentById } from './environments.js';
 import { administratorRole, managementPermissions } from '../api-resources/management-permissions.js';
 import { hashNewPassword } from '../passwords/new-password.js';
-import { ensureSigningKey } from '../signing-keys/signing-keys.js';
+import { ensureSigningKey } from '../signing-keys/operations.js';
 
 const stamp = (ctx: Pick<Deps, 'clock'>) => {
   const now = ctx.clock.now();
