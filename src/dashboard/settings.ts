@@ -108,6 +108,12 @@ const sections: readonly Section[] = [
     fields: [{ name: 'signing_algorithms', label: 'This environment signs with', kind: 'checks', choices: allSigningAlgorithmChoices }],
   },
   {
+    name: 'pushed_requests',
+    title: 'Pushed authorization requests',
+    text: 'Clients can leave their authorization requests at /oauth/par before they send the browser (RFC 9126). Here all of them have to.',
+    fields: [{ name: 'require_pushed_authorization_requests', label: 'Every client has to push its requests' }],
+  },
+  {
     name: 'registration_of_clients',
     title: 'Dynamic client registration',
     text: 'Lets anybody register a client at /oauth/register (RFC 7591). Off unless you need it.',

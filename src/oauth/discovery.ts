@@ -46,6 +46,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     request_parameter_supported: true,
     request_object_signing_alg_values_supported: clientSigningAlgorithms,
     request_uri_parameter_supported: false,
+    require_pushed_authorization_requests: environment.require_pushed_authorization_requests,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,

@@ -78,6 +78,12 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore
   { name: 'require_pkce', label: 'Require PKCE', hint: 'Always on for public clients.', section: tokens },
   {
+    name: 'require_pushed_authorization_requests',
+    label: 'Require pushed authorization requests',
+    hint: 'Its requests come through /oauth/par only (RFC 9126).',
+    section: tokens,
+  },
+  {
     name: 'introspection_allowed',
     label: 'May ask about tokens of other clients',
     hint: 'For APIs that look tokens up at /oauth/introspect. Clients that registered themselves never may.',

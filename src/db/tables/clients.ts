@@ -49,6 +49,8 @@ export type ClientRow = {
   id_token_claims: (typeof idTokenClaims)[number];
   claim_mappings: ClaimMapping[];
   /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON. */
+  /** Whether it has to push its authorization requests (RFC 9126 6). */
+  require_pushed_authorization_requests: boolean;
   /** What its ID and logout tokens are signed with: one of the environment's. */
   id_token_signed_response_alg: SigningAlgorithm;
   /** Null: userinfo is JSON for it. */

@@ -32,6 +32,8 @@ export type EnvironmentRow = {
   lockout_lifetime: number;
   allowed_email_domains: string[];
   dynamic_registration_enabled: boolean;
+  /** Whether every client has to push its authorization requests (RFC 9126). */
+  require_pushed_authorization_requests: boolean;
   /** RS256 is always among them. */
   signing_algorithms: SigningAlgorithm[];
   version: number;

@@ -44,6 +44,7 @@ const idTokenContent =
   '`protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.';
 const mappings =
   'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
+const pushesOnly = 'Whether it has to push its authorization requests (RFC 9126 6); the environment can demand it of all.';
 const signedTokens = 'What its ID tokens and logout tokens are signed with: one of the `signing_algorithms` of the environment.';
 const signedUserinfo =
   'Userinfo as a JWT signed so (OIDC Core 5.3.2), with one of the `signing_algorithms` of the environment; null = JSON.';
@@ -76,6 +77,7 @@ const settable = z
     initiate_login_uri: uri.nullable().meta({ description: initiation }),
     id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
     claim_mappings: claimMappings.meta({ description: mappings }),
+    require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
     id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
     userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
     client_uri: webUrl.nullable(),
@@ -123,6 +125,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     initiate_login_uri: z.string().nullable().meta({ description: initiation }),
     id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
     claim_mappings: claimMappings.meta({ description: mappings }),
+    require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
     id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
     userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
     client_uri: z.string().nullable(),
@@ -165,6 +168,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       initiate_login_uri: 'control',
       id_token_claims: 'control',
       claim_mappings: 'reach and control',
+      require_pushed_authorization_requests: 'control',
       id_token_signed_response_alg: 'control',
       userinfo_signed_response_alg: 'control',
       client_uri: 'plain',

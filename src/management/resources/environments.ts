@@ -49,6 +49,9 @@ const settings = {
   lockout_lifetime: lifetime(1, day),
   allowed_email_domains: uniqueTexts(domainName, 200),
   dynamic_registration_enabled: z.boolean(),
+  require_pushed_authorization_requests: z.boolean().meta({
+    description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
+  }),
   signing_algorithms: uniqueTexts(z.enum(signingAlgorithms), signingAlgorithms.length).meta({
     description:
       'What clients and API resources can have signed with; each has a key of its own. `RS256` stays, and is what they get unless they choose another one.',
@@ -107,6 +110,8 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       allowed_email_domains: 'everything',
       // Clients that register themselves hold nothing and may not ask for the Management API.
       dynamic_registration_enabled: 'plain',
+      // Refuses requests, and lets none in that was refused.
+      require_pushed_authorization_requests: 'everything',
       // Adds keys whose private halves the service alone holds; one that is used can't go.
       signing_algorithms: 'plain',
     },
