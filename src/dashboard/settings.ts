@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { environmentKindChoices } from './choices.js';
+import { allSigningAlgorithmChoices, environmentKindChoices } from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
@@ -94,6 +94,12 @@ const sections: readonly Section[] = [
       { name: 'refresh_token_lifetime', label: 'Refresh token', hint: seconds('34560000') },
       { name: 'refresh_token_idle_lifetime', label: 'Refresh token without use', hint: seconds('34560000') },
     ],
+  },
+  {
+    name: 'signing',
+    title: 'Signing algorithms',
+    text: 'What clients and API resources can choose to have signed with. Each has keys of its own, which change over by themselves.',
+    fields: [{ name: 'signing_algorithms', label: 'This environment signs with', kind: 'checks', choices: allSigningAlgorithmChoices }],
   },
   {
     name: 'registration_of_clients',

@@ -15,7 +15,7 @@ import { uuidv7 } from '../../lib/random.js';
 import { createContext, transaction, type Context, type Deps } from '../context.js';
 import { findEnvironmentById } from './environments.js';
 import { administratorRole, managementPermissions } from '../api-resources/management-permissions.js';
-import { ensureSigningKey } from '../signing-keys/signing-keys.js';
+import { ensureSigningKey } from '../signing-keys/operations.js';
 
 const stamp = (ctx: Pick<Deps, 'clock'>) => {
   const now = ctx.clock.now();
