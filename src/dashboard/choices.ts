@@ -3,7 +3,7 @@ import type { ViewContext } from './presentation.js';
 import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../lib/signing-algorithm.js';
-import { environmentKinds } from '../db/tables/environments.js';
+import { breachedPasswordRules, environmentKinds } from '../db/tables/environments.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
 const most = 100;
@@ -44,6 +44,12 @@ export async function permissionChoices(look: ViewContext): Promise<Choice[]> {
 
 /** What an environment can be for. */
 export const environmentKindChoices = async (): Promise<Choice[]> => environmentKinds.map((value) => ({ value, label: inWords(value) }));
+
+const breachedPasswordWords = { refuse: 'Refuse them', off: 'Accept them, without asking' } as const;
+
+/** What becomes of passwords that are known from data breaches. */
+export const breachedPasswordChoices = async (): Promise<Choice[]> =>
+  breachedPasswordRules.map((value) => ({ value, label: breachedPasswordWords[value] }));
 
 /** What `*` is called. */
 export const allEvents = 'All events';

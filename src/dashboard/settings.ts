@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { allSigningAlgorithmChoices, environmentKindChoices } from './choices.js';
+import { allSigningAlgorithmChoices, breachedPasswordChoices, environmentKindChoices } from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
@@ -69,6 +69,12 @@ const sections: readonly Section[] = [
       { name: 'registration_enabled', label: 'People can register by themselves' },
       { name: 'allowed_email_domains', label: 'Only with addresses of these domains', hint: 'One a line; empty for all.' },
       { name: 'password_min_length', label: 'Shortest password', hint: 'Characters, 8 to 64.' },
+      {
+        name: 'breached_passwords',
+        label: 'New passwords that are known from data breaches',
+        choices: breachedPasswordChoices,
+        hint: 'Looked up where BREACHED_PASSWORDS_URL and BREACHED_PASSWORDS_FILE say, if anywhere. The password itself is never sent.',
+      },
       { name: 'lockout_threshold', label: 'Wrong passwords until the account is locked' },
       { name: 'lockout_lifetime', label: 'How long it stays locked', hint: seconds('86400') },
     ],

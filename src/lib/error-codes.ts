@@ -92,6 +92,7 @@ export const apiErrorCodes = {
   password_too_short: [[422], 'Choose a longer password.'],
   password_too_long: [[422], 'Choose a password of at most 128 characters.'],
   password_common: [[422], 'Choose a password that is not on lists of common ones.'],
+  password_breached: [[422], 'Choose a password that is not known from a data breach.'],
   password_contains_email: [[422], 'Choose a password that is not made of the address.'],
   password_contains_name: [[422], 'Choose a password that is not made of the name.'],
   idempotency_key_reused: [[422], 'Make a new key for each request.'],

@@ -5,6 +5,9 @@ import type { Scope } from '../scope.js';
 /** What an environment can be for. */
 export const environmentKinds = ['production', 'staging', 'development'] as const;
 
+/** What becomes of a new password that is known from a data breach; `off`: nobody asks whether it is. */
+export const breachedPasswordRules = ['refuse', 'off'] as const;
+
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
   id: string;
@@ -22,6 +25,7 @@ export type EnvironmentRow = {
   support_email: string | null;
   registration_enabled: boolean;
   password_min_length: number;
+  breached_passwords: (typeof breachedPasswordRules)[number];
   otp_lifetime: number;
   otp_max_attempts: number;
   lockout_threshold: number;

@@ -10,7 +10,7 @@ import {
 import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
 import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-keys/algorithms.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
-import { environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
+import { breachedPasswordRules, environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
@@ -42,6 +42,7 @@ const settings = {
   support_email: z.email().max(254).nullable(),
   registration_enabled: z.boolean(),
   password_min_length: z.int().min(8).max(64),
+  breached_passwords: z.enum(breachedPasswordRules),
   otp_lifetime: lifetime(60, 3600),
   otp_max_attempts: z.int().min(1).max(20),
   lockout_threshold: z.int().min(1).max(1000),
@@ -98,6 +99,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       support_email: 'plain',
       registration_enabled: 'reach',
       password_min_length: 'everything',
+      breached_passwords: 'everything',
       otp_lifetime: 'everything',
       otp_max_attempts: 'everything',
       lockout_threshold: 'everything',
