@@ -31,7 +31,7 @@ const schema = (policy: { allowPrivateNetwork: boolean }) => {
     request_object_signing_alg: z.enum(clientSigningAlgorithms).nullish(),
     id_token_signed_response_alg: z.literal('RS256').nullish(),
     userinfo_signed_response_alg: z.literal('RS256').nullish(),
-    initiate_login_uri: z.string().nullish(),
+    initiate_login_uri: webUrl,
     subject_type: z.literal('public').nullish(),
     scope: z.string().max(4096).refine((scope) => parseScope(scope) !== null, 'must be words separated by spaces').nullish(),
     contacts: z.array(text(255)).max(20).default([]),
