@@ -5,9 +5,9 @@
 #   MANAGEMENT_CLIENT_ID=ops MANAGEMENT_CLIENT_SECRET=... sh test/management/schemathesis/run.sh http://localhost:3000 --max-examples 10 --seed 1
 #
 # It writes and deletes: a service of its own, never one that somebody uses. Each collection gets a token of its own, because a whole run outlives one.
-# Add `--max-time 30` for thirty seconds a collection, `PHASES=stateful` for requests that follow from each other; client_grants is last, for it ends the grant of the client that runs it. It found, and test/management/openapi.test.ts and fuzz.test.ts hold: the same field in `sort` twice was
+# Add `--max-time 30` for thirty seconds a collection, `PHASES=stateful` for requests that follow from each other; client_grants is last, for it ends the grant of the client that runs it. It found, and openapi.test.ts, fuzz.test.ts and json-api-reading.test.ts hold: the same field in `sort` twice was
 # refused; an empty filter was allowed by the document alone; Idempotency-Key was documented where DELETE doesn't read it; 431 wasn't documented; unknown
-# relationships were allowed by the document alone; a refused member `__proto__` was called text that can't be stored.
+# relationships were allowed by the document alone; a refused member `__proto__` was called text that can't be stored; an empty name among `fields` and `include` was passed over.
 set -eu
 base=$1
 shift
