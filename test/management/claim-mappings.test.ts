@@ -121,7 +121,7 @@ test('what tells of people takes the permission to read it, beside that to write
   expect((await set(reader, client, { redirect_uris: ['https://app.example/other'] })).status).toBe(200);
 });
 
-test('what says of people what no administrator of people wrote takes the permissions to change people and their roles (attack 22.400)', async () => {
+test('what says of people what no administrator of people wrote takes the permissions to change people and their roles (attack 22.411)', async () => {
   const attested: [Document, string[]][] = [
     [{ value: ['admins'] }, ['roles:write', 'users:write']],
     [{ claim: 'upn', source: 'preferred_username' }, ['roles:write', 'users:read', 'users:write']],
@@ -155,7 +155,7 @@ test('what says of people what no administrator of people wrote takes the permis
 });
 
 test.each(['email', 'email_verified', 'phone_number', 'phone_number_verified', 'Email', 'EMAIL_VERIFIED'])(
-  'the claim %s tells the attribute of its name or nothing, whoever asks (attack 22.401)',
+  'the claim %s tells the attribute of its name or nothing, whoever asks (attack 22.412)',
   async (claim) => {
     for (const from of [{ value: true }, { value: 'ceo@corp.example' }, { source: 'nickname' }, { source: 'metadata.mail' }]) {
       expect(problem(await set(api, client, map({ claim, ...from })))).toEqual([422, 'reserved_claim', at('claim')]);
@@ -181,7 +181,7 @@ describe('the identifier of an API resource', () => {
     '/oauth/userinfo',
     '/oauth',
     '/.well-known/jwks.json',
-  ])('is no address of the service: %s (attack 15.402)', async (path) => {
+  ])('is no address of the service: %s (attack 15.413)', async (path) => {
     const upper = service.url.replace(/^http:..[^:]+/, (start) => start.toUpperCase());
     for (const base of [service.url, upper])
       expect(problem(await create(`${base}${path}`))).toEqual([422, 'reserved_name', '/data/attributes/identifier']);

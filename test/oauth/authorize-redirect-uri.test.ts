@@ -183,7 +183,7 @@ describe('a redirect URI that is not registered', () => {
   };
   const shownAs = (page: string) => /<dt>Address sent<\/dt><dd><code>(.*?)<\/code>/s.exec(page)?.[1];
 
-  test('what cannot be seen is shown encoded, on the page and in the log (attack 2.403)', async () => {
+  test('what cannot be seen is shown encoded, on the page and in the log (attack 2.414)', async () => {
     const hidden: [string, string][] = [
       ['https://app.example/cb\u202egpj.exe', 'https://app.example/cb%E2%80%AEgpj.exe'],
       ['https://app.example/cb\u200b', 'https://app.example/cb%E2%80%8B'],
@@ -198,7 +198,7 @@ describe('a redirect URI that is not registered', () => {
     }
   });
 
-  test('markup and addresses that run code are text, and nothing to follow (attack 2.404)', async () => {
+  test('markup and addresses that run code are text, and nothing to follow (attack 2.415)', async () => {
     for (const sent of [
       'data:text/html,<script>alert(1)</script>',
       'javascript:alert(1)',
@@ -213,13 +213,13 @@ describe('a redirect URI that is not registered', () => {
     }
   });
 
-  test('of a very long one the beginning is shown, and that it goes on (attack 2.405)', async () => {
+  test('of a very long one the beginning is shown, and that it goes on (attack 2.416)', async () => {
     const { page, line } = await seen(`https://app.example/${'a'.repeat(6000)}`);
     expect(shownAs(page)).toMatch(/^https:\/\/app\.example\/a{480}\.\.\.$/);
     expect(String(line['redirect_uri']).length).toBeLessThan(600);
   });
 
-  test('user names, passwords and values without a name stay out of the log too (attack 21.406)', async () => {
+  test('user names, passwords and values without a name stay out of the log too (attack 21.417)', async () => {
     for (const sent of [
       'https://ada:s3cret@app.example/cb',
       'https://app.example/cb?s3cret',

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { signingAlgorithmChoices } from '../choices.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { FieldSpec, SectionSpec } from '../presentation.js';
 import { grantChoices, grantLabels, kinds, methodChoices } from './client-kinds.js';
@@ -108,10 +109,18 @@ export const clientFields: readonly FieldSpec[] = [
     attributes: uris,
   },
   {
+    name: 'id_token_signed_response_alg',
+    label: 'ID tokens are signed with',
+    section: told,
+    initial: 'RS256',
+    choices: signingAlgorithmChoices,
+    hint: 'RS256 unless the application asks for another one.',
+  },
+  {
     name: 'userinfo_signed_response_alg',
     label: 'Userinfo',
     section: told,
-    choices: async () => [{ value: 'RS256', label: 'A JWT signed with RS256' }],
+    choices: async (look) => (await signingAlgorithmChoices(look)).map(({ value }) => ({ value, label: `A JWT signed with ${value}` })),
     hint: 'Not set: JSON, which nearly every library expects.',
   },
   { name: 'first_party', label: 'Your own application: skip the consent page', section: looks },

@@ -102,7 +102,11 @@ export const clients: Presentation = {
     { label: 'Asks about others’ tokens', value: yesNo(a['introspection_allowed']) },
     { label: 'Claims in the ID token', value: text(a['id_token_claims'] === 'profile' ? 'The profile too' : 'Protocol claims') },
     { label: 'Claim mappings', value: lines((a['claim_mappings'] as unknown[]).map(mappingLine.show)) },
-    { label: 'Userinfo', value: text(a['userinfo_signed_response_alg'] === null ? 'JSON' : 'A signed JWT') },
+    { label: 'ID tokens are signed with', value: text(a['id_token_signed_response_alg']) },
+    {
+      label: 'Userinfo',
+      value: text(a['userinfo_signed_response_alg'] === null ? 'JSON' : `A JWT signed with ${words(a['userinfo_signed_response_alg'])}`),
+    },
     { label: 'ID token lifetime', value: duration(a['id_token_lifetime'], 'The environment’s') },
     { label: 'Refresh token lifetime', value: duration(a['refresh_token_lifetime'], 'The environment’s') },
     { label: 'Token requests a minute', value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']) },
