@@ -32,6 +32,7 @@ export function parseDocument(bytes: Buffer): Record<string, unknown> {
     throw malformed(bytes.length === 0 ? 'The request needs a body.' : 'The body is not valid JSON in UTF-8.');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('The body must be a JSON object.');
-  if (!isStorable(value)) throw malformed('The body holds text or numbers that can not be stored, a member __proto__, or is nested too deeply.');
+  if (!isStorable(value))
+    throw malformed('The body holds text or numbers that can not be stored, a member __proto__, or is nested too deeply.');
   return value as Record<string, unknown>;
 }

@@ -17,8 +17,7 @@ const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== tru
 const hasSecret = (record: ResourceObject) => record.attributes['secret_hint'] !== null;
 
 /** A link that begins a sign-in there. */
-const openLink = (environment: Environment, uri: unknown): Value =>
-  web(openUrl(environment, typeof uri === 'string' ? uri : null));
+const openLink = (environment: Environment, uri: unknown): Value => web(openUrl(environment, typeof uri === 'string' ? uri : null));
 
 /** Whether people sign in to it. */
 const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
