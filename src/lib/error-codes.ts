@@ -53,7 +53,7 @@ export const apiErrorCodes = {
   required: [[422], 'Add the member that `meta.field` names, or a value.'],
   invalid_type: [[422], 'Send a value of the type that the reference gives.'],
   invalid_value: [[422], 'Send one of the values that the detail or the reference gives.'],
-  reserved_claim: [[422], 'Map it under another name: this one is a claim of the protocol.'],
+  reserved_claim: [[422], 'Map it under another name: this one is a claim of the protocol, or says how a person is met.'],
   signing_algorithm_unavailable: [[422], 'Choose an algorithm of the environment’s `signing_algorithms`, or add this one there.'],
   invalid_format: [[422], 'Correct the form of the value; the detail says how.'],
   invalid_characters: [[422], 'Leave control characters out.'],
