@@ -46,6 +46,10 @@ const mappings =
   'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
 const pushesOnly = 'Whether it has to push its authorization requests (RFC 9126 6); the environment can demand it of all.';
 const signedTokens = 'What its ID tokens and logout tokens are signed with: one of the `signing_algorithms` of the environment.';
+const signedAnswers =
+  'What the answers of the authorization endpoint are signed with (JARM), with one of the `signing_algorithms` of the environment; other response modes are then refused. null = only where a request asks for it, with RS256.';
+const signedIntrospection =
+  'What introspection responses are signed with (RFC 9701 6), one of the `signing_algorithms` of the environment; null = JSON, unless a request accepts `application/token-introspection+jwt`.';
 const signedUserinfo =
   'Userinfo as a JWT signed so (OIDC Core 5.3.2), with one of the `signing_algorithms` of the environment; null = JSON.';
 const initiation =
@@ -79,6 +83,8 @@ const settable = z
     claim_mappings: claimMappings.meta({ description: mappings }),
     require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
     id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
+    authorization_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers }),
+    introspection_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedIntrospection }),
     userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
     client_uri: webUrl.nullable(),
     logo_uri: webUrl.nullable(),
@@ -127,6 +133,8 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     claim_mappings: claimMappings.meta({ description: mappings }),
     require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
     id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
+    authorization_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers }),
+    introspection_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedIntrospection }),
     userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
     client_uri: z.string().nullable(),
     logo_uri: z.string().nullable(),
@@ -170,6 +178,8 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       claim_mappings: 'reach and control',
       require_pushed_authorization_requests: 'control',
       id_token_signed_response_alg: 'control',
+      authorization_signed_response_alg: 'control',
+      introspection_signed_response_alg: 'control',
       userinfo_signed_response_alg: 'control',
       client_uri: 'plain',
       logo_uri: 'plain',
