@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
 import { defaultContext } from '../../src/domain/environments/bootstrap.js';
 import type { Context } from '../../src/domain/context.js';
+import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { insertApiResource } from '../../src/db/tables/api_resources.js';
 import { insertClientGrant } from '../../src/db/tables/client_grants.js';
@@ -119,7 +120,12 @@ export async function startProduct(options: {
       discovery: '/.well-known/openid-configuration',
     },
     async session() {
-      const { token } = await startSession(ctx, { user_id, amr: ['pwd'], ip_address: '127.0.0.1', user_agent: 'bench' });
+      const { token } = await startSession(ctx, {
+        user_id,
+        proofs: [proofNow('password', ctx.clock.now())],
+        ip_address: '127.0.0.1',
+        user_agent: 'bench',
+      });
       return `session=${token}`;
     },
     async stop() {

@@ -4,6 +4,18 @@ import type { Scope } from '../scope.js';
 /** What an environment can be for. */
 export const environmentKinds = ['production', 'staging', 'development'] as const;
 
+/**
+ * Who must have a second factor: nobody, and none can be enrolled (`off`); nobody (`optional`); everybody; whoever holds a permission of the
+ * Management API.
+ */
+export const secondFactorPolicies = ['off', 'optional', 'required', 'required_for_management'] as const;
+
+/** Whether passwords that are known from breaches are refused. */
+export const breachedPasswordModes = ['refuse', 'off'] as const;
+
+/** The classes that can be demanded: above `1`, which every sign-in reaches. */
+export const requiredAcrs = ['2', 'phr'] as const;
+
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
   id: string;
@@ -27,6 +39,23 @@ export type EnvironmentRow = {
   lockout_lifetime: number;
   allowed_email_domains: string[];
   dynamic_registration_enabled: boolean;
+  passkeys_enabled: boolean;
+  /** The domain of its passkeys (WebAuthn L3 5.1.2); null until the first one is made, or it is chosen. */
+  passkey_rp_id: string | null;
+  totp_enabled: boolean;
+  second_factor_policy: (typeof secondFactorPolicies)[number];
+  /** How long somebody of whom the policy wants a factor may sign in without. */
+  second_factor_grace_lifetime: number;
+  /** How old a proof may be for changes of authenticators, devices, two-step and links. */
+  confirmation_lifetime: number;
+  /** How long a browser skips the second step; 0: never. */
+  remember_device_lifetime: number;
+  email_code_sign_in_enabled: boolean;
+  email_second_factor_enabled: boolean;
+  breached_passwords: (typeof breachedPasswordModes)[number];
+  new_device_mail: boolean;
+  /** The class that writes through the Management API and the dashboard need; null: what the policy says. */
+  management_required_acr: (typeof requiredAcrs)[number] | null;
   version: number;
   created_at: Date;
   updated_at: Date;

@@ -1,7 +1,7 @@
 import { insert, run, table, update, type Scope } from '../scope.js';
 
 /** What a passcode is for. */
-export type PasscodePurpose = 'registration' | 'password_reset';
+export type PasscodePurpose = 'registration' | 'password_reset' | 'sign_in' | 'second_step';
 
 /** A row of `passcodes`; no column holds a code or token that could be used. */
 export type PasscodeRow = {
@@ -17,6 +17,8 @@ export type PasscodeRow = {
   code_length: number;
   superseded_digests: Buffer[];
   link_digest: Buffer | null;
+  /** A digest of the browser, half sign-in or session that the code is good for; null for purposes that are bound to none. */
+  bound_to: Buffer | null;
   attempt_count: number;
   attempt_total: number;
   sent_count: number;
