@@ -9,8 +9,9 @@ create table authenticators (
   -- Pending: a TOTP whose first code has not come yet; it ends at `expires_at`.
   status text not null default 'active' check (status in ('pending', 'active')),
   expires_at timestamptz,
-  credential_id bytea,
-  public_key bytea,
+  -- Both in base64url: neither is a secret.
+  credential_id text,
+  public_key text,
   rp_id text,
   sign_count bigint,
   aaguid uuid,
@@ -55,9 +56,9 @@ create table recovery_codes (
 -- A WebAuthn challenge is no row until it is used: this one says that it can't be used again.
 create table spent_challenges (
   environment_id uuid not null references environments (id) on delete cascade,
-  nonce bytea not null,
+  nonce_digest bytea not null,
   expires_at timestamptz not null,
-  primary key (environment_id, nonce)
+  primary key (environment_id, nonce_digest)
 );
 create index spent_challenges_expires_at on spent_challenges (expires_at);
 

@@ -59,4 +59,4 @@ create table second_step_tries (
 -- Codes by mail: as the first step of a sign-in, and as the second. The first kind belongs to the browser that asked for it, the second to a sign-in.
 alter table passcodes drop constraint passcodes_purpose_check;
 alter table passcodes add constraint passcodes_purpose_check check (purpose in ('registration', 'password_reset', 'sign_in', 'second_step'));
-alter table passcodes add column bound_to bytea;
+alter table passcodes add column bound_digest bytea;

@@ -20,9 +20,10 @@ export type AuthenticatorRow = {
   status: 'pending' | 'active';
   /** When a pending one ends; null for active ones. */
   expires_at: Date | null;
-  credential_id: Buffer | null;
-  /** COSE (RFC 9052 7). */
-  public_key: Buffer | null;
+  /** In base64url. */
+  credential_id: string | null;
+  /** COSE (RFC 9052 7), in base64url. */
+  public_key: string | null;
   rp_id: string | null;
   /** WebAuthn L3 6.1.1; a text, for Postgres hands out 64 bits. */
   sign_count: string | null;
@@ -47,8 +48,8 @@ export type AuthenticatorRow = {
 /** A row of kind `passkey`. */
 export type PasskeyRow = AuthenticatorRow & {
   kind: 'passkey';
-  credential_id: Buffer;
-  public_key: Buffer;
+  credential_id: string;
+  public_key: string;
   rp_id: string;
   sign_count: string;
   transports: string[];
@@ -92,7 +93,7 @@ export async function findAuthenticator(scope: Scope, id: string): Promise<Authe
 }
 
 /** The passkey of the credential id, whoever has it, or null. */
-export async function findPasskey(scope: Scope, credential_id: Buffer): Promise<PasskeyRow | null> {
+export async function findPasskey(scope: Scope, credential_id: string): Promise<PasskeyRow | null> {
   const rows = await run<PasskeyRow>(
     scope,
     {

@@ -18,7 +18,7 @@ export type PasscodeRow = {
   superseded_digests: Buffer[];
   link_digest: Buffer | null;
   /** A digest of the browser, half sign-in or session that the code is good for; null for purposes that are bound to none. */
-  bound_to: Buffer | null;
+  bound_digest: Buffer | null;
   attempt_count: number;
   attempt_total: number;
   sent_count: number;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { spendNonce } from '../../db/tables/spent_challenges.js';
-import { equalDigests } from '../../lib/digest.js';
+import { digest, equalDigests } from '../../lib/digest.js';
 import type { Context } from '../context.js';
 
 /** What a passkey is asked for. A challenge of one purpose is worthless for another. */
@@ -52,9 +52,9 @@ export function judgeChallenge(
   const challenge = Buffer.from(presented, 'base64url');
   if (challenge.length !== contentLength + digestLength) return 'foreign';
   const content = challenge.subarray(0, contentLength);
-  const digest = challenge.subarray(contentLength);
+  const presentedDigest = challenge.subarray(contentLength);
   const expected = ctx.sealer.digests('webauthn challenge', bound(ctx, use, content));
-  if (!expected.some((one) => equalDigests(one, digest))) return 'foreign';
+  if (!expected.some((one) => equalDigests(one, presentedDigest))) return 'foreign';
   return content.readUIntBE(nonceLength, timeLength) > ctx.clock.now().getTime() ? 'good' : 'expired';
 }
 
@@ -64,5 +64,5 @@ export async function spendChallenge(ctx: Context, use: ChallengeUse, presented:
   if (verdict !== 'good') return verdict;
   const challenge = Buffer.from(presented, 'base64url');
   const expires_at = new Date(challenge.readUIntBE(nonceLength, timeLength));
-  return (await spendNonce(ctx.scope, challenge.subarray(0, nonceLength), expires_at)) ? 'good' : 'expired';
+  return (await spendNonce(ctx.scope, digest(challenge.toString('hex', 0, nonceLength)), expires_at)) ? 'good' : 'expired';
 }
