@@ -30,6 +30,7 @@ import {
   hasPasskeys,
   insertAuthenticator,
   listAuthenticatorsOfUser,
+  noteAuthenticatorUse,
   recordPasskeyUse,
   spendTotpStep,
   updateAuthenticator,
@@ -129,6 +130,8 @@ async function seesNoStrongSignIn(scope: Context['scope'], user_id: string): Pro
   expect(await spendTotpStep(scope, id, 2, now)).toBe(false);
   expect(await listAuthenticatorsOfUser(scope, user_id)).toEqual([]);
   expect(await countAuthenticators(scope, user_id, 'totp')).toBe(0);
+  await noteAuthenticatorUse(scope, id, new Date(0));
+  expect((await findAuthenticator(own.scope, id))?.last_used_at).toEqual(now);
   expect(await updateAuthenticator(scope, key, { name: 'Eve' })).toBeNull();
   expect(await deleteAuthenticator(scope, key)).toBe(0);
   const stamps = { created_at: now, updated_at: now };
