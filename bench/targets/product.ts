@@ -7,6 +7,7 @@ import { defaultContext } from '../../src/domain/environments/bootstrap.js';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { changeEnvironment } from '../../src/domain/environments/settings.js';
 import { generateKeysFor } from '../../src/domain/signing-keys/algorithms.js';
+import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { insertApiResource } from '../../src/db/tables/api_resources.js';
 import { insertClientGrant } from '../../src/db/tables/client_grants.js';
@@ -127,7 +128,12 @@ export async function startProduct(options: {
       discovery: '/.well-known/openid-configuration',
     },
     async session() {
-      const { token } = await startSession(ctx, { user_id, amr: ['pwd'], ip_address: '127.0.0.1', user_agent: 'bench' });
+      const { token } = await startSession(ctx, {
+        user_id,
+        proofs: [proofNow('password', ctx.clock.now())],
+        ip_address: '127.0.0.1',
+        user_agent: 'bench',
+      });
       return `session=${token}`;
     },
     async stop() {

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { acrValues } from '../domain/sessions/authentication-context.js';
+import { acrValuesOf } from '../domain/sessions/authentication-context.js';
 import { clientSigningAlgorithms } from '../domain/clients/key-set.js';
 import { publicMaxAgeMs } from '../domain/environments/environments.js';
 import type { Environment } from '../domain/environments/environment.js';
@@ -44,7 +44,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     claims_supported: ['sub', ...claimNames, 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash'],
     claim_types_supported: ['normal'],
     claims_parameter_supported: true,
-    acr_values_supported: acrValues,
+    acr_values_supported: acrValuesOf(environment),
     request_parameter_supported: true,
     request_object_signing_alg_values_supported: clientSigningAlgorithms,
     request_uri_parameter_supported: false,

@@ -1,5 +1,6 @@
 import { Duplicate } from '../db/failures.js';
 import type { Request, Response } from 'express';
+import { providerProof } from '../domain/sessions/proofs.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { pendingOf } from '../http/request/return-to.js';
 import { signIn } from '../http/auth/sign-in.js';
@@ -28,7 +29,8 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
       const asker = { client_id: clientOfFlow(req, flow.return_to), origin: originOf(req) };
       const user = await settle(req.ctx, connection, profile, decision, asker);
       // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
-      await signIn(req, res, user.id, [], null, null, authentication);
+      const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time)];
+      await signIn(req, res, { user_id: user.id, proofs, provider: authentication });
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
       req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
       return res.redirect(303, flow.return_to ?? home);

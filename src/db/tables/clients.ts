@@ -2,6 +2,7 @@ import type { JWK } from 'jose';
 import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import type { requiredAcrs } from './environments.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
@@ -59,6 +60,10 @@ export type ClientRow = {
   introspection_signed_response_alg: SigningAlgorithm | null;
   /** Null: userinfo is JSON for it. */
   userinfo_signed_response_alg: SigningAlgorithm | null;
+  /** The class that its sign-ins must reach (`acr`); null: any. */
+  required_acr: (typeof requiredAcrs)[number] | null;
+  /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
+  max_authentication_age: number | null;
   client_uri: string | null;
   logo_uri: string | null;
   policy_uri: string | null;

@@ -15,6 +15,7 @@ import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
 import { createContext, transaction, type Context, type Deps } from '../context.js';
 import { findEnvironmentById } from './environments.js';
+import { strongSignInDefaults } from './strong-sign-in.js';
 import { administratorRole, managementPermissions } from '../api-resources/management-permissions.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { ensureSigningKey } from '../signing-keys/operations.js';
@@ -29,7 +30,8 @@ async function ensureDefaultEnvironment(deps: Deps): Promise<EnvironmentRow> {
   if (existing) return existing;
   const { id, times } = stamp(deps);
   const kind = deps.config.loopback ? 'development' : 'production';
-  return insertEnvironment(deps.knex, { id: id(), name: 'Default', slug: 'default', kind, is_default: true, ...times });
+  const named = { id: id(), name: 'Default', slug: 'default', kind, is_default: true } as const;
+  return insertEnvironment(deps.knex, { ...named, ...strongSignInDefaults({ kind }), ...times });
 }
 
 /** Renames a resource that has the identifier of the Management API, made while BASE_URL was another, so that the service can start. */
