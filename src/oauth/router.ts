@@ -18,6 +18,8 @@ import { discovery } from './discovery.js';
 import { endpoints, jwksPath, metadataPaths, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
+import { apiResourceMetadata, managementResourceMetadata } from './resource-metadata.js';
+import { managementMetadataPath, resourceMetadataPath } from '../domain/api-resources/metadata.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
 import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
 import { revoke } from './revoke.js';
@@ -38,7 +40,11 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });
   routes.add(endpoints.end_session_endpoint, { get: [browserSession, endSession(web)], post: [form, browserSession, endSession(web)] });
   routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
-  routes.add(registrationPath, { post: [registrationEnabled, limitRegistration(web), formOrJson, createRegistration] });
+  routes.add(managementMetadataPath, { ...publicDocument, get: [corsForAll, managementResourceMetadata] });
+  routes.add(registrationPath, {
+    options: [corsForAll, preflight],
+    post: [corsForAll, registrationEnabled, limitRegistration(web), formOrJson, createRegistration],
+  });
 }
 
 const limitRegistration = (web: Web) =>
@@ -47,6 +53,16 @@ const limitRegistration = (web: Web) =>
     limit: web.deps.config.rateLimits.register,
     key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,
   });
+
+/** A document that everybody reads, pages of any origin too. */
+const publicDocument = { head: true, options: [corsForAll, preflight] };
+
+/** The metadata of API resources that aren't this service's own (RFC 9728). */
+export function resourceMetadataRouter(): Router {
+  const router = Router({ caseSensitive: true });
+  route(router, resourceMetadataPath(':api_resource_id'), { ...publicDocument, get: [corsForAll, apiResourceMetadata] });
+  return router;
+}
 
 /** What a registered client reads and changes of itself (RFC 7592). */
 export function registrationRouter(web: Web): Router {
@@ -61,8 +77,9 @@ export function registrationRouter(web: Web): Router {
 
 /** The documents that everybody reads and caches. */
 export function addMetadataRoutes(routes: RouteList): void {
-  const any = { head: true, options: [corsForAll, preflight] };
-  routes.add(metadataPaths.openid, { ...any, get: [discovery] });
-  routes.add(metadataPaths.oauth, { ...any, get: [discovery] });
-  routes.add(jwksPath, { ...any, get: [jwks] });
+  for (const path of Object.values(metadataPaths)) {
+    // Clients that know the address of the Management API alone look beside it: behind the name (RFC 8414 3.1) and below it (OIDC Discovery 4).
+    for (const form of [path, `${path}/api`, `/api${path}`]) routes.add(form, { ...publicDocument, get: [discovery] });
+  }
+  routes.add(jwksPath, { ...publicDocument, get: [jwks] });
 }

@@ -173,6 +173,14 @@ const budget: Record<
   },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
+  'metadata of an API resource': {
+    limit: 0,
+    run: async () => (await fetch(`${origin}/oauth/resources/${jwtApi.id}/metadata`)).status,
+  },
+  'metadata of the Management API': {
+    limit: 0,
+    run: async () => (await fetch(`${origin}/.well-known/oauth-protected-resource/api`)).status,
+  },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
   'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },
   'webhook changed': {

@@ -6,13 +6,15 @@ import {
   removeApiResource,
   type ApiResourceInput,
 } from '../../domain/api-resources/api-resources.js';
+import { challengeOf, metadataUrlOf } from '../../domain/api-resources/metadata.js';
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
-import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
+import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
 import { resource } from '../resource.js';
 import { claimMappings } from './claim-mappings.js';
 import { environmentLink } from './environment-link.js';
+import { scopeToken } from './permissions.js';
 
 /** RFC 8707 2: an absolute URI without fragment. */
 const identifier = z
@@ -32,6 +34,8 @@ const settable = {
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
   signing_alg: z.enum(signingAlgorithms).optional(),
+  default_scopes: uniqueTexts(scopeToken, 100).optional(),
+  documentation_url: webUrl.nullable().optional(),
 };
 
 /** APIs that access tokens are issued for. */
@@ -64,10 +68,26 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       .enum(signingAlgorithms)
       .meta({ description: 'What its JWTs are signed with: one of the `signing_algorithms` of the environment.' }),
     signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
+    default_scopes: z.array(z.string()).meta({
+      description:
+        "Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them.",
+    }),
+    documentation_url: z
+      .string()
+      .nullable()
+      .meta({ description: 'For developers of clients; in its metadata (`resource_documentation`); null = none.' }),
+    metadata_url: z.string().meta({ description: 'Where its metadata is (RFC 9728); the service hosts it.' }),
+    challenge_header: z.string().meta({
+      description: 'What the API answers with 401 in `WWW-Authenticate`, so that clients find the metadata, and with it this service.',
+    }),
     is_system: z.boolean(),
     ...stamps,
   }),
-  computed: { signing_algorithm: (row) => row.signing_alg },
+  computed: {
+    signing_algorithm: (row) => row.signing_alg,
+    metadata_url: (row, { environment }) => metadataUrlOf(environment, row),
+    challenge_header: (row, { environment }) => challengeOf(metadataUrlOf(environment, row)),
+  },
   reach: {
     of: (_tx, row) => reachOfApiResource(row),
     // The identifier is set at creation only, when it is nobody's.
@@ -80,6 +100,9 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       token_typ: 'control',
       user_scopes: 'control',
       signing_alg: 'control',
+      // What people are asked for on behalf of clients that don't say.
+      default_scopes: 'control',
+      documentation_url: 'plain',
       // What its API is told of people.
       claim_mappings: 'reach and control',
     },

@@ -1,7 +1,8 @@
 import { isSelfRegistered } from '../../domain/clients/rules.js';
-import { apiResourceOf, askableScopes, withoutUnaskable, type Client } from '../../domain/clients/clients.js';
+import { askableScopes, namedResource, withoutUnaskable, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import type { Target } from '../../domain/tokens/target.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
@@ -100,6 +101,8 @@ const malformed = (is: boolean, description: string): Problem | null => (is ? ['
 
 function once({ sent }: Reading): Problem | null {
   const [twice] = sent.repeated;
+  // RFC 8707 2 allows several; but a scope means something else at each.
+  if (twice === 'resource') return ['invalid_target', 'only one resource can be asked for at once'];
   // The name comes from the request: only a plain one is repeated in the answer.
   return twice === undefined ? null : ['invalid_request', `${/^[\w.-]{1,64}$/.test(twice) ? twice : 'a parameter'} was sent twice`];
 }
@@ -163,10 +166,10 @@ function pkce({ client, get }: Reading): Problem | null {
 async function findTarget(r: Reading): Promise<Problem | null> {
   const identifier = r.get('resource');
   if (identifier === undefined) return null;
-  const resource = await apiResourceOf(r.ctx, identifier);
-  if (!resource) return ['invalid_target', 'the resource is not registered'];
+  const resource = await namedResource(r.ctx, identifier);
+  if (!resource) return ['invalid_target', `the resource ${quoted(identifier)} is not registered`];
   const askable = await askableScopes(r.ctx, r.client.id, resource);
-  if (!askable) return ['invalid_target', 'the client may not ask people for this resource'];
+  if (!askable) return ['invalid_target', `the client may not ask people for the resource ${quoted(identifier)}`];
   r.target = { resource, askable };
   return null;
 }
@@ -177,9 +180,16 @@ function withinClient({ client, scopes, target }: Reading): Problem | null {
   return beyond ? ['invalid_scope', 'the scope goes beyond what the client may ask for'] : null;
 }
 
+/** What the resource says is granted where none of its scopes was asked for. */
+function defaultScopes(client: Client, asked: readonly string[], target: Target | null): readonly string[] {
+  if (target === null || asked.some((scope) => target.resource.permissions.includes(scope))) return [];
+  const { default_scopes, permissions } = target.resource;
+  return default_scopes.filter((scope) => permissions.includes(scope) && client.scopes?.includes(scope) !== false);
+}
+
 /** What of the asked scopes is granted; one that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows. */
 export function grantedScopes(client: Client, asked: readonly string[], target: Target | null): string[] {
-  const known = asked.filter((scope) => {
+  const known = [...asked, ...defaultScopes(client, asked, target)].filter((scope) => {
     if (scope === 'offline_access') return client.grant_types.includes('refresh_token');
     return isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true || client.scopes?.includes(scope) === true;
   });
