@@ -12,6 +12,7 @@ export const collections = [
   'permissions',
   'clients',
   'client_grants',
+  'registration_tokens',
   'api_resources',
   'connections',
   'sessions',

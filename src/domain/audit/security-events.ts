@@ -210,6 +210,14 @@ export const securityEvents = {
     description:
       'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
   },
+  'client.removed_unused': {
+    severity: 'info',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the service',
+    target: 'client',
+    description: 'An unverified client that came by itself was removed, because nobody uses it (`unused_client_lifetime`).',
+  },
   'webhook.target_blocked': {
     severity: 'warning',
     outcome: 'denied',

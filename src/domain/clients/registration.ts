@@ -94,6 +94,7 @@ async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Pr
     registration_token_digest: _3,
     version: _4,
     last_used_at: _5,
+    registration_ceiling: _6,
     ...rest
   }: ClientRow) => ({ ...rest });
   const previous_attributes = previousAttributes(shown(before), shown(after));

@@ -3,7 +3,7 @@ import { changeClientConnections, replaceClientConnections } from '../../domain/
 import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
-import type { ClientRow } from '../../db/tables/clients.js';
+import { clientOrigins, type ClientRow } from '../../db/tables/clients.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flag, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
@@ -93,6 +93,8 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   filters: {
     application_type: equalTo('application_type', applicationType, 'What kind of application.'),
     status: equalTo('status', z.enum(['enabled', 'disabled']), 'Enabled or disabled.'),
+    origin: equalTo('origin', z.enum(clientOrigins), 'Where it comes from.'),
+    verified: flag('verified', 'Whether an administrator vouches for it.'),
     first_party: flag('first_party', 'Whether it skips the consent page.'),
     connection: linked(
       { table: 'client_connections', near: 'client_id', far: 'connection_id' },
