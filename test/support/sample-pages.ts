@@ -132,6 +132,7 @@ const consent = {
     ...['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, text: scopeText(name) })),
     { name: 'notes:write', text: scopeText('notes:write', 'Change and delete your notes') },
   ],
+  unverified: null,
   action: '/oauth/authorize/consent',
   hidden: { request: 'sealed' },
 };
@@ -424,6 +425,25 @@ const samples: Record<string, SamplePage> = {
     },
   },
   consent: { view: 'oauth/consent', model: { ...base('Let Acme Notes use your account?'), ...consent } },
+  'consent-unverified': {
+    view: 'oauth/consent',
+    model: {
+      ...base('Let Notes Helper use your account?'),
+      ...consent,
+      client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
+      unverified: { whose: 'registered itself on 22 November 2026', local: true },
+      redirect_host: '127.0.0.1:33418',
+    },
+  },
+  'consent-unverified-web': {
+    view: 'oauth/consent',
+    model: {
+      ...base('Let Notes Helper use your account?'),
+      ...consent,
+      client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
+      unverified: { whose: 'helper.example', local: false },
+    },
+  },
   'consent-logo': {
     view: 'oauth/consent',
     model: {

@@ -93,6 +93,7 @@ export const api_resources: Presentation = {
     { label: 'Who may ask people for it', value: text(a['user_access'] === 'open' ? 'Every client' : 'Clients with a grant') },
     { label: 'Type in the header of JWTs', value: code(a['token_typ']) },
     { label: 'Scopes in people’s tokens', value: text(a['user_scopes'] === 'held' ? 'What the person holds' : 'What was asked for') },
+    { label: 'Clients that are not verified', value: text(a['allow_unverified_clients'] === true ? 'Let in' : 'Kept out') },
     { label: 'Scopes where none is asked for', value: tags(a['default_scopes'], 20) },
     { label: 'Documentation', value: a['documentation_url'] === null ? quiet('–') : { kind: 'web', text: words(a['documentation_url']) } },
     { label: 'Metadata', value: code(a['metadata_url'], true) },
@@ -121,6 +122,11 @@ export const api_resources: Presentation = {
     },
     { name: 'user_access', label: 'Which clients may ask people for it', kind: 'radios', initial: 'open', choices: async () => accesses },
     { name: 'user_scopes', label: 'Scopes in people’s tokens', kind: 'radios', initial: 'requested', choices: async () => heldScopes },
+    {
+      name: 'allow_unverified_clients',
+      label: 'Let in clients that are not verified',
+      hint: 'Clients that registered themselves, such as MCP clients. People are asked first, and warned.',
+    },
     {
       name: 'default_scopes',
       label: 'Scopes where none is asked for',

@@ -27,6 +27,8 @@ export type ApiResourceRow = {
   user_scopes: (typeof userScopes)[number];
   /** Claims of its access tokens. */
   claim_mappings: ClaimMapping[];
+  /** Whether people's tokens for it reach clients that nobody vouches for; never for the Management API. */
+  allow_unverified_clients: boolean;
   /** Scopes that are granted where none of the resource's was asked for. */
   default_scopes: string[];
   /** For whoever develops a client (RFC 9728 2, `resource_documentation`). */

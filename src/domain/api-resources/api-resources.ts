@@ -24,6 +24,7 @@ export type ApiResourceInput = Partial<
     | 'user_scopes'
     | 'claim_mappings'
     | 'signing_alg'
+    | 'allow_unverified_clients'
     | 'default_scopes'
     | 'documentation_url'
   >
@@ -90,6 +91,8 @@ export async function changeApiResource(tx: Context, resource: ApiResourceRow, i
     throw systemRecord('The Management API keeps its name.');
   if (resource.is_system && input.user_access === 'open')
     throw systemRecord("People's permissions of the Management API reach only clients with a grant.");
+  if (resource.is_system && input.allow_unverified_clients === true)
+    throw systemRecord('Clients that nobody vouches for never reach the Management API.');
   const changed = await updateApiResource(tx.scope, resource.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such API resource.' });
   return changed;

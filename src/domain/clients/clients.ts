@@ -86,13 +86,18 @@ export async function clientGrantOf(
 /** Whether any client may ask people for tokens of the resource. Never so for the Management API, whatever its row says. */
 const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;
 
+/** Whether a client that nobody vouches for may have tokens of the resource: where that says so, of the Management API never. */
+export const letsIn = (client: Pick<Client, 'verified'>, resource: ApiResource): boolean =>
+  client.verified || (resource.allow_unverified_clients && !resource.is_system);
+
 /**
  * The scopes of the resource that the client may ask people for: all of a resource that is open, else those of its grant of type `user`.
  * Null when people's tokens for the resource don't reach this client at all.
  */
-export async function askableScopes(ctx: Context, client_id: string, resource: ApiResource): Promise<readonly string[] | null> {
+export async function askableScopes(ctx: Context, client: Client, resource: ApiResource): Promise<readonly string[] | null> {
+  if (!letsIn(client, resource)) return null;
   if (isOpenToAll(resource)) return resource.permissions;
-  const grant = await clientGrantOf(ctx, client_id, resource, 'user');
+  const grant = await clientGrantOf(ctx, client.id, resource, 'user');
   return grant && resource.permissions.filter((permission) => grant.scopes.includes(permission));
 }
 

@@ -16,7 +16,7 @@ export const registeredName = async (ctx: Context, named: string): Promise<strin
 /** The target that an authorization was given for, as it is now, from memory; null when the client is no longer let in. */
 export async function targetInForce(ctx: Context, client: Client, identifier: string): Promise<Target | null> {
   const resource = await apiResourceOf(ctx, identifier);
-  const askable = resource && (await askableScopes(ctx, client.id, resource));
+  const askable = resource && (await askableScopes(ctx, client, resource));
   return resource && askable && { resource, askable };
 }
 

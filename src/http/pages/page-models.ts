@@ -173,6 +173,8 @@ export interface ConsentPage extends FormPage {
   client: PageClient & { policy_uri: string | null; tos_uri: string | null };
   /** The host of the redirect URI, "notes.example", shown because a client's name alone can be made up. */
   redirect_host: string;
+  /** Of a client that nobody vouches for: who it says it is, and whether any program of the person's device could have sent the request; else null. */
+  unverified: { whose: string; local: boolean } | null;
   user: { email: string; name: string };
   /** `text` in words (scope-texts.ts) */
   scopes: { name: string; text: string }[];

@@ -34,6 +34,7 @@ const settable = {
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
   signing_alg: z.enum(signingAlgorithms).optional(),
+  allow_unverified_clients: z.boolean().optional(),
   default_scopes: uniqueTexts(scopeToken, 100).optional(),
   documentation_url: webUrl.nullable().optional(),
 };
@@ -68,6 +69,10 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       .enum(signingAlgorithms)
       .meta({ description: 'What its JWTs are signed with: one of the `signing_algorithms` of the environment.' }),
     signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
+    allow_unverified_clients: z.boolean().meta({
+      description:
+        'Whether clients that nobody vouches for may have its tokens, as far as `user_access` lets them; never the Management API.',
+    }),
     default_scopes: z.array(z.string()).meta({
       description:
         "Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them.",
@@ -100,6 +105,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       token_typ: 'control',
       user_scopes: 'control',
       signing_alg: 'control',
+      allow_unverified_clients: 'control',
       // What people are asked for on behalf of clients that don't say.
       default_scopes: 'control',
       documentation_url: 'plain',

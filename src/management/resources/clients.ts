@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
-import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../domain/clients/registration.js';
+import {
+  changeClient,
+  clientInputProblems,
+  registerClient,
+  removeClient,
+  rotateClientSecret,
+  verifyClient,
+} from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { clientOrigins, type ClientRow } from '../../db/tables/clients.js';
@@ -124,6 +131,13 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   },
   remove: { run: (tx, _actor, row) => removeClient(tx, row) },
   actions: {
+    verify: {
+      method: 'PATCH',
+      description: 'Vouches for a client that came by itself: people are no longer warned, and API resources let it in as any other.',
+      audit: 'verified',
+      touch: 'control',
+      run: async (tx, _actor, row) => ({ row: await verifyClient(tx, row) }),
+    },
     rotate_secret: {
       method: 'PATCH',
       description: 'Makes a new secret. The one until now works for another 24 hours.',

@@ -69,7 +69,7 @@ const settings = {
     .nullable()
     .meta({
       description:
-        'After how many seconds without consent or refresh token an unverified client that came by itself is removed; null = never.',
+        'How long an unverified client that came by itself stays without consent and refresh token, in seconds; null = for ever.',
     }),
   require_pushed_authorization_requests: z.boolean().meta({
     description: 'Whether every client has to push its authorization requests (RFC 9126 5).',

@@ -8,6 +8,8 @@ import { basePage, formActionSource, type ConsentPage } from '../../http/pages/p
 import { sealPending } from '../../http/request/return-to.js';
 import { scopeText } from '../../http/pages/scope-texts.js';
 import type { Web } from '../../http/web.js';
+import { strangersName } from '../../lib/plain-words.js';
+import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import { toPending, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
 
@@ -29,6 +31,22 @@ function hostOf(redirect_uri: string): string {
   return host || protocol;
 }
 
+const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
+/** What is known of a client that nobody vouches for (RFC 8252 8.6); null for others. */
+function unverifiedOf({ client, redirect_uri }: AuthorizationRequest): ConsentPage['unverified'] {
+  if (client.verified) return null;
+  const whose = client.origin === 'metadata_document' ? new URL(client.id).host : `registered itself on ${day.format(client.created_at)}`;
+  return { whose, local: isNativeRedirectUri(redirect_uri) };
+}
+
+/** A client as the page shows it; of one that nobody vouches for its name alone. */
+function shownClient({ client }: AuthorizationRequest): ConsentPage['client'] {
+  const { name, logo_uri, policy_uri, tos_uri } = client;
+  if (client.verified) return { name, logo_uri, policy_uri, tos_uri };
+  return { name: strangersName(name, 60) || 'An application', logo_uri: null, policy_uri: null, tos_uri: null };
+}
+
 /** The consent page. The request is sealed into its form; the client's origin is a form action, because Chromium applies that to redirects too. */
 export async function renderConsent(
   web: Web,
@@ -38,14 +56,16 @@ export async function renderConsent(
 ): Promise<void> {
   const { ctx } = req;
   const { request, session, question } = asked;
-  const { client, redirect_uri } = request;
+  const { redirect_uri } = request;
+  const client = shownClient(request);
   const title = `Let ${client.name} use your account?`;
   web.renderPage(
     res,
     'oauth/consent',
     {
       ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
-      client: { name: client.name, logo_uri: client.logo_uri, policy_uri: client.policy_uri, tos_uri: client.tos_uri },
+      client,
+      unverified: unverifiedOf(request),
       redirect_host: hostOf(redirect_uri),
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
       scopes: await scopeTexts(ctx, request, question),

@@ -10,7 +10,7 @@ type Asking = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
 
 /** What the client may have of what the person holds. */
 async function grantable(ctx: Context, { client }: Asking, resource: ApiResource, held: readonly string[]): Promise<string[]> {
-  const askable = (await askableScopes(ctx, client.id, resource)) ?? [];
+  const askable = (await askableScopes(ctx, client, resource)) ?? [];
   return held.filter((scope) => askable.includes(scope) && client.scopes?.includes(scope) !== false);
 }
 

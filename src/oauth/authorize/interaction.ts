@@ -5,6 +5,7 @@ import type { Context } from '../../domain/context.js';
 import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
 import { readIdTokenHint } from '../../domain/tokens/id-token.js';
 import { scopesOfClaims } from '../../domain/tokens/claims.js';
+import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import type { AuthorizationRequest } from './request.js';
 
 /** What must happen before a code can be issued: nothing, a sign-in, a permission, or a refusal. */
@@ -50,7 +51,9 @@ function missesAcr(request: AuthorizationRequest, session: BrowserSession): bool
 export function consentQuestion(request: AuthorizationRequest, user_id: string): ConsentQuestion {
   const named = Object.keys({ ...request.claims.userinfo, ...request.claims.id_token });
   const scopes = [...new Set([...request.scopes, ...scopesOfClaims(named)])];
-  return { user_id, client_id: request.client.id, scopes, resource: request.resource?.identifier ?? null };
+  const { client, redirect_uri, resource } = request;
+  const unproven = !client.verified && isNativeRedirectUri(redirect_uri);
+  return { user_id, client_id: client.id, scopes, resource: resource?.identifier ?? null, unproven };
 }
 
 /** What the checks look at. */

@@ -144,7 +144,7 @@ function mayUseCodes({ client }: Reading): Problem | null {
 }
 
 function notTheManagementApi({ ctx, client, get }: Reading): Problem | null {
-  if (!isSelfRegistered(client) || get('resource') !== ctx.environment.management_audience) return null;
+  if ((client.verified && !isSelfRegistered(client)) || get('resource') !== ctx.environment.management_audience) return null;
   return ['invalid_target', 'a client that registered itself may not ask for the Management API'];
 }
 
@@ -168,7 +168,7 @@ async function findTarget(r: Reading): Promise<Problem | null> {
   if (identifier === undefined) return null;
   const resource = await namedResource(r.ctx, identifier);
   if (!resource) return ['invalid_target', `the resource ${quoted(identifier)} is not registered`];
-  const askable = await askableScopes(r.ctx, r.client.id, resource);
+  const askable = await askableScopes(r.ctx, r.client, resource);
   if (!askable) return ['invalid_target', `the client may not ask people for the resource ${quoted(identifier)}`];
   r.target = { resource, askable };
   return null;

@@ -1,4 +1,4 @@
-import { namedResource, clientGrantOf, type Client } from '../../domain/clients/clients.js';
+import { namedResource, clientGrantOf, letsIn, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
@@ -28,7 +28,7 @@ export const client_credentials = grant({
   missing: { resource: grantedIdentifiers },
   async handle(ctx, client, params) {
     const resource = await namedResource(ctx, params.resource);
-    const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
+    const clientGrant = resource && letsIn(client, resource) && (await clientGrantOf(ctx, client.id, resource, 'client'));
     if (!resource || !clientGrant)
       throw OAuthError.invalid_target(
         `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
