@@ -1,5 +1,6 @@
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
+import type { PageSignInMethods } from './sign-in-methods.js';
 
 /** What every page needs; `basePage` in pages.ts builds it. */
 export interface BasePage {
@@ -149,6 +150,8 @@ export interface AccountPage extends FormPage {
   applications: PageApplication[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
   own_applications: (PageClient & { client_id: string; open_url: string })[];
+  /** Absent or null where there are none, and none can be added. */
+  sign_in_methods?: PageSignInMethods | null | undefined;
 }
 
 /** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */
