@@ -116,6 +116,12 @@ export async function countAuthenticators(scope: Scope, user_id: string, kind: A
   return Number((row as unknown as { count: string }).count);
 }
 
+/** Whether the user has a passkey that can be the first step. */
+export async function hasDiscoverablePasskey(scope: Scope, user_id: string): Promise<boolean> {
+  const row = await table<AuthenticatorRow>(scope, name).where({ user_id, discoverable: true } as never).first('id'); // prettier-ignore
+  return row !== undefined;
+}
+
 /** Whether the environment has any passkey, which fixes its RP id. */
 export async function hasPasskeys(scope: Scope): Promise<boolean> {
   const row = await table<AuthenticatorRow>(scope, name).whereNotNull('credential_id').first('id');
