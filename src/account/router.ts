@@ -4,24 +4,20 @@ import { ownUiCors, preflight } from '../http/auth/cors.js';
 import { csrf } from '../http/auth/csrf.js';
 import { formOrJson } from '../http/request/form.js';
 import { freshSignIn } from '../http/auth/fresh-sign-in.js';
-import { route, type Methods } from '../http/routes.js';
+import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { changeOwnPassword, changeOwnProfile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { accountPage } from './account-page.js';
-import { limitAttempts, limitLogin, limitMails, limitSignedIn } from './limits.js';
-import { login, loginPage } from './login.js';
+import { limitAttempts, limitMails, limitSignedIn } from './limits.js';
 import { logout, logoutPage } from './logout.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
 import { review, reviewPage } from './password-review.js';
 import { complete } from './register-complete.js';
 import { verify, verifyPage } from './register-verify.js';
 import { register, registerPage, registrationOpen, resend } from './register.js';
+import { signInRoutes } from './sign-in/routes.js';
 import { signedIn } from './signed-in.js';
-
-/** A path whose steps a first-party client's own UI may take from its own origin (CORS); the pages are for our origin alone. */
-function step(router: Router, path: string, { post = [], ...rest }: Methods): void {
-  route(router, path, { ...rest, post: [ownUiCors, ...post], options: [ownUiCors, preflight] });
-}
+import { step } from './step.js';
 
 /** The steps of a registration; all of them count against one limit per address. */
 function registrationRoutes(router: Router, web: Web): void {
@@ -73,11 +69,7 @@ function ownAccountRoutes(router: Router, web: Web): void {
 /** Login and what belongs to an account. */
 export function accountRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
-  step(router, '/login', {
-    get: [browserSession, loginPage(web)],
-    head: true,
-    post: [formOrJson, ...limitLogin(web), browserSession, csrf, login(web)],
-  });
+  signInRoutes(router, web);
   registrationRoutes(router, web);
   passwordRoutes(router, web);
   ownAccountRoutes(router, web);
