@@ -8,7 +8,7 @@ import { withProofs, type Proof } from '../../domain/sessions/proofs.js';
 import { addProofs } from '../../domain/sessions/sessions.js';
 import { rememberBrowser } from '../../domain/sign-ins/devices.js';
 import { nextStep } from '../../domain/sign-ins/next-step.js';
-import { completeSignIn, linkingOf, providerOf } from '../../domain/sign-ins/sign-ins.js';
+import { linkingOf, providerOf } from '../../domain/sign-ins/sign-ins.js';
 import { PageError } from '../../errors.js';
 import { setSessionCookie } from '../../http/auth/browser-session.js';
 import { clearSignInCookie, type Claimant } from '../../http/auth/claimant.js';
@@ -52,9 +52,9 @@ async function finish(req: Request, res: Response, claimant: Claimant, proofs: r
     user_id: user.id,
     proofs,
     proven_hash: sign_in.proven_hash,
+    completes: sign_in,
     provider: providerOf(sign_in),
     also: async (tx, device) => {
-      if (!(await completeSignIn(tx, sign_in))) throw signInExpired(how.return_to);
       const linking = linkingOf(tx, sign_in);
       if (linking) await settleLinking(user, linking, origin)(tx);
       if (how.remember_device === true) await rememberBrowser(tx, device, user.id, origin);

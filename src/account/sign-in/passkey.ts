@@ -43,7 +43,9 @@ export function signInByPasskey(web: Web) {
     const return_to = bodyReturnTo(req);
     const credential = credentialIn(req);
     const verdict = await usePasskey(req.ctx, {
-      using: { purpose: 'sign_in', browser: browserSecretOf(req) ?? '', user_id: null },
+      purpose: 'sign_in',
+      browser: browserSecretOf(req) ?? '',
+      user_id: null,
       host: req.headers.host,
       credential,
       origin: originOf(req),

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
-import { methodsOf, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
+import { secondStepMethods, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
 import { browserSecret } from '../../http/auth/browser-secret.js';
 import type { Claimant } from '../../http/auth/claimant.js';
 import { csrfToken } from '../../http/auth/csrf.js';
@@ -62,12 +62,16 @@ export type VerifyState = {
 /** What a session is to reach, where the request says so. */
 const stepUpOf = (req: Request): string => (queryOf(req).get('acr_values') ?? bodyText(req, 'acr_values')).slice(0, 64);
 
+/** Whether the method leads to the class that a session is to reach: mail raises none. */
+const reachesAsked = (method: SecondStepMethod, asked: string): boolean =>
+  asked === 'phr' ? method === 'passkey' : asked !== '2' || method !== 'email';
+
 async function verifyPart(req: Request, res: Response, state: VerifyState): Promise<VerifyPart> {
   const { claimant, return_to } = state;
   const { environment } = req.ctx;
   const acr_values = stepUpOf(req);
-  const offered = await methodsOf(req.ctx, claimant.user, claimant.proofs);
-  const methods = acr_values === 'phr' ? offered.filter((method) => method === 'passkey') : offered;
+  const offered = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
+  const methods = offered.filter((method) => reachesAsked(method, acr_values));
   const method = state.method !== null && methods.includes(state.method) ? state.method : (methods[0] ?? null);
   const purpose = claimant.sign_in ? 'second_step' : 'confirm';
   const using = { purpose, browser: browserSecret(req, res), user_id: claimant.user.id } as const;

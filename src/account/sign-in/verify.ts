@@ -1,14 +1,14 @@
 import type { Request, Response } from 'express';
 import {
   attemptSecondStep,
-  methodsOf,
+  secondStepMethodNames,
   secondStepMethods,
   type SecondStepAnswer,
   type SecondStepMethod,
   type SecondStepVerdict,
 } from '../../domain/authenticators/second-step.js';
 import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
-import { sendSecondStepCode, type CodeBond } from '../../domain/sign-ins/email-codes.js';
+import { sendSecondStepCode } from '../../domain/sign-ins/email-codes.js';
 import { PageError, RateLimitedError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { findHalfSignIn } from '../../domain/sign-ins/sign-ins.js';
@@ -25,18 +25,18 @@ import { answerStep, credentialIn } from './answer.js';
 import { completeClaim, signInExpired } from './complete.js';
 import { renderVerify } from './verify-page.js';
 
-/** What codes are bound to, and tries counted by. */
-export function bondOf(req: Request, { sign_in }: Claimant): CodeBond {
-  if (sign_in) return { sign_in_id: sign_in.id };
+/** What codes are bound to, and tries are counted by. */
+function boundOf(req: Request, { sign_in, proofs }: Claimant) {
+  if (sign_in) return sign_in;
   if (!req.session) throw new Error('a claimant is half signed in, or signed in');
-  return { session_id: req.session.id };
+  return { session_id: req.session.id, proofs };
 }
 
 /** Whoever has to prove a factor here; null for everybody else. Needs `findClaimant` before. */
 const verifying = (req: Request): Claimant | null =>
   req.claimant && (req.claimant.sign_in === null || req.claimant.sign_in.stage === 'verify') ? req.claimant : null;
 
-const isMethod = (value: string): value is SecondStepMethod => (secondStepMethods as readonly string[]).includes(value);
+const isMethod = (value: string): value is SecondStepMethod => (secondStepMethodNames as readonly string[]).includes(value);
 
 /** GET /login/verify: the second step, by the method of the query or the one used last. Strangers go to the sign-in page. */
 export function verifyPage(web: Web) {
@@ -69,9 +69,9 @@ export async function verifyByEmail(req: Request, res: Response): Promise<void> 
   const return_to = bodyReturnTo(req);
   const claimant = verifying(req);
   if (!claimant) throw signInExpired(return_to);
-  const methods = await methodsOf(req.ctx, claimant.user, claimant.proofs);
+  const methods = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
   if (!methods.includes('email')) throw new PageError(403, 'email_code_disabled', errorTexts.email_code_disabled);
-  const sent = await sendSecondStepCode(req.ctx, claimant.user, bondOf(req, claimant), originOf(req));
+  const sent = await sendSecondStepCode(req.ctx, claimant.user, boundOf(req, claimant), originOf(req));
   if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/verify', { method: 'email', sent: '1' }, return_to));
   if (sent.outcome === 'too_soon') throw new RateLimitedError(sent.retry_after);
   const { expires_in, resend_after } = sent;
@@ -146,8 +146,9 @@ export function verify(web: Web) {
     };
     if ('status' in answer) return refuse(answer);
     const presented = { browser: browserSecretOf(req) ?? '', host: req.headers.host, origin: originOf(req) };
-    const { user, proofs } = claimant;
-    const verdict = await attemptSecondStep(req.ctx, { user, proofs, bond: bondOf(req, claimant), answer, ...presented });
+    const { user } = claimant;
+    const purpose = claimant.sign_in ? 'second_step' : 'confirm';
+    const verdict = await attemptSecondStep(req.ctx, { user, purpose, bound: boundOf(req, claimant), answer, ...presented });
     count(req, answer.method, verdict);
     if (verdict.outcome !== 'proven') {
       const gone = claimant.sign_in !== null && !(await findHalfSignIn(req.ctx, signInTokenOf(req) ?? ''));

@@ -25,6 +25,8 @@ export type AuthenticatorRow = {
   /** COSE (RFC 9052 7), in base64url. */
   public_key: string | null;
   rp_id: string | null;
+  /** What the authenticator calls the user (WebAuthn L3 5.4.3), in base64url; null where another system chose it. */
+  user_handle: string | null;
   /** WebAuthn L3 6.1.1; a text, for Postgres hands out 64 bits. */
   sign_count: string | null;
   aaguid: string | null;
@@ -112,6 +114,12 @@ export async function countAuthenticators(scope: Scope, user_id: string, kind: A
     .where({ user_id, kind } as never)
     .count({ count: '*' });
   return Number((row as unknown as { count: string }).count);
+}
+
+/** Whether the user has a passkey that can be the first step. */
+export async function hasDiscoverablePasskey(scope: Scope, user_id: string): Promise<boolean> {
+  const row = await table<AuthenticatorRow>(scope, name).where({ user_id, discoverable: true } as never).first('id'); // prettier-ignore
+  return row !== undefined;
 }
 
 /** Whether the environment has any passkey, which fixes its RP id. */

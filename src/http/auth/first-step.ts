@@ -1,11 +1,11 @@
 import type { Request, Response } from 'express';
-import { methodsOf, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
+import { secondStepMethods, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
 import type { Proof } from '../../domain/sessions/proofs.js';
 import type { ProviderSignIn } from '../../domain/sessions/sessions.js';
 import { rememberedProof } from '../../domain/sign-ins/devices.js';
-import { hasFactor, nextStep, type NextStep } from '../../domain/sign-ins/next-step.js';
+import { hasFactor, nextStep, noteFactorDemand, type NextStep } from '../../domain/sign-ins/next-step.js';
 import { startSignIn, signInLifetime, type Linking } from '../../domain/sign-ins/sign-ins.js';
-import { noteFactorRequired, type UserRow } from '../../db/tables/users.js';
+import type { UserRow } from '../../db/tables/users.js';
 import { settleLinking } from '../../domain/connections/settle-linking.js';
 import { setSignInCookie } from './claimant.js';
 import { deviceOf } from './device-cookie.js';
@@ -64,7 +64,7 @@ export async function askFor(
 ): Promise<{ readonly redirect_to: string; readonly second_factor: SecondFactor }> {
   const expires_in = signInLifetime;
   if (next.kind === 'verify') {
-    const methods = await methodsOf(req.ctx, claim.user, claim.proofs);
+    const methods = await secondStepMethods(req.ctx, claim.user, claim.proofs);
     const remember_device = req.ctx.environment.remember_device_lifetime > 0;
     return { redirect_to: stepPath('/login/verify', claim.return_to), second_factor: { methods, expires_in, remember_device } };
   }
@@ -100,7 +100,7 @@ export async function takeFirstStep(req: Request, res: Response, step: FirstStep
     count(req, method, true);
     return { redirect_to: return_to ?? home, second_factor: null };
   }
-  if (next.kind === 'enroll' && user.factor_required_since === null) await noteFactorRequired(req.ctx.scope, user.id, req.ctx.clock.now());
+  if (next.kind === 'enroll') await noteFactorDemand(req.ctx, user);
   const { token } = await startSignIn(req.ctx, { user_id: user.id, stage: next.kind, proofs, proven_hash, provider, linking });
   setSignInCookie(req, res, token);
   count(req, method, false);
