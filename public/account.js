@@ -43,4 +43,9 @@ for (const time of document.querySelectorAll('time[datetime]')) {
   time.textContent = formats[time.dataset.format ?? 'both'].format(at);
 }
 
+for (const button of document.querySelectorAll('[data-print]')) {
+  button.hidden = false;
+  button.addEventListener('click', () => print());
+}
+
 document.querySelector('#error-summary')?.focus();

@@ -1,5 +1,6 @@
 // Passkeys on the pages of sign-in and registration: forms with `data-passkey` stay hidden where none can be used. Everything else works without.
-const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentication, startRegistration } = globalThis.SimpleWebAuthnBrowser;
+const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentication, startRegistration } =
+  globalThis.SimpleWebAuthnBrowser;
 
 const words = {
   get: {
@@ -81,7 +82,8 @@ class Ceremony {
       // What somebody typed may be in the options.
       if (this.kind === 'create') this.keep(null);
       const optionsJSON = await this.fresh();
-      if (optionsJSON) this.send(await (this.kind === 'create' ? startRegistration({ optionsJSON }) : startAuthentication({ optionsJSON })));
+      if (optionsJSON)
+        this.send(await (this.kind === 'create' ? startRegistration({ optionsJSON }) : startAuthentication({ optionsJSON })));
     } catch (error) {
       this.say(words[this.kind][error.name] ?? words[this.kind].other);
       void this.offer();

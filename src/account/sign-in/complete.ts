@@ -3,15 +3,13 @@ import { Duplicate } from '../../db/failures.js';
 import { advanceSignIn } from '../../db/tables/sign_ins.js';
 import { findUser } from '../../db/tables/users.js';
 import { settleLinking } from '../../domain/connections/settle-linking.js';
-import { transaction } from '../../domain/context.js';
 import { withProofs, type Proof } from '../../domain/sessions/proofs.js';
-import { addProofs } from '../../domain/sessions/sessions.js';
 import { rememberBrowser } from '../../domain/sign-ins/devices.js';
 import { nextStep } from '../../domain/sign-ins/next-step.js';
 import { linkingOf, providerOf } from '../../domain/sign-ins/sign-ins.js';
 import { PageError } from '../../errors.js';
-import { setSessionCookie } from '../../http/auth/browser-session.js';
 import { clearSignInCookie, type Claimant } from '../../http/auth/claimant.js';
+import { addProof } from '../../http/auth/confirmation.js';
 import { askFor, type StepOutcome } from '../../http/auth/first-step.js';
 import { signIn } from '../../http/auth/sign-in.js';
 import { errorTexts } from '../../http/pages/error-texts.js';
@@ -36,10 +34,7 @@ export type Completion = {
 
 /** A session reaches a higher class: it goes on with a new token. */
 async function stepUp(req: Request, res: Response, added: readonly Proof[], return_to: string | null): Promise<StepOutcome> {
-  const { session } = req;
-  const renewed = session && (await transaction(req.ctx, (tx) => addProofs(tx, session.id, added)));
-  if (!renewed) throw new PageError(401, 'login_required', errorTexts.login_required);
-  setSessionCookie(req, res, renewed.token);
+  for (const proof of added) if (!(await addProof(req, res, proof))) throw new PageError(401, 'login_required', errorTexts.login_required);
   return { redirect_to: return_to ?? home, second_factor: null };
 }
 

@@ -53,7 +53,11 @@ type State = { return_to: string | null; email: string; refusal?: StepRefusal };
 async function frame(req: Request, res: Response, return_to: string | null, title: (client: string | null) => string) {
   const client = await pendingClient(req, return_to);
   const words = { title: title(client?.name ?? null), request_id: req.request_id, csrf_token: csrfToken(req, res) };
-  return { ...basePage(req.ctx.environment, words), client: client && { name: client.name, logo_uri: client.logo_uri }, return_to: return_to ?? '' };
+  return {
+    ...basePage(req.ctx.environment, words),
+    client: client && { name: client.name, logo_uri: client.logo_uri },
+    return_to: return_to ?? '',
+  };
 }
 
 async function renderAddress(web: Web, req: Request, res: Response, { return_to, email, refusal }: State): Promise<void> {
@@ -107,7 +111,9 @@ async function renderCode(
   res: Response,
   { asked, return_to, code, refusal }: { asked: Asked; return_to: string | null; code?: string; refusal?: StepRefusal },
 ): Promise<void> {
-  const page = await frame(req, res, return_to, (client) => (client === null ? 'Enter the code' : `Enter the code to sign in to ${client}`));
+  const page = await frame(req, res, return_to, (client) =>
+    client === null ? 'Enter the code' : `Enter the code to sign in to ${client}`,
+  );
   const { id: sign_in_id, email, expires_at } = asked;
   const model = { ...page, sign_in_id, email, expires_at: expires_at.toISOString(), values: { code } };
   const options = { status: refusal?.status ?? 200, formAction: pendingFormAction(req, return_to) };
@@ -141,7 +147,8 @@ export function proveCode(web: Web) {
       req.ctx.metrics.logins.inc({ method: 'email_code', outcome: verdict.outcome });
       req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
     }
-    const refusal: StepRefusal = verdict === null ? (missing as StepRefusal) : verdict.outcome === 'blocked' ? blocked : codeRefusal(verdict);
+    const refusal: StepRefusal =
+      verdict === null ? (missing as StepRefusal) : verdict.outcome === 'blocked' ? blocked : codeRefusal(verdict);
     const asked = wantsJson(req) || refusal.status === 410 ? null : await askedCode(req, sign_in_id);
     if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
     if (!wantsJson(req) && refusal.status === 410) {

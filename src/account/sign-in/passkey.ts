@@ -55,7 +55,12 @@ export function signInByPasskey(web: Web) {
     const elsewhere = proven && (await requiredConnectionFor(req.ctx, proven.user.email)) !== null;
     if (proven && !elsewhere) {
       await recordLogin(req.ctx.scope, proven.user.id, req.ctx.clock.now());
-      return answerStep(req, res, proven.user, await takeFirstStep(req, res, { user: proven.user, proofs: [proven.proof], method: 'passkey', return_to }));
+      return answerStep(
+        req,
+        res,
+        proven.user,
+        await takeFirstStep(req, res, { user: proven.user, proofs: [proven.proof], method: 'passkey', return_to }),
+      );
     }
     const outcome = verdict.outcome === 'proven' ? 'refused' : verdict.outcome;
     req.ctx.metrics.logins.inc({ method: 'passkey', outcome });

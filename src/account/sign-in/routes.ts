@@ -8,6 +8,16 @@ import { limitAttempts, limitClaimant, limitCredential, limitLogin, limitMails, 
 import { login, loginPage } from '../login.js';
 import { step } from '../step.js';
 import { codePage, codeVerifyPage, emailCodesOpen, proveCode, startCode } from './email-code.js';
+import {
+  canEnroll,
+  enrollOptions,
+  enrollPage,
+  enrollPasskey,
+  enrollTotp,
+  enrollTotpVerify,
+  requireEnrolling,
+  skipEnrolment,
+} from './enroll.js';
 import { passkeyOptions, passkeysOpen, signInByPasskey } from './passkey.js';
 import { verify, verifyByEmail, verifyOptions, verifyPage } from './verify.js';
 
@@ -45,8 +55,22 @@ function secondSteps(router: Router, web: Web): void {
   step(router, '/login/verify/email', { post: [...claimed, verifyByEmail] });
 }
 
+/** A factor is enrolled, because the policy wants one before anything else, or a higher class is asked for. */
+function enrolments(router: Router, web: Web): void {
+  const claimed = [formOrJson, ...limitClaimant(web), csrf, requireEnrolling];
+  step(router, '/login/enroll', { get: [browserSession, findClaimant, enrollPage(web)] });
+  step(router, '/login/enroll/passkey/options', {
+    post: [formOrJson, limitOptions(web), browserSession, findClaimant, csrf, requireEnrolling, canEnroll('passkey'), enrollOptions],
+  });
+  step(router, '/login/enroll/passkey', { post: [...claimed, canEnroll('passkey'), enrollPasskey(web)] });
+  step(router, '/login/enroll/totp', { post: [...claimed, canEnroll('totp'), enrollTotp(web)] });
+  step(router, '/login/enroll/totp/verify', { post: [...claimed, canEnroll('totp'), enrollTotpVerify(web)] });
+  step(router, '/login/enroll/skip', { post: [...claimed, skipEnrolment] });
+}
+
 /** Everything under /login. */
 export function signInRoutes(router: Router, web: Web): void {
   firstSteps(router, web);
   secondSteps(router, web);
+  enrolments(router, web);
 }

@@ -5,10 +5,9 @@ import { browserSecret } from '../../http/auth/browser-secret.js';
 import type { Claimant } from '../../http/auth/claimant.js';
 import { csrfToken } from '../../http/auth/csrf.js';
 import { basePage, type FormPage, type PageClient, type PagePasskey } from '../../http/pages/pages.js';
-import { queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
-import { bodyText } from '../fields.js';
 import { pendingClient, pendingFormAction } from '../login.js';
+import { acrValuesOf } from './enroll-page.js';
 import { pageErrors, type StepRefusal } from '../refusal.js';
 import { passkeyPart } from './passkey-part.js';
 
@@ -59,9 +58,6 @@ export type VerifyState = {
   readonly refusal?: StepRefusal;
 };
 
-/** What a session is to reach, where the request says so. */
-const stepUpOf = (req: Request): string => (queryOf(req).get('acr_values') ?? bodyText(req, 'acr_values')).slice(0, 64);
-
 /** Whether the method leads to the class that a session is to reach: mail raises none. */
 const reachesAsked = (method: SecondStepMethod, asked: string): boolean =>
   asked === 'phr' ? method === 'passkey' : asked !== '2' || method !== 'email';
@@ -69,7 +65,7 @@ const reachesAsked = (method: SecondStepMethod, asked: string): boolean =>
 async function verifyPart(req: Request, res: Response, state: VerifyState): Promise<VerifyPart> {
   const { claimant, return_to } = state;
   const { environment } = req.ctx;
-  const acr_values = stepUpOf(req);
+  const acr_values = acrValuesOf(req);
   const offered = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
   const methods = offered.filter((method) => reachesAsked(method, acr_values));
   const method = state.method !== null && methods.includes(state.method) ? state.method : (methods[0] ?? null);
@@ -83,7 +79,10 @@ async function verifyPart(req: Request, res: Response, state: VerifyState): Prom
     method,
     email: claimant.user.email,
     sent: state.sent,
-    remember_days: claimant.sign_in && environment.remember_device_lifetime > 0 ? Math.max(1, Math.round(environment.remember_device_lifetime / 86_400)) : null,
+    remember_days:
+      claimant.sign_in && environment.remember_device_lifetime > 0
+        ? Math.max(1, Math.round(environment.remember_device_lifetime / 86_400))
+        : null,
     passkey: method === 'passkey' ? passkeyPart(req, '/login/verify/passkey/options', await requestOptions(req.ctx, using)) : null,
   };
 }

@@ -107,7 +107,13 @@ function refusalOf(method: SecondStepMethod, verdict: Exclude<SecondStepVerdict,
     case 'wrong': {
       const { attempts_left } = verdict;
       const text = `${wrongTexts[method]}${attempts_left === null ? '' : leftText(attempts_left)}`;
-      return { status: 422, code: 'invalid_code', text, fields: { code: ['invalid_code'] }, extra: attempts_left === null ? {} : { attempts_left } };
+      return {
+        status: 422,
+        code: 'invalid_code',
+        text,
+        fields: { code: ['invalid_code'] },
+        extra: attempts_left === null ? {} : { attempts_left },
+      };
     }
     case 'refused':
       return { status: 401, code: 'passkey_refused' };
@@ -125,7 +131,10 @@ function refusalOf(method: SecondStepMethod, verdict: Exclude<SecondStepVerdict,
 
 function count(req: Request, method: SecondStepMethod, verdict: SecondStepVerdict): void {
   const { metrics, environment } = req.ctx;
-  metrics.logins.inc({ method: method === 'email' ? 'email_code' : method, outcome: verdict.outcome === 'proven' ? 'ok' : verdict.outcome });
+  metrics.logins.inc({
+    method: method === 'email' ? 'email_code' : method,
+    outcome: verdict.outcome === 'proven' ? 'ok' : verdict.outcome,
+  });
   if (verdict.outcome !== 'proven') metrics.daily.add(environment.id, 'logins', 'failed');
 }
 

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { enrollable } from '../../domain/authenticators/enrollable.js';
 import { secondStepMethods, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
 import type { Proof } from '../../domain/sessions/proofs.js';
 import type { ProviderSignIn } from '../../domain/sessions/sessions.js';
@@ -50,12 +51,6 @@ const home = '/account';
 export const stepPath = (path: string, return_to: string | null): string =>
   return_to === null ? path : `${path}?${new URLSearchParams({ return_to }).toString()}`;
 
-/** Kinds of factors that can be enrolled here. */
-export const enrollable = ({ environment }: Pick<Request['ctx'], 'environment'>): ('passkey' | 'totp')[] => [
-  ...(environment.passkeys_enabled ? (['passkey'] as const) : []),
-  ...(environment.totp_enabled ? (['totp'] as const) : []),
-];
-
 /** What the claimant is asked for, and where. */
 export async function askFor(
   req: Request,
@@ -68,8 +63,10 @@ export async function askFor(
     const remember_device = req.ctx.environment.remember_device_lifetime > 0;
     return { redirect_to: stepPath('/login/verify', claim.return_to), second_factor: { methods, expires_in, remember_device } };
   }
+  const can = enrollable(req.ctx.environment);
+  const enroll = (['passkey', 'totp'] as const).filter((kind) => can[kind]);
   const skip_until = next.skip_until?.toISOString() ?? null;
-  const second_factor = { methods: [], expires_in, remember_device: false, enroll: enrollable(req.ctx), skip_until };
+  const second_factor = { methods: [], expires_in, remember_device: false, enroll, skip_until };
   return { redirect_to: stepPath('/login/enroll', claim.return_to), second_factor };
 }
 

@@ -1,5 +1,6 @@
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
+import type { PageSignInMethods } from './sign-in-methods.js';
 
 /** What every page needs; `basePage` in pages.ts builds it. */
 export interface BasePage {
@@ -87,8 +88,13 @@ export interface RegisterVerifyPage extends FormPage {
   return_to: string;
 }
 
-/** `values`: first_name, last_name. Posts `registration_token`, `first_name`, `last_name`, `password`, `return_to` to /register/complete. */
+/**
+ * `values`: first_name, last_name. Posts `registration_token`, `first_name`, `last_name`, `return_to` and `password`, or `credential`, to
+ * /register/complete.
+ */
 export interface RegisterCompletePage extends FormPage {
+  /** Null or absent: no passkey can be made. */
+  passkey?: PagePasskey | null | undefined;
   registration_token: string;
   email: string;
   password_min_length: number;
@@ -165,6 +171,8 @@ export interface AccountPage extends FormPage {
   applications: PageApplication[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
   own_applications: (PageClient & { client_id: string; open_url: string })[];
+  /** Absent or null where there are none, and none can be added. */
+  sign_in_methods?: PageSignInMethods | null | undefined;
 }
 
 /** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */
