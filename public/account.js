@@ -24,7 +24,7 @@ for (const input of document.querySelectorAll('input[type="password"]')) {
 // Codes pasted with spaces or dashes.
 for (const input of document.querySelectorAll('input[autocomplete="one-time-code"]')) {
   input.addEventListener('input', () => {
-    const digits = input.value.replace(/\D/g, '').slice(0, 6);
+    const digits = input.value.replace(/\D/g, '').slice(0, 10);
     if (digits !== input.value) input.value = digits;
   });
 }

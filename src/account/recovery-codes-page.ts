@@ -26,20 +26,17 @@ function downloadOf(service: string, email: string, codes: readonly string[]): R
   return { href: `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`, name: 'recovery-codes.txt' };
 }
 
+type Shown = { status: number; codes: string[]; body?: object; next?: PageLink; email?: string };
+
 /** Shows new recovery codes, on a page of their own or as a member of the JSON answer. */
-export function showRecoveryCodes(
-  web: Web,
-  req: Request,
-  res: Response,
-  { status, codes, body = {}, next }: { status: number; codes: string[]; body?: object; next?: PageLink },
-): void {
+export function showRecoveryCodes(web: Web, req: Request, res: Response, { status, codes, body = {}, next, ...shown }: Shown): void {
   if (wantsJson(req))
     return void res
       .status(status)
       .set('Cache-Control', 'no-store')
       .json({ ...body, recovery_codes: codes });
   const base = basePage(req.ctx.environment, { title: 'Keep your recovery codes', request_id: req.request_id });
-  const { user_email: email } = sessionOf(req);
+  const email = shown.email ?? sessionOf(req).user_email;
   web.renderPage(
     res,
     'account/recovery-codes',

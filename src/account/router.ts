@@ -5,7 +5,7 @@ import { csrf } from '../http/auth/csrf.js';
 import { formOrJson } from '../http/request/form.js';
 import { confirmed } from '../http/auth/ask-to-confirm.js';
 import { limitProofs, ownNames } from '../http/auth/confirmation.js';
-import { route, type Methods } from '../http/routes.js';
+import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { changeOwnPassword, changeOwnProfile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { accountPage } from './account-page.js';
@@ -22,21 +22,20 @@ import {
   switchOwnTwoStep,
 } from './authenticators.js';
 import { confirm, confirmOptions, confirmPage } from './confirm.js';
-import { limitAttempts, limitLogin, limitMails, limitSignedIn } from './limits.js';
-import { login, loginPage } from './login.js';
+import { limitAttempts, limitMails, limitOptions, limitSignedIn } from './limits.js';
 import { logout, logoutPage } from './logout.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
 import { review, reviewPage } from './password-review.js';
+import { showRelatedOrigins } from './related-origins.js';
 import { complete } from './register-complete.js';
+import { registerOptions } from './register-passkey.js';
 import { verify, verifyPage } from './register-verify.js';
 import { register, registerPage, registrationOpen, resend } from './register.js';
+import { passkeysOpen } from './sign-in/passkey.js';
+import { signInRoutes } from './sign-in/routes.js';
 import { signedIn } from './signed-in.js';
+import { step } from './step.js';
 import { beginTotp, verifyTotp } from './totp.js';
-
-/** A path whose steps a first-party client's own UI may take from its own origin (CORS); the pages are for our origin alone. */
-function step(router: Router, path: string, { post = [], ...rest }: Methods): void {
-  route(router, path, { ...rest, post: [ownUiCors, ...post], options: [ownUiCors, preflight] });
-}
 
 /** The steps of a registration; all of them count against one limit per address. */
 function registrationRoutes(router: Router, web: Web): void {
@@ -50,6 +49,9 @@ function registrationRoutes(router: Router, web: Web): void {
   });
   step(router, '/register/verify', { get: [...page, verifyPage(web)], post: [...checks('registration_id'), verify(web)] });
   step(router, '/register/resend', { post: [...checks('registration_id'), resend(web)] });
+  step(router, '/register/passkey/options', {
+    post: [formOrJson, limitOptions(web), registrationOpen, passkeysOpen, browserSession, csrf, registerOptions],
+  });
   step(router, '/register/complete', { post: [...checks('registration_token'), complete(web)] });
 }
 
@@ -116,15 +118,12 @@ function signInMethodRoutes(router: Router, web: Web): void {
 /** Login and what belongs to an account. */
 export function accountRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
-  step(router, '/login', {
-    get: [browserSession, loginPage(web)],
-    head: true,
-    post: [formOrJson, ...limitLogin(web), browserSession, csrf, login(web)],
-  });
+  signInRoutes(router, web);
   registrationRoutes(router, web);
   passwordRoutes(router, web);
   ownAccountRoutes(router, web);
   signInMethodRoutes(router, web);
+  route(router, '/.well-known/webauthn', { get: [showRelatedOrigins], head: true });
   step(router, '/logout', { get: [browserSession, logoutPage(web)], post: [formOrJson, browserSession, csrf, logout] });
   return router;
 }

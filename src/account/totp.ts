@@ -43,11 +43,29 @@ declare module '../http/pages/page-models.js' {
 /** A TOTP that waits for its first code. */
 type Pending = { readonly authenticator_id: string; readonly secret: string; readonly otpauth_uri: string; readonly expires_at: Date };
 
+/** Where an app is set up: whose it is, where its first code goes, and what leads back. */
+export type TotpPlace = Pick<TotpPage, 'action' | 'email' | 'back'> & { readonly hidden: Record<string, string>; readonly title: string };
+
+const ownPlace = (req: Request): TotpPlace => ({
+  action: '/account/authenticators/totp/verify',
+  email: sessionOf(req).user_email,
+  back: { href: '/account', label: 'Back to your account' },
+  hidden: {},
+  title: 'Add an authenticator app',
+});
+
 /** Shows what an app needs to be set up, and asks for its first code. */
-export function renderTotp(web: Web, req: Request, res: Response, pending: Pending, error?: string): void {
+export function renderTotp(
+  web: Web,
+  req: Request,
+  res: Response,
+  pending: Pending,
+  error?: string,
+  place: TotpPlace = ownPlace(req),
+): void {
   const { authenticator_id, secret, otpauth_uri, expires_at } = pending;
   const base = basePage(req.ctx.environment, {
-    title: 'Add an authenticator app',
+    title: place.title,
     request_id: req.request_id,
     csrf_token: csrfToken(req, res),
   });
@@ -56,15 +74,15 @@ export function renderTotp(web: Web, req: Request, res: Response, pending: Pendi
     'account/totp',
     {
       ...base,
-      action: '/account/authenticators/totp/verify',
-      hidden: { authenticator_id },
+      action: place.action,
+      hidden: { ...place.hidden, authenticator_id },
       qr: qrImage(otpauth_uri),
       secret: secret.replaceAll(/(.{4})(?=.)/g, '$1 '),
       otpauth_uri,
       issuer: base.environment.name,
-      email: sessionOf(req).user_email,
+      email: place.email,
       expires_at: expires_at.toISOString(),
-      back: { href: '/account', label: 'Back to your account' },
+      back: place.back,
       errors: error === undefined ? undefined : { code: error },
     },
     { status: error === undefined ? 200 : 422 },
@@ -87,20 +105,35 @@ export function beginTotp(web: Web) {
   };
 }
 
-const wrongCode = 'This code is not right. Enter the one that your app shows now; if it stays wrong, check the time of your phone.';
+/** What is said of a wrong first code. */
+export const wrongTotpCode =
+  'This code is not right. Enter the one that your app shows now; if it stays wrong, check the time of your phone.';
 
-/** Shows the same secret again after a wrong code. */
-async function askAgain(web: Web, req: Request, res: Response, id: string): Promise<void> {
+/** The TOTP of the id that waits for its first code; null when it isn't the person's, or waits no more. */
+export async function pendingTotp(
+  req: Request,
+  id: string,
+  { id: user_id, email }: { id: string; email: string },
+): Promise<Pending | null> {
   const row = isUuid(id) ? await findAuthenticator(req.ctx.scope, id) : null;
-  if (!row || !isTotp(row) || row.user_id !== sessionOf(req).user_id || row.expires_at === null) return refuse(web, req, res, expired);
+  if (!row || !isTotp(row) || row.user_id !== user_id || row.expires_at === null) return null;
   const secret = totpSecretOf(req.ctx, row);
   const { algorithm, digits, period, expires_at } = row;
   const { branding, name } = req.ctx.environment;
-  const otpauth_uri = otpauthUri(secret, { issuer: branding?.name || name, label: sessionOf(req).user_email, algorithm, digits, period });
-  renderTotp(web, req, res, { authenticator_id: id, secret, otpauth_uri, expires_at }, wrongCode);
+  const otpauth_uri = otpauthUri(secret, { issuer: branding?.name || name, label: email, algorithm, digits, period });
+  return { authenticator_id: id, secret, otpauth_uri, expires_at };
 }
 
-const expired: StepRefusal = {
+/** Shows the same secret again after a wrong code. */
+async function askAgain(web: Web, req: Request, res: Response, id: string): Promise<void> {
+  const { user_id, user_email } = sessionOf(req);
+  const pending = await pendingTotp(req, id, { id: user_id, email: user_email });
+  if (!pending) return refuse(web, req, res, totpExpired);
+  renderTotp(web, req, res, pending, wrongTotpCode);
+}
+
+/** Nothing waits for a first code any more. */
+export const totpExpired: StepRefusal = {
   status: 410,
   code: 'code_expired',
   text: 'Setting the app up took more than ten minutes. Remove the entry from your app, and start again.',
@@ -112,9 +145,9 @@ export function verifyTotp(web: Web) {
     const [id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
     const added = await activateTotpOf(req.ctx, sessionOf(req).user_id, { authenticator_id: id, code }, originOf(req));
     if (added.outcome !== 'added') {
-      if (added.outcome === 'expired') return refuse(web, req, res, expired);
+      if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
       if (!wantsJson(req)) return askAgain(web, req, res, id);
-      throw refusalError({ status: 422, code: 'invalid_code', text: wrongCode, fields: { code: ['invalid_code'] } });
+      throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
     }
     await addProof(req, res, added.proof);
     const authenticator = authenticatorDocument(added.authenticator);

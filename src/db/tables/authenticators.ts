@@ -27,8 +27,8 @@ export type AuthenticatorRow = {
   rp_id: string | null;
   /** What the authenticator calls the user (WebAuthn L3 5.4.3), in base64url; null where another system chose it. */
   user_handle: string | null;
-  /** WebAuthn L3 6.1.1; a text, for Postgres hands out 64 bits. */
-  sign_count: string | null;
+  /** WebAuthn L3 6.1.1. */
+  sign_count: number | null;
   aaguid: string | null;
   transports: string[] | null;
   backup_eligible: boolean | null;
@@ -40,7 +40,7 @@ export type AuthenticatorRow = {
   digits: number | null;
   /** Seconds. */
   period: number | null;
-  last_step: string | null;
+  last_step: number | null;
   last_used_at: Date | null;
   version: number;
   created_at: Date;
@@ -53,7 +53,7 @@ export type PasskeyRow = AuthenticatorRow & {
   credential_id: string;
   public_key: string;
   rp_id: string;
-  sign_count: string;
+  sign_count: number;
   transports: string[];
   backup_eligible: boolean;
   backed_up: boolean;

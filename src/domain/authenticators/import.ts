@@ -107,5 +107,5 @@ async function columnsOf(tx: Context, id: string, input: ImportedAuthenticator):
   if (!(await holdRpId(tx, rp_id))) throw new Refusal(refused('rp_id', 'The passkeys of this environment belong to another domain.'));
   // The handle that the other system gave isn't known; the first step asks for some handle, and the credential tells whose it is.
   const unknown = { user_handle: null, backed_up: backup_eligible, discoverable: true };
-  return { credential_id, public_key, rp_id, transports, backup_eligible, sign_count: String(input.sign_count), ...unknown };
+  return { credential_id, public_key, rp_id, transports, backup_eligible, sign_count: input.sign_count, ...unknown };
 }
