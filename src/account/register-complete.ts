@@ -80,6 +80,7 @@ async function make(req: Request, registration: PasscodeRow, return_to: string |
   }
   const completion = await completeRegistration(req.ctx, { ...input, token: bodyText(req, 'registration_token'), client_id });
   if (completion.outcome === 'expired') return registrationExpired;
+  if (completion.outcome === 'password_breached') return refuseFields({ password: ['password_breached'] }) as StepRefusal;
   if (completion.outcome === 'email_taken') return { status: 409, code: 'email_taken' };
   return { user: completion.user, proofs: [byMail, proofNow('password', req.ctx.clock.now())], recovery_codes: null };
 }

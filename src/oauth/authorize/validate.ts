@@ -18,6 +18,8 @@ type Reading = {
   readonly client: Client;
   readonly addressee: Addressee;
   readonly sent: Parameters;
+  /** Whether the client pushed the request (RFC 9126), or pushes it now. */
+  readonly pushed: boolean;
   readonly get: (name: string) => string | undefined;
   readonly prompts: Prompt[] | null;
   readonly max_age: number | null | undefined;
@@ -38,6 +40,7 @@ export const requestChecks: readonly Check[] = [
   ['no parameter twice', once, 'RFC 6749 3.1'],
   ['no request object left', notSupported('request', 'request_not_supported'), 'OIDC Core 6.1'],
   ['no request_uri', notSupported('request_uri', 'request_uri_not_supported'), 'OIDC Core 6.2'],
+  ['pushed where that is demanded', pushedWhereDemanded, 'RFC 9126 5'],
   ['no registration', notSupported('registration', 'registration_not_supported'), 'OIDC Core 7.2.1'],
   ['no parameter too long', shortEnough, 'RFC 6749 4.1.2.1'],
   ['response_type', responseType, 'RFC 6749 3.1.1'],
@@ -57,7 +60,7 @@ export const requestChecks: readonly Check[] = [
  * Checks the rest of the request.
  * @throws {AuthorizationError} for the first check of {@link requestChecks} that fails
  */
-export async function validate(ctx: Context, addressee: Addressee, sent: Parameters): Promise<AuthorizationRequest> {
+export async function validate(ctx: Context, addressee: Addressee, sent: Parameters, pushed: boolean): Promise<AuthorizationRequest> {
   const { client } = addressee;
   const get = (name: string) => sent.get(name);
   const r: Reading = {
@@ -65,6 +68,7 @@ export async function validate(ctx: Context, addressee: Addressee, sent: Paramet
     client,
     addressee,
     sent,
+    pushed,
     get,
     target: null,
     prompts: parsePrompts(get('prompt')),
@@ -105,6 +109,11 @@ function notSupported(name: string, error: OAuthErrorCode): Check[1] {
   return ({ get }) => (get(name) === undefined ? null : [error, `${name} is not supported`]);
 }
 
+function pushedWhereDemanded({ ctx, client, pushed }: Reading): Problem | null {
+  const demanded = ctx.environment.require_pushed_authorization_requests || client.require_pushed_authorization_requests;
+  return malformed(demanded && !pushed, 'the request has to be pushed to the pushed authorization request endpoint first');
+}
+
 function shortEnough({ sent }: Reading): Problem | null {
   const long = Object.values(sent.all).some((value) => value.length > maxParameterLength);
   return malformed(long, `a parameter is longer than ${maxParameterLength} characters`);
@@ -118,7 +127,12 @@ function responseType({ get }: Reading): Problem | null {
 
 function responseMode({ get, addressee }: Reading): Problem | null {
   const mode = get('response_mode');
-  return malformed(mode !== undefined && mode !== addressee.response_mode, `response_mode must be one of ${responseModes.join(', ')}`);
+  if (mode === undefined || mode === addressee.response_mode) return null;
+  const known = (responseModes as readonly string[]).includes(mode);
+  return [
+    'invalid_request',
+    known ? 'this client has its answers signed: response_mode must be jwt' : `response_mode must be one of ${responseModes.join(', ')}`,
+  ];
 }
 
 function mayUseCodes({ client }: Reading): Problem | null {
