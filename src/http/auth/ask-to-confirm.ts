@@ -13,9 +13,10 @@ import {
   type ProofNames,
   type ProofOutcome,
 } from './confirmation.js';
+import { passkeyPart } from './passkey-part.js';
 import { provePath, sessionOf, waysToProve, type WaysToProve } from './proof-ways.js';
 import { errorTexts } from '../pages/error-texts.js';
-import type { FormPage, PageConnection } from '../pages/page-models.js';
+import type { FormPage, PageConnection, PagePasskey } from '../pages/page-models.js';
 import { basePage } from '../pages/pages.js';
 import { wantsJson } from '../request/form.js';
 import type { Web } from '../web.js';
@@ -32,8 +33,8 @@ export interface ConfirmPage extends FormPage {
   ways: Omit<WaysToProve, 'connections'>;
   /** `href` leads back to where the proof is needed. */
   connections: (PageConnection & { href: string })[];
-  /** Whether a passkey is among the ways, for which the page needs a script. */
-  passkey: boolean;
+  /** Null where a passkey is none of the ways. */
+  passkey: PagePasskey | null;
   /** A form waits on this page: what leads away from it opens beside it. */
   held: boolean;
 }
@@ -120,7 +121,7 @@ export async function renderConfirm(web: Web, req: Request, res: Response, askin
       email: sessionOf(req).user_email,
       ways,
       connections: connections.map((connection) => ({ ...connection, href: provePath(connection, back) })),
-      passkey: ways.methods.includes('passkey'),
+      passkey: ways.methods.includes('passkey') ? passkeyPart(req, `${confirmPath}/passkey/options`, null) : null,
       held,
       notice: failure && proven ? { tone: 'info', text: failure.text } : null,
       errors: failed && failure && !proven ? { [fieldOf(failed, names)]: failure.text } : undefined,
