@@ -18,8 +18,11 @@ export async function startCeiling(options: { databaseUrl: string; processors: s
     name: 'ceiling',
     pid: started.pid,
     port,
+    // What they add to others is measured against those of the product itself.
+    lacks: ['cc_jwt_es256', 'cc_jwt_eddsa', 'code_par'],
     paths: {
       token: '/token',
+      par: '/par',
       introspect: '/introspect',
       authorize: '/authorize',
       userinfo: '/userinfo',

@@ -21,6 +21,7 @@ export async function startOidcProvider(options: { databaseUrl: string; processo
     lacks: ['introspect_jwt'],
     paths: {
       token: '/token',
+      par: '/request',
       introspect: '/token/introspection',
       authorize: '/auth',
       userinfo: '/me',
