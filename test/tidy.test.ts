@@ -182,6 +182,18 @@ describe('src', () => {
     ).toEqual([]);
   });
 
+  test('what an exported function throws, its docstring says', () => {
+    const quiet = sources
+      .filter(({ path }) => /^src\/(?:lib|platform|db|domain|http)\//.test(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/(\/\*\*(?:(?!\*\/)[^])*\*\/\n)?export (?:async )?function (\w+)[^]*?\n\}\n/g)]
+          // What is caught and thrown on belongs to whatever threw it.
+          .filter(([body, docstring = '']) => /\bthrow (?:new |\w+[.(])/.test(withoutComments(body)) && !docstring.includes('@throws'))
+          .map(([, , name]) => `${path}: ${name}`),
+      );
+    expect(quiet, 'Say which error, and when: `@throws {Refusal} 409 when ...`.').toEqual([]);
+  });
+
   test('exports have names', () => {
     expect(
       places(sources, /\bexport default\b/g),
