@@ -1,22 +1,21 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { beforeAll, expect, test } from 'vitest';
-import { Browser } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { signedIn, type Browser } from '../support/browser.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
+const ctx = contextOf(service);
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  const ctx = await service.context();
-  [client, user] = [await addClient(ctx), await addUser(ctx, { email: 'ada@example.com' })];
-  browser = new Browser(service.url);
-  const response = await browser.login('ada@example.com', password);
-  expect(response.status).toBe(303);
+  client = await addClient(ctx);
+  user = await addUser(ctx, { email: 'ada@example.com' });
+  browser = await signedIn(service, user);
 });
 
 test('a signed-in person gets a code, the client tokens, and userinfo the claims of the scopes', async () => {

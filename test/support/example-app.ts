@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { afterAll, beforeAll } from 'vitest';
 import { ensureDemoData, type DemoData } from '../../src/programs/demo-data.js';
 import { freePort, type TestService } from './service.js';
 
@@ -17,4 +18,14 @@ export async function startExampleApp(service: TestService): Promise<ExampleApp>
   });
   await once(app.stdout, 'data');
   return { url, data, stop: () => void app.kill('SIGTERM') };
+}
+
+/** The same for all tests of a file; its members are there from the first hook that comes after this on. */
+export function sharedExampleApp(service: TestService): ExampleApp {
+  const app = {} as ExampleApp;
+  beforeAll(async () => {
+    Object.assign(app, await startExampleApp(service));
+  });
+  afterAll(() => (app as Partial<ExampleApp>).stop?.());
+  return app;
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
+import type { Context } from '../../src/domain/context.js';
 import { startManagedService } from './management.js';
 import { startTestService, type TestService } from './service.js';
 
@@ -18,3 +19,15 @@ export function sharedService(start: () => Promise<TestService> = startTestServi
 
 /** The same whose management client is known. */
 export const sharedManagedService = (): TestService => sharedService(startManagedService);
+
+/**
+ * The context of the service's default environment, or of the one that `make` makes, for all tests of a file: its members are there from the
+ * first hook that comes after this on.
+ */
+export function contextOf(service: TestService, make: () => Promise<Context> = () => service.context()): Context {
+  const ctx = {} as Context;
+  beforeAll(async () => {
+    Object.assign(ctx, await make());
+  });
+  return ctx;
+}
