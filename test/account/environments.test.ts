@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/domain/context.js';
+import { transaction } from '../../src/domain/context.js';
 import { startRegistration } from '../../src/domain/registration/registration.js';
 import { startPasscode } from '../../src/domain/registration/passcodes.js';
 import { deleteBrowserLockout, findBrowserLockout, recordBrowserFailure } from '../../src/db/tables/browser_lockouts.js';
@@ -26,15 +26,14 @@ import { Browser, signedIn } from '../support/browser.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
 import { jsonFrom, fromAddress } from '../support/from-address.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
+const foreign = shared(() => addEnvironment(service.deps, 'staging'));
 const own = contextOf(service);
-let foreign: Context;
 let foreignHost: string;
 
 beforeAll(async () => {
-  foreign = await addEnvironment(service.deps, 'staging');
   foreignHost = `staging.${new URL(service.url).host}`;
 });
 

@@ -1,22 +1,15 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { beforeAll, expect, test } from 'vitest';
-import { signedIn, type Browser } from '../support/browser.js';
-import { addClient, addUser, type TestClient } from '../support/data.js';
+import { expect, test } from 'vitest';
+import { signedIn } from '../support/browser.js';
+import { addClient, addUser } from '../support/data.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import type { UserRow } from '../../src/db/tables/users.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-let client: TestClient;
-let user: UserRow;
-let browser: Browser;
-
-beforeAll(async () => {
-  client = await addClient(ctx);
-  user = await addUser(ctx, { email: 'ada@example.com' });
-  browser = await signedIn(service, user);
-});
+const client = shared(() => addClient(ctx));
+const user = shared(() => addUser(ctx, { email: 'ada@example.com' }));
+const browser = shared(() => signedIn(service, user));
 
 test('a signed-in person gets a code, the client tokens, and userinfo the claims of the scopes', async () => {
   const answer = await redeem(service.url, client, await authorizeCode(browser, client, { nonce: 'n-1' }));

@@ -1,28 +1,21 @@
 import { connect } from 'node:net';
 import { request as send } from 'undici';
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { UserRow } from '../../src/db/tables/users.js';
+import { describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser, signedIn } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { addClient, addUser, password } from '../support/data.js';
 import { oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() =>
   startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_TOKEN: '500/60', TRUST_PROXY: '1', METRICS_TOKEN: metricsToken }),
 );
 const ctx = contextOf(service);
-let client: TestClient;
-let user: UserRow;
-let browser: Browser;
+const client = shared(() => addClient(ctx, { first_party: true }));
+const user = shared(() => addUser(ctx));
+const browser = shared(() => signedIn(service, user));
 const metricsToken = 'a token for the metrics';
-
-beforeAll(async () => {
-  client = await addClient(ctx, { first_party: true });
-  user = await addUser(ctx);
-  browser = await signedIn(service, user);
-});
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -23,11 +23,11 @@ import { digest } from '../../src/lib/digest.js';
 import { signedIn } from '../support/browser.js';
 import { addClient, addEnvironment, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const own = contextOf(service);
-const foreign = contextOf(service, () => addEnvironment(service.deps, 'staging'));
+const foreign = shared(() => addEnvironment(service.deps, 'staging'));
 
 test('every table function, called from a second environment, finds nothing and changes nothing', async () => {
   const user = await addUser(own, { email: 'ada@example.com' });

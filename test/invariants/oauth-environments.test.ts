@@ -10,11 +10,11 @@ import { digest } from '../../src/lib/digest.js';
 import { signedIn } from '../support/browser.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const own = contextOf(service);
-const foreign = contextOf(service, () => addEnvironment(service.deps, 'staging'));
+const foreign = shared(() => addEnvironment(service.deps, 'staging'));
 
 test('consents, logout tokens and spent assertions of one environment are nothing to another', async () => {
   const [user, client] = [await addUser(own), await addClient(own, { backchannel_logout_uri: 'http://127.0.0.1:9/closed' })];

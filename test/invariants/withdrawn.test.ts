@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { removeApiResource } from '../../src/domain/api-resources/api-resources.js';
 import { withdrawConsent } from '../../src/domain/grants/consents.js';
 import { transaction } from '../../src/domain/context.js';
@@ -6,24 +6,17 @@ import { remove, update } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';
 import type { PermissionRow } from '../../src/db/tables/permissions.js';
-import { deleteUser, type UserRow } from '../../src/db/tables/users.js';
-import type { Browser } from '../support/browser.js';
+import { deleteUser } from '../../src/db/tables/users.js';
 import { signedIn } from '../support/browser.js';
-import { addMachine, addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { addMachine, addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-let client: TestClient;
-let user: UserRow;
-let browser: Browser;
-
-beforeAll(async () => {
-  client = await addClient(ctx, { first_party: true });
-  user = await addUser(ctx);
-  browser = await signedIn(service, user);
-});
+const client = shared(() => addClient(ctx, { first_party: true }));
+const user = shared(() => addUser(ctx));
+const browser = shared(() => signedIn(service, user));
 
 const introspect = async (token: string) => (await oauthPost(service.url, '/oauth/introspect', client, { token })).body;
 const inactive = { active: false };

@@ -7,16 +7,15 @@ import { addClient, addGrant, addResource, password, type TestClient } from '../
 import { Api, link, manage, managementToken, startManagedService, type Document } from '../support/management.js';
 import { allowCode, claimsOf, oauthPost, redeem, tokenRequest, authorizeCode } from '../support/oauth.js';
 import type {} from '../support/service.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startManagedService({ ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password }));
 const ctx = contextOf(service);
-let api: Api;
+const api = shared(() => manage(service.url));
 let management: ApiResourceRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  api = await manage(service.url);
   management = (await findApiResourceByIdentifier(ctx.scope, `${service.url}/api`)) as ApiResourceRow;
   browser = new Browser(service.url);
   await browser.login('root@example.com', password);

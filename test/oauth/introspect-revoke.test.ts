@@ -1,28 +1,18 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
-import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import type { Browser } from '../support/browser.js';
+import { describe, expect, test } from 'vitest';
+import { updateUser } from '../../src/db/tables/users.js';
 import { signedIn } from '../support/browser.js';
 import { addMachine, addClient, addEnvironment, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-let client: TestClient;
-let other: TestClient;
-let machine: TestClient;
-let resource: ApiResourceRow;
-let user: UserRow;
-let browser: Browser;
-
-beforeAll(async () => {
-  [client, other] = [await addClient(ctx), await addClient(ctx)];
-  resource = await addResource(ctx);
-  machine = await addMachine(ctx, resource);
-  user = await addUser(ctx);
-  browser = await signedIn(service, user);
-});
+const client = shared(() => addClient(ctx));
+const other = shared(() => addClient(ctx));
+const resource = shared(() => addResource(ctx));
+const machine = shared(() => addMachine(ctx, resource));
+const user = shared(() => addUser(ctx));
+const browser = shared(() => signedIn(service, user));
 
 const introspect = async (token: string, as: TestClient | null = client, fields: Record<string, string> = {}) =>
   oauthPost(service.url, '/oauth/introspect', as, { token, ...fields });

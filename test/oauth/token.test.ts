@@ -1,5 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { revokeSessions } from '../../src/db/tables/sessions.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
@@ -8,25 +7,20 @@ import { signedIn } from '../support/browser.js';
 import { addMachine, addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, basic, claimsOf, oauthPost, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-let client: TestClient;
-let other: TestClient;
-let spa: TestClient;
-let machine: TestClient;
-let resource: ApiResourceRow;
+const client = shared(() => addClient(ctx, { id: 'client-a' }));
+const other = shared(() => addClient(ctx, { id: 'client-b' }));
+const spa = shared(() =>
+  addClient(ctx, { id: 'client-spa', token_endpoint_auth_method: 'none', application_type: 'spa', require_pkce: true }),
+);
+const resource = shared(() => addResource(ctx));
+const machine = shared(() => addMachine(ctx, resource, { id: 'machine' }));
 let user: UserRow;
 let browser: Browser;
 
-beforeAll(async () => {
-  client = await addClient(ctx, { id: 'client-a' });
-  other = await addClient(ctx, { id: 'client-b' });
-  spa = await addClient(ctx, { id: 'client-spa', token_endpoint_auth_method: 'none', application_type: 'spa', require_pkce: true });
-  resource = await addResource(ctx);
-  machine = await addMachine(ctx, resource, { id: 'machine' });
-});
 beforeEach(async () => {
   user = await addUser(ctx);
   browser = await signedIn(service, user);

@@ -1,28 +1,21 @@
 // What a token that is not good is told to be: at userinfo and at the Management API in the answer, of introspection in the log.
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { keyRing } from '../../src/domain/signing-keys/signing-keys.js';
 import { signJwt } from '../../src/domain/tokens/formats/jwt.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { signedIn } from '../support/browser.js';
-import { addMachine, addClient, addEnvironment, addResource, addUser, type TestClient } from '../support/data.js';
+import { addMachine, addClient, addEnvironment, addResource, addUser } from '../support/data.js';
 import { managementToken } from '../support/management.js';
-import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let client: TestClient;
-let machine: TestClient;
-let resource: ApiResourceRow;
+const client = shared(() => addClient(ctx));
+const resource = shared(() => addResource(ctx));
+const machine = shared(() => addMachine(ctx, resource));
 let user: UserRow;
-
-beforeAll(async () => {
-  client = await addClient(ctx);
-  resource = await addResource(ctx);
-  machine = await addMachine(ctx, resource);
-});
 
 async function tokens(parameters: Record<string, string> = {}) {
   user = await addUser(ctx);

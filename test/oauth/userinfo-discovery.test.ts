@@ -1,28 +1,23 @@
 import { request } from 'node:http';
-import { beforeAll, expect, test } from 'vitest';
-import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import type { Browser } from '../support/browser.js';
+import { expect, test } from 'vitest';
+import { updateUser } from '../../src/db/tables/users.js';
 import { signedIn } from '../support/browser.js';
-import { addMachine, addClient, addResource, addUser, type TestClient } from '../support/data.js';
+import { addMachine, addClient, addResource, addUser } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
-let client: TestClient;
-let user: UserRow;
-let browser: Browser;
-
-beforeAll(async () => {
-  client = await addClient(ctx);
-  user = await addUser(ctx, {
+const client = shared(() => addClient(ctx));
+const user = shared(() =>
+  addUser(ctx, {
     address: { locality: 'London', country: '' },
     phone_number: '+441234567',
     birthdate: '1815-12-10',
     nickname: '',
-  });
-  browser = await signedIn(service, user);
-});
+  }),
+);
+const browser = shared(() => signedIn(service, user));
 
 const accessToken = async (parameters: Record<string, string> = {}) =>
   (await redeem(service.url, client, await authorizeCode(browser, client, parameters))).body.access_token;

@@ -1,5 +1,5 @@
 // What a signed-in user does with connections, and how an administrator tries one out.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { connectionTestUrl } from '../../src/domain/connections/connections.js';
 import { listIdentities } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
@@ -9,20 +9,17 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
 const service = sharedService();
 const ctx = contextOf(service);
 const upstream = ScriptedUpstream.shared();
-let connection: ConnectionRow;
+const connection = shared(() => addConnection(ctx, { issuer: upstream.url, account_linking: 'never' }));
 let browser: Browser;
 let user: UserRow;
 
-beforeAll(async () => {
-  connection = await addConnection(ctx, { issuer: upstream.url, account_linking: 'never' });
-});
 beforeEach(async () => {
   browser = new Browser(service.url);
   user = await addUser(ctx);

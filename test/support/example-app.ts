@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll } from 'vitest';
 import { ensureDemoData, type DemoData } from '../../src/programs/demo-data.js';
 import { freePort, type TestService } from './service.js';
+import { shared } from './shared-service.js';
 
 /** The application of `examples/web-app`, as a client of the service under test. */
 export type ExampleApp = { readonly url: string; readonly data: DemoData; stop(): void };
@@ -20,12 +20,9 @@ export async function startExampleApp(service: TestService): Promise<ExampleApp>
   return { url, data, stop: () => void app.kill('SIGTERM') };
 }
 
-/** The same for all tests of a file; its members are there from the first hook that comes after this on. */
-export function sharedExampleApp(service: TestService): ExampleApp {
-  const app = {} as ExampleApp;
-  beforeAll(async () => {
-    Object.assign(app, await startExampleApp(service));
-  });
-  afterAll(() => (app as Partial<ExampleApp>).stop?.());
-  return app;
-}
+/** The same for all tests of a file. */
+export const sharedExampleApp = (service: TestService): ExampleApp =>
+  shared(
+    () => startExampleApp(service),
+    (app) => app.stop(),
+  );
