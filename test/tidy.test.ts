@@ -306,4 +306,9 @@ test('no test is skipped but for want of a program', async () => {
   const files = (await read('test', /\.ts$/)).map((file) => ({ ...file, code: withoutTexts(file.code) }));
   const found = places(files, passedOver, (path) => path === 'test/support/programs.ts');
   expect(found, "Make the test hold everywhere; if it runs another program, let it say so: const test = needs('...').").toEqual([]);
+  const silent = files.filter(({ path, code }) => path.endsWith('.test.ts') && /\brunBeside\(/.test(code) && !/\bneeds\(/.test(code));
+  expect(
+    silent.map(({ path }) => path),
+    "It runs another program and fails where that isn't installed: let the test say needs('...').",
+  ).toEqual([]);
 });

@@ -1,8 +1,12 @@
 import type { Knex } from 'knex';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import type { Scope } from '../scope.js';
 
 /** What an environment can be for. */
 export const environmentKinds = ['production', 'staging', 'development'] as const;
+
+/** What becomes of a new password that is known from a data breach; `off`: nobody asks whether it is. */
+export const breachedPasswordRules = ['refuse', 'off'] as const;
 
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
@@ -21,12 +25,17 @@ export type EnvironmentRow = {
   support_email: string | null;
   registration_enabled: boolean;
   password_min_length: number;
+  breached_passwords: (typeof breachedPasswordRules)[number];
   otp_lifetime: number;
   otp_max_attempts: number;
   lockout_threshold: number;
   lockout_lifetime: number;
   allowed_email_domains: string[];
   dynamic_registration_enabled: boolean;
+  /** Whether every client has to push its authorization requests (RFC 9126). */
+  require_pushed_authorization_requests: boolean;
+  /** RS256 is always among them. */
+  signing_algorithms: SigningAlgorithm[];
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -73,6 +82,12 @@ export async function updateEnvironment(scope: Scope, id: string, changes: Parti
     .update({ ...changes, version: knex.raw('version + 1') })
     .returning('*');
   return (row as EnvironmentRow | undefined) ?? null;
+}
+
+/** What the scope's environment signs with, as it stays until the transaction ends. */
+export async function lockSigningAlgorithms(scope: Scope): Promise<readonly SigningAlgorithm[]> {
+  const row = await scope.knex<EnvironmentRow>('environments').where({ id: scope.environment_id }).forShare().first('signing_algorithms');
+  return row?.signing_algorithms ?? [];
 }
 
 /** Deletes an environment with everything in it. */
