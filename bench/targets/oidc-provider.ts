@@ -12,6 +12,7 @@ export async function startOidcProvider(options: ServerOptions): Promise<Target>
     lacks: ['introspect_jwt'],
     paths: {
       token: '/token',
+      par: '/request',
       introspect: '/token/introspection',
       authorize: '/auth',
       userinfo: '/me',

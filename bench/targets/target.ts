@@ -8,10 +8,11 @@ export type Target = {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
-  readonly paths: Readonly<Record<'token' | 'introspect' | 'authorize' | 'userinfo' | 'jwks' | 'discovery', string>>;
+  readonly paths: Readonly<Record<'token' | 'par' | 'introspect' | 'authorize' | 'userinfo' | 'jwks' | 'discovery', string>>;
   readonly client: { readonly id: string; readonly secret: string };
   readonly publicClient: { readonly id: string };
-  readonly resources: { readonly jwt: string; readonly opaque: string };
+  /** By token format, or by the algorithm of its JWTs. */
+  readonly resources: Readonly<Record<'jwt' | 'opaque' | 'ES256' | 'EdDSA', string>>;
   readonly redirect_uri: string;
   /** Scenarios that it has no endpoint for. */
   readonly lacks?: readonly string[];
@@ -24,7 +25,12 @@ export type Target = {
 export const fixtures = {
   client: { id: 'bench', secret: 'cs_0123456789012345678901234567890123456789012' },
   publicClient: { id: 'bench-public' },
-  resources: { jwt: 'https://jwt.bench.example', opaque: 'https://opaque.bench.example' },
+  resources: {
+    jwt: 'https://jwt.bench.example',
+    opaque: 'https://opaque.bench.example',
+    ES256: 'https://es256.bench.example',
+    EdDSA: 'https://eddsa.bench.example',
+  },
   redirect_uri: 'https://app.bench.example/cb',
 } as const;
 
