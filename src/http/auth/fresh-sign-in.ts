@@ -144,6 +144,7 @@ async function ask(web: Web, req: Request, res: Response, wrong: boolean): Promi
 /**
  * Lets an action of the account page pass within ten minutes of a sign-in, or with the password asked on the spot: others get a page that
  * asks for it, JSON 403 `fresh_sign_in_required` or 401 `invalid_password`. Needs `signedIn`, a parsed body and `csrf` before.
+ * @throws {PageError}
  */
 export function freshSignIn(web: Web): RequestHandler[] {
   const requireProof: RequestHandler = async (req, res, next) => {
