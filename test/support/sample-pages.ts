@@ -43,6 +43,7 @@ const connections: PageModels['account/login']['connections'] = [
 ];
 
 const passkey = {
+  rp_id: 'acme.example',
   options_path: '/login/passkey/options',
   options: JSON.stringify({ rpId: 'acme.example', timeout: 300_000 }),
   elsewhere: null,
@@ -536,7 +537,7 @@ const samples: Record<string, SamplePage> = {
       email: 'ada@example.com',
       ways: { password: false, methods: ['passkey', 'totp', 'recovery_code'], by_mail: false, enroll: false },
       connections: [],
-      passkey: { options_path: '/account/confirm/passkey/options', options: null, elsewhere: null },
+      passkey: { rp_id: 'acme.example', options_path: '/account/confirm/passkey/options', options: null, elsewhere: null },
       held: false,
     },
   },
