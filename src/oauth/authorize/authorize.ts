@@ -4,7 +4,6 @@ import { isForeignPost, queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { AuthorizationError } from './authorization-error.js';
 import { renderConsent } from './consent-page.js';
-import { withinRights } from './held-permissions.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
 import { openPushedRequest } from './pushed-request.js';
@@ -21,7 +20,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
   const addressee = await findAddressee(req, parameters);
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
-    const request = await withinRights(ctx, await validate(ctx, addressee, parameters, pushed !== undefined), session);
+    const request = await validate(ctx, addressee, parameters, { session, pushed: pushed !== undefined });
     const interaction = await interactionFor(ctx, request, session, sent.since, allowed);
     switch (interaction.kind) {
       case 'login':
