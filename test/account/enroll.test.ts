@@ -37,7 +37,7 @@ const startTotp = async (browser: Browser) =>
   (await (await browser.postJson('/login/enroll/totp', {})).json()) as { authenticator_id: string; secret: string };
 
 describe('while the policy demands a factor', () => {
-  test('a right password leads to enrolment, and opens nothing (attack 23.48)', async () => {
+  test('a right password leads to enrolment, and opens nothing (attack 25.548)', async () => {
     await setEnvironment(service, { second_factor_policy: 'required' });
     const { browser, asked } = await enrolling('/account?x=y');
     expect(asked).toEqual({
@@ -98,7 +98,7 @@ describe('while the policy demands a factor', () => {
     expect((await browser.get('/login/enroll?return_to=%2Faccount')).headers.get('location')).toBe('/login/verify?return_to=%2Faccount');
   });
 
-  test('a new account has to enrol as well: registration is no way around it (attack 23.49)', async () => {
+  test('a new account has to enrol as well: registration is no way around it (attack 25.549)', async () => {
     await setEnvironment(service, { second_factor_policy: 'required' });
     const email = 'newcomer@example.com';
     const browser = new Browser(service.url);
@@ -189,7 +189,7 @@ describe('the pages', () => {
     expect(await isSignedIn(browser)).toBe(true);
   });
 
-  test('send a stranger to the sign-in page, and refuse forms of other sites (attack 23.50)', async () => {
+  test('send a stranger to the sign-in page, and refuse forms of other sites (attack 25.550)', async () => {
     const stranger = await new Browser(service.url).get('/login/enroll?return_to=%2Faccount');
     expect([stranger.status, stranger.headers.get('location')]).toEqual([303, '/login?return_to=%2Faccount']);
     await setEnvironment(service, { second_factor_policy: 'required', second_factor_grace_lifetime: 600 });

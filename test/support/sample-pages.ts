@@ -43,6 +43,7 @@ const connections: PageModels['account/login']['connections'] = [
 ];
 
 const passkey = {
+  rp_id: 'acme.example',
   options_path: '/login/passkey/options',
   options: JSON.stringify({ rpId: 'acme.example', timeout: 300_000 }),
   elsewhere: null,
