@@ -7,7 +7,8 @@ import { OAuthError } from '../errors.js';
 import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
 
 /**
- * GET and POST /oauth/userinfo (OIDC Core 5.3): the claims of the granted scopes and those that the client maps, in one statement. Any access
+ * GET and POST /oauth/userinfo (OIDC Core 5.3): the claims of the granted scopes and those that the client maps. One statement, and one more where
+ * mappings draw on the person. Any access
  * token with `openid` will do, whatever its audience; of one that isn't good the answer says why. Signed for clients that registered `userinfo_signed_response_alg` (5.3.2).
  */
 export async function userinfo(req: Request, res: Response): Promise<void> {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { listPublishedSigningKeys } from '../../src/db/tables/signing_keys.js';
-import { findAccessToken, findAccessTokenWithUser, deleteAccessToken, findJwtStandingWithUser } from '../../src/db/tables/access_tokens.js';
+import { findAccessToken, deleteAccessToken, findJwtStanding } from '../../src/db/tables/access_tokens.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
 import { findGrantOfCode } from '../../src/db/tables/authorization_codes.js';
 import { findClientGrant, listGrantedIdentifiers } from '../../src/db/tables/client_grants.js';
@@ -73,17 +73,11 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await revokeSessions(scope, { user_id: user.id }, now, 'revoked')).toEqual([]);
   expect(await findGrantOfCode(scope, digest(grant.code))).toBeNull();
   expect(await findAccessToken(scope, digest(body.access_token))).toBeNull();
-  expect(await findAccessTokenWithUser(scope, digest(body.access_token), { wanted: 'always', issuers: [] })).toBeNull();
+  for (const beside of ['permissions', 'user'] as const)
+    expect(await findAccessToken(scope, digest(body.access_token), beside, [])).toBeNull();
   expect(await deleteAccessToken(scope, digest(body.access_token))).toBe(false);
-  expect(
-    (
-      await findJwtStandingWithUser(
-        scope,
-        { ids: [], user_id: user.id, session_id: session?.id ?? null, client_id: 'c', resource: null },
-        'always',
-      )
-    ).user,
-  ).toBeNull();
+  const jwt = { ids: [], user_id: user.id, session_id: session?.id ?? null, resource: own.environment.management_audience };
+  expect(await findJwtStanding(scope, jwt, 'user')).toMatchObject({ standing: { user_status: null }, user: null, permissions: [] });
   expect(await findUserClaims(scope, user.id)).toBeNull();
   expect(await listOpenableClients(scope, user.id)).toEqual([]);
   expect(await listGrantedIdentifiers(scope, client.id, 10)).toEqual([]);

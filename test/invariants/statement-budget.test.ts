@@ -26,6 +26,7 @@ let client: TestClient;
 let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
+let mappingApi: ApiResourceRow;
 let cookie: string;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
@@ -41,6 +42,8 @@ beforeAll(async () => {
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
   grantedApi = await addResource(ctx, { identifier: 'https://granted.example', user_access: 'granted' });
   await addGrant(ctx, client, grantedApi, ['read'], 'user');
+  const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
+  mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   const user = await addUser(ctx);
   cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
@@ -126,6 +129,11 @@ const budget: Record<
   "introspection of a person's token for a resource that takes a grant": {
     limit: 1,
     prepare: async () => (await grantedTokens()).body.access_token,
+    run: async (token) => (await oauthPost(origin, '/oauth/introspect', client, { token })).status,
+  },
+  "introspection of a person's token for a resource whose mappings draw on people": {
+    limit: 2,
+    prepare: async () => (await userTokens({ resource: mappingApi.identifier, scope: 'openid read' })).body.access_token,
     run: async (token) => (await oauthPost(origin, '/oauth/introspect', client, { token })).status,
   },
   'refresh for a resource that takes a grant': {

@@ -1,7 +1,7 @@
 import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
-import { mapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
+import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 
 /** A row of `authorization_codes`; `expires_at` is 60 s after issue, used ones stay a while so that a replay is recognised. */
@@ -144,8 +144,8 @@ const redeemStatement = {
           when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
         ${permissionsHeldSql({ user_id: 'c.user_id', resource: 'c.resource' })} as permissions,
-        case when u.id is not null and ($17::boolean or c.id_token_claims is not null or ${mapsClaimsSql('null', 'c.resource')})
-          then ${userClaimsSql({ metadata: 'true', roles: 'true' })} end as user_claims
+        case when u.id is not null and ($17::boolean or c.id_token_claims is not null or ${resourceMapsClaimsSql('c.resource')})
+          then ${userClaimsSql} end as user_claims
       from redeemed c
       left join users u on u.environment_id = $1 and u.id = c.user_id
       left join sessions s on s.environment_id = $1 and s.id = c.session_id
