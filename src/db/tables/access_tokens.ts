@@ -12,6 +12,10 @@ export type AccessTokenState = {
   scope: string;
   audience: string;
   claims: Record<string, unknown> | null;
+  /** How and when the person signed in; null for a client's own token, and where it isn't known. */
+  acr: string | null;
+  amr: string[] | null;
+  auth_time: Date | null;
   issued_at: Date;
   expires_at: Date;
 } & TokenStanding;
@@ -134,8 +138,8 @@ function lookUps(name: string, text: (columns: string) => string, held: string, 
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns) => `
-    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
-      ${standing}, r.id is not null as revoked${columns}
+    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.acr, t.amr, t.auth_time,
+      t.issued_at, t.expires_at, ${standing}, r.id is not null as revoked${columns}
     from access_tokens t
     left join users u on u.environment_id = t.environment_id and u.id = t.user_id
     left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id

@@ -133,9 +133,9 @@ const refreshStatement = {
       on conflict do nothing
     ), access as (
       insert into access_tokens
-        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, issued_at, expires_at)
-      select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, $3,
-        $3::timestamptz + make_interval(secs => $9::integer)
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, acr, amr, auth_time, issued_at, expires_at)
+      select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, acr, amr, auth_time,
+        $3, $3::timestamptz + make_interval(secs => $9::integer)
       from source where $7::text = 'opaque'
     ), event as (
       select store_token_issued($1, $13::uuid, $3::timestamptz, $12::uuid[], $6::uuid, $7, 'refresh_token', client_id,
