@@ -13,6 +13,8 @@ create table authenticators (
   credential_id text,
   public_key text,
   rp_id text,
+  -- What the authenticator calls the user: null where it was imported and another system chose it.
+  user_handle text,
   sign_count bigint,
   aaguid uuid,
   transports text[],

@@ -25,6 +25,8 @@ export type AuthenticatorRow = {
   /** COSE (RFC 9052 7), in base64url. */
   public_key: string | null;
   rp_id: string | null;
+  /** What the authenticator calls the user (WebAuthn L3 5.4.3), in base64url; null where another system chose it. */
+  user_handle: string | null;
   /** WebAuthn L3 6.1.1; a text, for Postgres hands out 64 bits. */
   sign_count: string | null;
   aaguid: string | null;

@@ -104,6 +104,15 @@ export async function updateEnvironment(scope: Scope, id: string, changes: Parti
   return (row as EnvironmentRow | undefined) ?? null;
 }
 
+/** Fixes the RP id of the environment's passkeys unless it is fixed already, and returns the one that is in force. */
+export async function pinRpId(scope: Scope, rp_id: string): Promise<string> {
+  scope.touched.add('environments');
+  const { knex } = scope;
+  const pinned = knex.raw('coalesce(passkey_rp_id, ?)', [rp_id]);
+  const [row] = await knex('environments').where({ id: scope.environment_id }).update({ passkey_rp_id: pinned }).returning('passkey_rp_id');
+  return (row as { passkey_rp_id: string }).passkey_rp_id;
+}
+
 /** Deletes an environment with everything in it. */
 export async function deleteEnvironment(scope: Scope, id: string): Promise<void> {
   scope.touched.add('environments');

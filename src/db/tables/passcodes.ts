@@ -200,6 +200,21 @@ export async function completePasscode(scope: Scope, id: string, now: Date): Pro
   await update<PasscodeRow>(scope, 'passcodes', { id }, { completed_at: now }, false);
 }
 
+/** The latest passcode of a purpose that is bound to the same browser, half sign-in or session, and neither spent nor over; null without one. */
+export async function findBoundPasscode(
+  scope: Scope,
+  which: { purpose: PasscodePurpose; user_id: string; bound_digest: Buffer },
+  now: Date,
+): Promise<PasscodeRow | null> {
+  const row = await table<PasscodeRow>(scope, 'passcodes')
+    .where(which as never)
+    .whereNull('consumed_at')
+    .where('expires_at', '>', now)
+    .orderBy('created_at', 'desc')
+    .first();
+  return (row as PasscodeRow | undefined) ?? null;
+}
+
 /** Ends the open password resets of a user and returns how many there were. */
 export async function voidPasswordResets(scope: Scope, user_id: string, now: Date): Promise<number> {
   return table<PasscodeRow>(scope, 'passcodes')
