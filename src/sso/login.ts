@@ -8,6 +8,7 @@ import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { requireFreshness } from './freshness.js';
 import { askForProof } from './link-account.js';
+import { providerTrust } from './provider-trust.js';
 import { decide } from './linking.js';
 import { settle } from './settle.js';
 
@@ -29,7 +30,7 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
       const asker = { client_id: clientOfFlow(req, flow.return_to), origin: originOf(req) };
       const user = await settle(req.ctx, connection, profile, decision, asker);
       // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
-      const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time)];
+      const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time, providerTrust(connection, authentication))];
       await signIn(req, res, { user_id: user.id, proofs, provider: authentication });
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
       req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');

@@ -28,13 +28,10 @@ type Asking = {
   readonly fresh: boolean;
 };
 
-/** The methods that the user has, where the environment takes them. */
-function methodsOf({ environment }: Pick<Context, 'environment'>, { authenticator_kinds: kinds }: FactorState): StepUpMethod[] {
-  return [
-    ...(environment.passkeys_enabled && kinds.includes('passkey') ? (['passkey'] as const) : []),
-    ...(environment.totp_enabled && kinds.includes('totp') ? (['totp'] as const) : []),
-    ...(kinds.includes('recovery_codes') ? (['recovery_code'] as const) : []),
-  ];
+/** The methods that the user has. They count whatever may be enrolled now. */
+function methodsOf({ authenticator_kinds: kinds }: FactorState): StepUpMethod[] {
+  const kindOf = { passkey: 'passkey', totp: 'totp', recovery_code: 'recovery_codes' } as const satisfies Record<StepUpMethod, string>;
+  return stepUpMethods.filter((method) => kinds.includes(kindOf[method]));
 }
 
 /** The methods that may be enrolled: none where the policy is `off`. */
@@ -47,9 +44,9 @@ function wayTo({ ctx, user, proofs, fresh }: Asking, demanded: AuthenticationCla
   const now = ctx.clock.now();
   const leads = (method: StepUpMethod) => reachesWith(proofs, method, demanded, now);
   if (reaches(proofs, demanded)) return 'none';
-  if (methodsOf(ctx, user).some(leads)) return 'verify';
+  if (methodsOf(user).some(leads)) return 'verify';
   // A code by mail is no first step to a higher class; a password is, with a factor that is there.
-  if (!fresh && hasFactor(user) && methodsOf(ctx, user).some((method) => reachesWith([proofNow('password', now)], method, demanded, now)))
+  if (!fresh && hasFactor(user) && methodsOf(user).some((method) => reachesWith([proofNow('password', now)], method, demanded, now)))
     return 'sign_in';
   if (!enrollableMethods(ctx).some(leads)) return 'never';
   // Enrolling changes what signs the person in: it takes the same proof here as on the account page.
@@ -61,7 +58,10 @@ function wayTo({ ctx, user, proofs, fresh }: Asking, demanded: AuthenticationCla
 const ease: readonly StepUp[] = ['none', 'verify', 'sign_in', 'enroll', 'never'];
 
 /** The easiest way to one of the classes; of two that are alike, to the one that is named first. `demanded` is never empty. */
-export function stepUpTo(asking: Asking, demanded: readonly AuthenticationClass[]): { readonly way: StepUp; readonly acr: AuthenticationClass } {
+export function stepUpTo(
+  asking: Asking,
+  demanded: readonly AuthenticationClass[],
+): { readonly way: StepUp; readonly acr: AuthenticationClass } {
   const ways = demanded.map((acr) => ({ way: wayTo(asking, acr), acr }));
   const [best] = ease.flatMap((way) => ways.filter((one) => one.way === way));
   if (!best) throw new Error('no class is demanded');
@@ -69,7 +69,10 @@ export function stepUpTo(asking: Asking, demanded: readonly AuthenticationClass[
 }
 
 /** Of the classes that a client wishes for, in its order: the first that is reached, or that the person has the factors for; null for none. */
-export function wishedStep(asking: Asking, wished: readonly AuthenticationClass[]): { readonly way: 'none' | 'verify'; readonly acr: AuthenticationClass } | null {
+export function wishedStep(
+  asking: Asking,
+  wished: readonly AuthenticationClass[],
+): { readonly way: 'none' | 'verify'; readonly acr: AuthenticationClass } | null {
   for (const acr of wished) {
     const way = wayTo(asking, acr);
     if (way === 'none' || way === 'verify') return { way, acr };
