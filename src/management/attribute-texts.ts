@@ -180,6 +180,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     support_email: 'Whom people are told to write to; null = nobody.',
     registration_enabled: 'Whether people can register themselves.',
     password_min_length: 'The least number of characters of a new password.',
+    breached_passwords: '`refuse`: a new password that is known from a data breach is refused, as far as that can be asked; `off`: it is taken.',
     otp_lifetime: 'How long a mailed code is good, in seconds.',
     otp_max_attempts: 'How often a mailed code may be guessed wrong.',
     lockout_threshold: 'After so many wrong passwords in a row an account is locked.',

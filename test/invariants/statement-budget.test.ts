@@ -85,6 +85,30 @@ async function code(more: Record<string, string> = {}): Promise<{ grant: Record<
   return { grant: { grant_type: 'authorization_code', code: value, redirect_uri, code_verifier: verifier } };
 }
 
+/** Pushes a request (RFC 9126). */
+const pushRequest = (fields: Record<string, string> = {}) =>
+  oauthPost(origin, '/oauth/par', client, {
+    response_type: 'code',
+    redirect_uri: client.redirect_uris[0] as string,
+    scope: 'openid',
+    ...fields,
+  });
+
+async function pushedTokens() {
+  const { verifier, challenge } = pkcePair();
+  const { request_uri } = (await pushRequest({ code_challenge: challenge, code_challenge_method: 'S256' })).body as {
+    request_uri?: string;
+  };
+  const query = new URLSearchParams({ client_id: client.id, request_uri: request_uri as string });
+  const response = await fetch(`${origin}/oauth/authorize?${query.toString()}`, { redirect: 'manual', headers: { cookie } });
+  return tokenRequest(origin, client, {
+    grant_type: 'authorization_code',
+    code: locationParameters(response).get('code') as string,
+    redirect_uri: client.redirect_uris[0] as string,
+    code_verifier: verifier,
+  });
+}
+
 const userTokens = async (more: Record<string, string> = {}) => tokenRequest(origin, client, (await code(more)).grant);
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
@@ -147,6 +171,8 @@ const budget: Record<
     prepare: async () => (await userTokens()).body.refresh_token as string,
     run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
   },
+  'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
+  'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
   'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },
   'webhook changed': {

@@ -106,6 +106,11 @@ const unknownUser: TokenStanding = { user_status: null, session_revoked_at: null
 
 const standing = `u.status as user_status, s.revoked_at as session_revoked_at`;
 
+/** The same of the token `t`, by functions: neither table is touched for a token that has no user and no session. */
+const standingByFunctions = `
+  case when t.user_id is not null then user_status($1::uuid, t.user_id) end as user_status,
+  case when t.session_id is not null then session_revoked_at($1::uuid, t.session_id) end as session_revoked_at`;
+
 /**
  * What a look-up brings beside the token's standing: nothing, the permissions of its API resource that the user holds, or those and the user without
  * metadata.
@@ -128,21 +133,23 @@ const besideOf = (row: Partial<BesideColumns>, beside: Beside): TokenUser => ({
 });
 
 /** One statement for each kind of answer: most tokens need the smallest. */
-function lookUps(name: string, text: (columns: string) => string, held: string, roles: string): Record<Beside, Statement> {
+function lookUps(name: string, text: (columns: string, beside: Beside) => string, held: string, roles: string): Record<Beside, Statement> {
   const heldColumn = `, ${held} as held`;
   const columns: Record<Beside, string> = { nothing: '', permissions: heldColumn, user: `${heldColumn}, ${userColumnsSql(roles)}` };
-  const statement = (beside: Beside): Statement => ({ name: `${name}_${beside}`, short: 'look_up', text: text(columns[beside]) });
+  const statement = (beside: Beside): Statement => ({ name: `${name}_${beside}`, short: 'look_up', text: text(columns[beside], beside) });
   return { nothing: statement('nothing'), permissions: statement('permissions'), user: statement('user') };
 }
 
+const peopleOfToken = `
+    left join users u on u.environment_id = t.environment_id and u.id = t.user_id
+    left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id`;
+
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
-  (columns) => `
+  (columns, beside) => `
     select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.acr, t.amr, t.auth_time,
-      t.issued_at, t.expires_at, ${standing}, r.id is not null as revoked${columns}
-    from access_tokens t
-    left join users u on u.environment_id = t.environment_id and u.id = t.user_id
-    left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id
+      t.issued_at, t.expires_at, ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
+    from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
     where t.environment_id = $1 and t.digest = $2`,
   // Of this service's own endpoints nobody holds permissions.

@@ -2,12 +2,21 @@ import { deleteApiResource, insertApiResource, updateApiResource, type ApiResour
 import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
+import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 
 export type ApiResourceInput = Partial<
   Pick<
     ApiResourceRow,
-    'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
+    | 'identifier'
+    | 'name'
+    | 'token_format'
+    | 'access_token_lifetime'
+    | 'user_access'
+    | 'token_typ'
+    | 'user_scopes'
+    | 'claim_mappings'
+    | 'signing_alg'
   >
 >;
 
@@ -25,6 +34,7 @@ const duplicates = {
 /** Makes an API resource (RFC 8707); its lifetime is the environment's default unless given. @throws {Refusal} 409 */
 export async function createApiResource(tx: Context, input: ApiResourceInput): Promise<ApiResourceRow> {
   refuseIfAny(apiResourceInputProblems(input));
+  await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
   const now = tx.clock.now();
   const access_token_lifetime = input.access_token_lifetime ?? tx.environment.default_access_token_lifetime;
   return refuseDuplicates(duplicates, () =>
@@ -38,6 +48,7 @@ export async function createApiResource(tx: Context, input: ApiResourceInput): P
  */
 export async function changeApiResource(tx: Context, resource: ApiResourceRow, input: ApiResourceInput): Promise<ApiResourceRow> {
   refuseIfAny(apiResourceInputProblems(input));
+  await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
   if (resource.is_system && input.name !== undefined && input.name !== resource.name)
     throw systemRecord('The Management API keeps its name.');
   if (resource.is_system && input.user_access === 'open')

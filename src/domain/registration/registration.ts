@@ -17,6 +17,7 @@ import { giveDefaultRoles } from '../roles/default-roles.js';
 import { userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
+import { hashNewPassword } from '../passwords/new-password.js';
 import { mailElsewhere } from '../passwords/reset.js';
 import { mintCode, startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
 
@@ -129,17 +130,22 @@ export async function findProvenRegistration(ctx: Context, token: string): Promi
 
 /** The result of completing a registration. */
 export type Completion =
-  { readonly outcome: 'registered'; readonly user: UserRow } | { readonly outcome: 'email_taken' } | { readonly outcome: 'expired' };
+  | { readonly outcome: 'registered'; readonly user: UserRow }
+  | { readonly outcome: 'email_taken' }
+  | { readonly outcome: 'expired' }
+  | { readonly outcome: 'password_breached' };
 
 /**
  * Makes the account of a proven address: user, default roles and `user.registered` in one transaction that spends the token. Whether the
- * address is still free is decided by the index; a taken one doesn't spend the token.
+ * address is still free is decided by the index; a taken one doesn't spend the token, nor
+ * does a password that is known from a data breach.
  */
 export async function completeRegistration(
   ctx: Context,
   input: { token: string; first_name: string; last_name: string; password: string; client_id: string | null },
 ): Promise<Completion> {
-  const password_hash = await ctx.passwords.hash(input.password, ctx.scope.deadline);
+  const password_hash = await hashNewPassword(ctx, input.password);
+  if (password_hash === null) return { outcome: 'password_breached' };
   const now = ctx.clock.now();
   return transaction(ctx, async (tx): Promise<Completion> => {
     const registration = await lockByToken(tx.scope, digest(input.token), now);

@@ -9,6 +9,7 @@ import {
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
+import { signingAlgorithms } from '../../lib/signing-algorithm.js';
 import { resource } from '../resource.js';
 import { claimMappings } from './claim-mappings.js';
 import { environmentLink } from './environment-link.js';
@@ -30,6 +31,7 @@ const settable = {
   token_typ: z.enum(tokenTyps).optional(),
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
+  signing_alg: z.enum(signingAlgorithms).optional(),
 };
 
 /** APIs that access tokens are issued for. */
@@ -58,11 +60,14 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     claim_mappings: claimMappings.meta({
       description: 'Claims under names of your own in its access tokens (`in` is `access_token`); they go before those of the client.',
     }),
-    signing_algorithm: z.literal('RS256'),
+    signing_alg: z
+      .enum(signingAlgorithms)
+      .meta({ description: 'What its JWTs are signed with: one of the `signing_algorithms` of the environment.' }),
+    signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
     is_system: z.boolean(),
     ...stamps,
   }),
-  computed: { signing_algorithm: () => 'RS256' },
+  computed: { signing_algorithm: (row) => row.signing_alg },
   reach: {
     of: (_tx, row) => reachOfApiResource(row),
     // The identifier is set at creation only, when it is nobody's.
@@ -74,6 +79,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       user_access: 'control',
       token_typ: 'control',
       user_scopes: 'control',
+      signing_alg: 'control',
       // What its API is told of people.
       claim_mappings: 'reach and control',
     },

@@ -58,6 +58,7 @@ export const client_credentials = grant({
       issued_at: now,
       permissions: granted,
       typ: resource.token_typ,
+      algorithm: resource.signing_alg,
       // Nobody is behind the token: constants, and the client's own permissions.
       mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
     });
