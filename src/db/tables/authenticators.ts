@@ -27,8 +27,8 @@ export type AuthenticatorRow = {
   rp_id: string | null;
   /** What the authenticator calls the user (WebAuthn L3 5.4.3), in base64url; null where another system chose it. */
   user_handle: string | null;
-  /** WebAuthn L3 6.1.1; a text, for Postgres hands out 64 bits. */
-  sign_count: string | null;
+  /** WebAuthn L3 6.1.1. */
+  sign_count: number | null;
   aaguid: string | null;
   transports: string[] | null;
   backup_eligible: boolean | null;
@@ -40,7 +40,7 @@ export type AuthenticatorRow = {
   digits: number | null;
   /** Seconds. */
   period: number | null;
-  last_step: string | null;
+  last_step: number | null;
   last_used_at: Date | null;
   version: number;
   created_at: Date;
@@ -53,7 +53,7 @@ export type PasskeyRow = AuthenticatorRow & {
   credential_id: string;
   public_key: string;
   rp_id: string;
-  sign_count: string;
+  sign_count: number;
   transports: string[];
   backup_eligible: boolean;
   backed_up: boolean;
@@ -116,6 +116,12 @@ export async function countAuthenticators(scope: Scope, user_id: string, kind: A
   return Number((row as unknown as { count: string }).count);
 }
 
+/** Whether the user has a passkey that can be the first step. */
+export async function hasDiscoverablePasskey(scope: Scope, user_id: string): Promise<boolean> {
+  const row = await table<AuthenticatorRow>(scope, name).where({ user_id, discoverable: true } as never).first('id'); // prettier-ignore
+  return row !== undefined;
+}
+
 /** Whether the environment has any passkey, which fixes its RP id. */
 export async function hasPasskeys(scope: Scope): Promise<boolean> {
   const row = await table<AuthenticatorRow>(scope, name).whereNotNull('credential_id').first('id');
@@ -134,6 +140,15 @@ export async function updateAuthenticator(
   changes: Partial<AuthenticatorRow>,
 ): Promise<AuthenticatorRow | null> {
   return update<AuthenticatorRow>(scope, name, key, changes);
+}
+
+/** Notes that an authenticator was used. */
+export async function noteAuthenticatorUse(scope: Scope, id: string, at: Date): Promise<void> {
+  await run(
+    scope,
+    { name: 'authenticators.note_use', text: 'update authenticators set last_used_at = $3 where environment_id = $1 and id = $2' },
+    [id, at],
+  );
 }
 
 /** Deletes an authenticator of the user and returns how many there were. */

@@ -50,16 +50,16 @@ export type ClientRow = {
   id_token_claims: (typeof idTokenClaims)[number];
   claim_mappings: ClaimMapping[];
   /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON. */
-  /** The class that its sign-ins must reach (`acr`); null: any. */
-  required_acr: (typeof requiredAcrs)[number] | null;
-  /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
-  max_authentication_age: number | null;
   /** Whether it has to push its authorization requests (RFC 9126 6). */
   require_pushed_authorization_requests: boolean;
   /** What its ID and logout tokens are signed with: one of the environment's. */
   id_token_signed_response_alg: SigningAlgorithm;
   /** Null: userinfo is JSON for it. */
   userinfo_signed_response_alg: SigningAlgorithm | null;
+  /** The class that its sign-ins must reach (`acr`); null: any. */
+  required_acr: (typeof requiredAcrs)[number] | null;
+  /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
+  max_authentication_age: number | null;
   client_uri: string | null;
   logo_uri: string | null;
   policy_uri: string | null;

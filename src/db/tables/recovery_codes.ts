@@ -18,13 +18,9 @@ export async function spendRecoveryCode(scope: Scope, authenticator_id: string, 
     scope,
     {
       name: 'recovery_codes.spend',
-      text: `with spent as (
-               update recovery_codes set used_at = $4
-               where environment_id = $1 and authenticator_id = $2 and code_digest = $3 and used_at is null
-               returning authenticator_id
-             )
-             update authenticators a set last_used_at = $4 from spent where a.environment_id = $1 and a.id = spent.authenticator_id
-             returning a.id`,
+      text: `update recovery_codes set used_at = $4
+             where environment_id = $1 and authenticator_id = $2 and code_digest = $3 and used_at is null
+             returning authenticator_id`,
     },
     [authenticator_id, code_digest, now],
   );

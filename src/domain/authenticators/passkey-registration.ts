@@ -107,7 +107,7 @@ export async function verifyNewPasskey(
     public_key: Buffer.from(made.publicKey).toString('base64url'),
     rp_id: rpID ?? rpIdOf(ctx.environment),
     user_handle: userHandleOf(making.user_id),
-    sign_count: String(made.counter),
+    sign_count: made.counter,
     aaguid: aaguid === noAaguid ? null : aaguid,
     transports: parsed.data.response.transports ?? [],
     backup_eligible,

@@ -1,5 +1,5 @@
 import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
-import type { UserRow } from '../../db/tables/users.js';
+import { updateUser, type UserRow } from '../../db/tables/users.js';
 import type { Context } from '../context.js';
 import { isSecondStepDone } from '../sessions/classes.js';
 import type { Proof } from '../sessions/proofs.js';
@@ -53,4 +53,9 @@ export async function nextStep(
   // A provider whose second factor does is asked for it at each sign-in; nothing needs enrolling here.
   if (done && proofs.some(({ asserted, suffices }) => asserted !== undefined || suffices === true)) return { kind: 'none' };
   return { kind: 'enroll', skip_until: graceEnd(ctx, user) };
+}
+
+/** Notes when the policy first asked the user for a factor, from when the time to enrol one runs; later calls change nothing. */
+export async function noteFactorDemand(ctx: Context, { id, factor_required_since }: FactorState): Promise<void> {
+  if (factor_required_since === null) await updateUser(ctx.scope, id, { factor_required_since: ctx.clock.now() });
 }

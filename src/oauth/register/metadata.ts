@@ -36,7 +36,7 @@ const schema = (policy: Policy) => {
     id_token_signed_response_alg: z.enum(policy.signingAlgorithms).nullish(),
     userinfo_signed_response_alg: z.enum(policy.signingAlgorithms).nullish(),
     require_pushed_authorization_requests: z.boolean().default(false),
-    initiate_login_uri: z.string().nullish(),
+    initiate_login_uri: webUrl,
     subject_type: z.literal('public').nullish(),
     scope: z.string().max(4096).refine((scope) => parseScope(scope) !== null, 'must be words separated by spaces').nullish(),
     contacts: z.array(text(255)).max(20).default([]),
