@@ -4,12 +4,17 @@ import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { PageError } from '../errors.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
-import { limitProof } from '../http/auth/fresh-sign-in.js';
+import { confirmByForm } from '../http/auth/ask-to-confirm.js';
+import { demandedOf, heldNames, limitProofs } from '../http/auth/confirmation.js';
 import { form } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
 import type { Call } from '../management/call.js';
+import type { Actor } from '../domain/actor.js';
 import { registry } from '../management/resources/index.js';
+import { confirmationClass, confirmedAt } from '../domain/sessions/confirmation.js';
 import { proofsOf } from '../domain/sessions/proofs.js';
+import type { AuthenticationClass } from '../domain/sessions/classes.js';
+import { managementClass } from '../domain/sessions/management-demand.js';
 import { dueOfSession } from '../domain/sign-ins/session-step.js';
 import type { BrowserSession } from '../domain/sessions/sessions.js';
 
@@ -24,6 +29,12 @@ declare module 'express-serve-static-core' {
 export function viewerOf(req: Request): BrowserSession {
   if (!req.session) throw new Error('this handler belongs behind the gate');
   return req.session;
+}
+
+/** What the session says of the actor's sign-in: when it was last confirmed for changes of its person, and what it rests on. */
+export function provenBy(session: BrowserSession): Pick<Actor, 'proven_at' | 'proofs'> {
+  const proofs = proofsOf(session);
+  return { proven_at: confirmedAt(proofs, confirmationClass({ two_step_enabled: session.user_two_step_enabled })), proofs };
 }
 
 /**
@@ -65,8 +76,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
       actor_id: session.user_id,
       display: session.user_email,
       permissions,
-      proven_at: session.auth_time_known ? session.authenticated_at : null,
-      proofs: proofsOf(session),
+      ...provenBy(session),
     },
     registry,
     ...originOf(req),
@@ -78,5 +88,34 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
 /** What every page of the dashboard is behind. */
 export const reading: RequestHandler[] = [browserSession, gate];
 
-/** What everything that changes something is behind: the form must come from our own page too, and guesses at a password are limited. */
-export const writing = (web: Web): RequestHandler[] => [form, browserSession, gate, csrf, ...limitProof(web)];
+/** The class that a change takes of whoever makes it: what the environment demands, and the second step that a session still lacks. Null: none. */
+async function classOfWrites({ ctx, session }: Request): Promise<AuthenticationClass | null> {
+  const demanded = managementClass(ctx.environment);
+  return demanded === null && session && (await dueOfSession(ctx, session)) === 'verify' ? '2' : demanded;
+}
+
+/**
+ * Lets a form pass that is posted with a session confirmed for the class that changes take here. Another one waits on the page that asks, with all
+ * that was typed (RFC 9470). @throws {ConfirmationNeeded}
+ */
+async function confirmedForWrites(req: Request, res: Response, next: NextFunction): Promise<void> {
+  const demanded = await classOfWrites(req);
+  if (demanded === null) return next();
+  const needed = await confirmByForm(req, res, demandedOf(req, demanded));
+  if (needed) throw needed;
+  req.call = { ...req.call, actor: { ...req.call.actor, ...provenBy(viewerOf(req)) } };
+  next();
+}
+
+/**
+ * What everything that changes something is behind: the form must come from our own page too, guesses at a password are limited, and the session is
+ * confirmed where the environment demands a class.
+ */
+export const writing = (web: Web): RequestHandler[] => [
+  form,
+  browserSession,
+  gate,
+  csrf,
+  ...limitProofs(web, heldNames),
+  confirmedForWrites,
+];

@@ -1,5 +1,6 @@
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
+import type { PageSignInMethods } from './sign-in-methods.js';
 
 /** What every page needs; `basePage` in pages.ts builds it. */
 export interface BasePage {
@@ -44,7 +45,17 @@ export type PageConnection = {
 
 export type { PageLink };
 
-/** `values`: email. Posts `email`, `password`, `return_to` to /login. Title: "Sign in" or "Sign in to Acme Notes". */
+/**
+ * What the script public/passkeys.js needs for a ceremony; the form that it is on stays hidden where passkeys can't be used. `options_path` gives new
+ * options, since a challenge runs out; `options` (WebAuthn L3 5.4, 5.5) as JSON, null: asked for once they are needed. `elsewhere`: the same page on
+ * the host of the RP id, for browsers that don't know related origins (WebAuthn L3 5.11); null when it is this one.
+ */
+export type PagePasskey = { readonly options_path: string; readonly options: string | null; readonly elsewhere: string | null };
+
+/**
+ * `values`: email. Posts `email`, `password`, `return_to` to /login; `credential`, `return_to` to /login/passkey; `email`, `return_to` to /login/code.
+ * Title: "Sign in" or "Sign in to Acme Notes".
+ */
 export interface LoginPage extends FormPage {
   client: PageClient | null;
   /** Same-origin path, empty for none; travels on in the form and in the links. */
@@ -53,6 +64,12 @@ export interface LoginPage extends FormPage {
   /** Whether addresses of some domains need no password here (home-realm discovery). */
   company_login?: boolean | undefined;
   registration_enabled: boolean;
+  /** Whether a code by mail signs in. */
+  email_code?: boolean | undefined;
+  /** Null or absent: no passkey signs in. */
+  passkey?: PagePasskey | null | undefined;
+  /** The id of a credential that was just presented and that nobody has, for `signalUnknownCredential` (WebAuthn L3 5.1.10.1). */
+  unknown_passkey?: string | null | undefined;
 }
 
 /** `values`: email. Posts `email`, `return_to` to /register. */
@@ -71,8 +88,13 @@ export interface RegisterVerifyPage extends FormPage {
   return_to: string;
 }
 
-/** `values`: first_name, last_name. Posts `registration_token`, `first_name`, `last_name`, `password`, `return_to` to /register/complete. */
+/**
+ * `values`: first_name, last_name. Posts `registration_token`, `first_name`, `last_name`, `return_to` and `password`, or `credential`, to
+ * /register/complete.
+ */
 export interface RegisterCompletePage extends FormPage {
+  /** Null or absent: no passkey can be made. */
+  passkey?: PagePasskey | null | undefined;
   registration_token: string;
   email: string;
   password_min_length: number;
@@ -149,6 +171,8 @@ export interface AccountPage extends FormPage {
   applications: PageApplication[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
   own_applications: (PageClient & { client_id: string; open_url: string })[];
+  /** Absent or null where there are none, and none can be added. */
+  sign_in_methods?: PageSignInMethods | null | undefined;
 }
 
 /** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */
