@@ -91,12 +91,12 @@ const notices: Readonly<Record<string, string>> = named({
   password_reset: 'Your password has been changed, and all sessions have been ended. Sign in with the new one.',
 });
 
-/** GET /login. Fields in the query are never tried, only `return_to`, `login_hint` and `prompt` (`login`: also for somebody signed in) are read. */
+/** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */
 export function loginPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
-    if (req.session && query.get('prompt') !== 'login' && !wantsFreshLogin(req, return_to)) return res.redirect(303, return_to ?? home);
+    if (req.session && !wantsFreshLogin(req, return_to)) return res.redirect(303, return_to ?? home);
     const text = notices[query.get('notice') ?? ''];
     const notice: Notice | null = text === undefined ? null : { tone: 'good', text };
     await renderLogin(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 255) ?? '', notice });

@@ -37,14 +37,10 @@ export function provenBy(session: BrowserSession): Pick<Actor, 'proven_at' | 'pr
   return { proven_at: confirmedAt(proofs, confirmationClass({ two_step_enabled: session.user_two_step_enabled })), proofs };
 }
 
-/**
- * Where somebody goes whose session is older than what the policy asks for now. Enrolling a factor begins with a sign-in: whoever sits at an old session
- * may be somebody else.
- */
+/** Where somebody goes whose session is older than what the policy asks for now. */
 function stepPath(due: 'verify' | 'enroll', { method, originalUrl }: Request): string {
   const return_to = method === 'GET' ? originalUrl : '/dashboard';
-  const [path, parameters] = due === 'verify' ? ['/login/verify', { acr_values: '1' }] : ['/login', { prompt: 'login' }];
-  return `${path}?${new URLSearchParams({ ...parameters, return_to }).toString()}`;
+  return `/login/${due}?${new URLSearchParams({ acr_values: due === 'verify' ? '1' : '2', return_to }).toString()}`;
 }
 
 /**

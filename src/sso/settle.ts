@@ -3,8 +3,8 @@ import type { Connection } from '../domain/connections/connections.js';
 import { giveDefaultRoles } from '../domain/roles/default-roles.js';
 import { userData } from '../domain/events/data.js';
 import { emit } from '../domain/events/emit.js';
-import { linkIdentity, linkToAccount, type ProviderAccount } from '../domain/connections/identities.js';
-import type { Origin } from '../domain/origin.js';
+import { linkIdentity, type ProviderAccount } from '../domain/connections/identities.js';
+import type { Linking } from '../domain/sign-ins/sign-ins.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
 import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
@@ -23,6 +23,12 @@ export function accountOf(connection: Connection, { subject, email, email_verifi
     claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
   };
 }
+
+/** The account at the provider, to become the user's once the sign-in is whole. */
+export const linkingOf = (connection: Connection, profile: Profile): Linking => ({
+  account: accountOf(connection, profile),
+  provider: connection.display_name,
+});
 
 /** What of the profile differs from the user. Another phone number is one that nobody has proven. */
 function changesOf(user: UserRow, attributes: ProfileAttributes): Partial<UserRow> {
@@ -62,13 +68,13 @@ async function register(tx: Context, connection: Connection, profile: Profile, c
   return user;
 }
 
-/** What a login writes: one transaction, and the user who is signed in by it. */
+/** What a login writes before it is whole: one transaction, and the user who goes on. */
 export async function settle(
   ctx: Context,
   connection: Connection,
   profile: Profile,
   decision: Extract<Decision, { kind: 'known' | 'link' | 'register' }>,
-  { client_id, origin }: { readonly client_id: string | null; readonly origin: Origin },
+  client_id: string | null,
 ): Promise<UserRow> {
   return transaction(ctx, async (tx) => {
     const now = tx.clock.now();
@@ -79,8 +85,7 @@ export async function settle(
     }
     const { user } = decision;
     const account = accountOf(connection, profile);
-    if (decision.kind === 'link') await linkToAccount(tx, user, account, { provider: connection.display_name, origin });
-    else
+    if (decision.kind === 'known')
       await updateIdentity(tx.scope, decision.identity.id, {
         email: account.email,
         claims: account.claims,

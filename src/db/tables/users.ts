@@ -110,11 +110,6 @@ export async function replacePassword(scope: Scope, id: string, proven_hash: str
   return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
 }
 
-/** Notes that the policy has asked the user for a factor; the first time counts, from which the grace time runs. */
-export async function noteFactorRequired(scope: Scope, id: string, at: Date): Promise<void> {
-  await update<UserRow>(scope, 'users', { id, factor_required_since: null }, { factor_required_since: at }, false);
-}
-
 /** Whether the stored hash is still the proven one; locks the row against a change until the transaction ends. */
 export async function holdPassword(scope: Scope, id: string, proven_hash: string): Promise<boolean> {
   const rows = await run(

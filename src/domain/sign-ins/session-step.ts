@@ -1,10 +1,9 @@
 import type { TokenFactors } from '../../db/tables/refresh_tokens.js';
-import { noteFactorRequired } from '../../db/tables/users.js';
 import type { Context } from '../context.js';
 import { satisfies, type AuthenticationClass } from '../sessions/classes.js';
 import { proofsOf } from '../sessions/proofs.js';
 import type { BrowserSession } from '../sessions/sessions.js';
-import { nextStep, type FactorState, type NextStep } from './next-step.js';
+import { nextStep, noteFactorDemand, type FactorState, type NextStep } from './next-step.js';
 
 /** What of a session's user decides about second steps; it comes with the session. */
 export const factorStateOf = (session: BrowserSession): FactorState => ({
@@ -20,7 +19,7 @@ export type Due = NextStep['kind'];
 /** In the time to enrol nothing is due. It runs from when the policy first asked, whether at a sign-in or of a session that is older than the policy. */
 async function inGrace(ctx: Context, user: FactorState, step: NextStep): Promise<Due> {
   if (step.kind !== 'enroll' || step.skip_until === null) return step.kind;
-  if (user.factor_required_since === null) await noteFactorRequired(ctx.scope, user.id, ctx.clock.now());
+  await noteFactorDemand(ctx, user);
   return 'none';
 }
 

@@ -1,5 +1,4 @@
 import type { Context } from '../context.js';
-import { isConfirmed, confirmationClass } from '../sessions/confirmation.js';
 import { reaches, type AuthenticationClass } from '../sessions/classes.js';
 import { proofNow, passkeyProof, withProofs, type Proof } from '../sessions/proofs.js';
 import { hasFactor, type FactorState } from './next-step.js';
@@ -16,7 +15,7 @@ export function reachesWith(proofs: readonly Proof[], method: StepUpMethod, dema
 
 /**
  * How somebody who is signed in comes to a class: they have reached it (`none`); by a factor that they have (`verify`); by signing in as a whole,
- * for what is proven so far leads nowhere or is too old to enrol on (`sign_in`); by a factor that they have yet to enrol (`enroll`); not at all (`never`).
+ * for what is proven so far leads nowhere (`sign_in`); by a factor that they have yet to enrol (`enroll`); not at all (`never`).
  */
 export type StepUp = 'none' | 'verify' | 'sign_in' | 'enroll' | 'never';
 
@@ -48,10 +47,7 @@ function wayTo({ ctx, user, proofs, fresh }: Asking, demanded: AuthenticationCla
   // A code by mail is no first step to a higher class; a password is, with a factor that is there.
   if (!fresh && hasFactor(user) && methodsOf(user).some((method) => reachesWith([proofNow('password', now)], method, demanded, now)))
     return 'sign_in';
-  if (!enrollableMethods(ctx).some(leads)) return 'never';
-  // Enrolling changes what signs the person in: it takes the same proof here as on the account page.
-  if (isConfirmed(ctx, proofs, confirmationClass(user))) return 'enroll';
-  return fresh ? 'never' : 'sign_in';
+  return enrollableMethods(ctx).some(leads) ? 'enroll' : 'never';
 }
 
 /** How little it asks of the person. */

@@ -2,7 +2,7 @@ import { isClass, type AuthenticationClass } from '../../domain/sessions/classes
 import { proofsOf } from '../../domain/sessions/proofs.js';
 import { dueOfSession, factorStateOf } from '../../domain/sign-ins/session-step.js';
 import { stepUpTo, wishedStep } from '../../domain/sign-ins/step-up.js';
-import { askForSignIn, refuse, type Asking, type Interaction } from './asking.js';
+import { refuse, type Asking, type Interaction } from './asking.js';
 import { essentialClasses, wishedClasses } from './requested-classes.js';
 
 const step = (stage: 'verify' | 'enroll', acr: AuthenticationClass, wished = false): Interaction => ({ kind: 'step', stage, acr, wished });
@@ -11,9 +11,8 @@ const step = (stage: 'verify' | 'enroll', acr: AuthenticationClass, wished = fal
 export async function secondStepTaken(asking: Asking): Promise<Interaction | null> {
   const due = await dueOfSession(asking.ctx, asking.session);
   if (due === 'none') return null;
-  // Enrolling a factor begins with a sign-in: whoever sits at an old session may be somebody else.
-  if (due === 'enroll') return askForSignIn(asking, 'a second factor has to be enrolled first');
-  return asking.silent ? refuse('login_required', 'a second step is due') : step('verify', '1');
+  if (asking.silent) return refuse('login_required', 'a second step is due');
+  return due === 'enroll' ? step('enroll', '2') : step('verify', '1');
 }
 
 const asPerson = ({ ctx, session, fresh }: Asking) => ({ ctx, user: factorStateOf(session), proofs: proofsOf(session), fresh });
