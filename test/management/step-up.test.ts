@@ -78,12 +78,8 @@ describe('the Management API', () => {
   test('a refused write is in the audit log', async () => {
     await setEnvironment(service, { management_required_acr: 'phr' });
     expect(outcome(await write(await apiOf(await by('password', 'totp'))))).toEqual(challenge('phr'));
-    const denied = await ctx
-      .knex('audit_logs')
-      .where({ outcome: 'denied', actor_id: administrator.id })
-      .orderBy('occurred_at', 'desc')
-      .first();
-    expect(denied).toMatchObject({ reason: 'insufficient_user_authentication', action: 'role.create' });
+    const denied = { outcome: 'denied', actor_id: administrator.id, action: 'role.created' };
+    expect(await ctx.knex('audit_logs').where(denied).first('reason')).toEqual({ reason: 'insufficient_user_authentication' });
   });
 
   test.each(['required', 'required_for_management'] as const)('the policy %s demands class 2', async (second_factor_policy) => {
