@@ -62,7 +62,10 @@ function readPackaged({ from, file }: (typeof packaged)[number]): Buffer {
   return Buffer.concat([Buffer.from(`/*!\n${licence}\n*/\n`), readFileSync(join(root, file))]);
 }
 
-/** Everything in `public/` (one flat folder) and the packaged scripts, read and hashed now and compressed when first asked for, each once; the files are few and small. */
+/**
+ * Everything in `public/` (one flat folder) and the packaged scripts, read and hashed now and compressed when first asked for, each once; the files are few and small.
+ * @throws {Error} from `url` for a file that isn't there
+ */
 export function createAssets(options: { publicDir?: string } = {}): Assets {
   const { publicDir = defaultPublicDir } = options;
   const assets = new Map(
