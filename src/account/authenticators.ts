@@ -23,6 +23,7 @@ import { bodyText, shortNameProblems } from './fields.js';
 import { showRecoveryCodes } from './recovery-codes-page.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { authenticatorDocument, signInMethods } from './sign-in-methods.js';
+import { credentialIn } from './sign-in/answer.js';
 import { sessionOf } from './signed-in.js';
 
 const pathId = (req: Request): string => String(req.params['id'] ?? '');
@@ -71,17 +72,6 @@ export async function passkeyOptions(req: Request, res: Response): Promise<void>
   const name = [user.first_name, user.last_name].filter(Boolean).join(' ') || user.email;
   const making = { purpose: 'enroll', browser: browserSecret(req, res), user: { id: user.id, email: user.email, name } } as const;
   res.set('Cache-Control', 'no-store').json(await creationOptions(req.ctx, { ...making, exclude: own }));
-}
-
-/** The credential as JSON, or as the text that the page's script puts into the form. */
-function credentialIn(req: Request): unknown {
-  const value = (req.body as Record<string, unknown>)['credential'];
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value) as unknown;
-  } catch {
-    return null;
-  }
 }
 
 const addRefusals = {

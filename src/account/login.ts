@@ -15,7 +15,7 @@ import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return
 import { takeFirstStep } from '../http/auth/first-step.js';
 import type { Web } from '../http/web.js';
 import { answerStep } from './sign-in/answer.js';
-import { passkeyPart, signInOptions } from './sign-in/passkey-part.js';
+import { passkeyPart, signInOptions } from '../http/auth/passkey-part.js';
 import { named } from '../lib/named.js';
 
 const home = '/account';

@@ -15,7 +15,7 @@ import { showRecoveryCodes } from './recovery-codes-page.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { completeByPasskey, namesIn, refuseNames, registrationExpired, requireRegistration } from './register-passkey.js';
 import { answerStep, credentialIn } from './sign-in/answer.js';
-import { passkeyPart } from './sign-in/passkey-part.js';
+import { passkeyPart } from '../http/auth/passkey-part.js';
 import { userDocument } from './user-document.js';
 
 type CompleteState = {

@@ -7,6 +7,7 @@ import { hasFactor, type FactorState } from '../domain/sign-ins/next-step.js';
 import { isPasskey, listAuthenticatorsOfUser, type AuthenticatorRow } from '../db/tables/authenticators.js';
 import { listDevicesOfUser, type DeviceRow } from '../db/tables/devices.js';
 import { countRecoveryCodesLeft } from '../db/tables/recovery_codes.js';
+import { passkeyPart } from '../http/auth/passkey-part.js';
 import type { PageSignInMethods } from '../http/pages/sign-in-methods.js';
 import { deviceWords } from '../lib/user-agent.js';
 
@@ -51,7 +52,8 @@ export async function pageSignInMethods(req: Request, user: FactorState): Promis
   const rp_id = rpIdOf(ctx.environment);
   const credential_ids = rows.filter(isPasskey).filter((row) => row.rp_id === rp_id).map((row) => row.credential_id); // prettier-ignore
   return {
-    can_add,
+    passkey: can_add.passkey ? passkeyPart(req, '/account/authenticators/passkey/options', null) : null,
+    totp: can_add.totp,
     authenticators: authenticators.map(({ id, kind, name, created_at, last_used_at, codes_left = null }) => {
       return { id, kind, name, created_at, last_used_at, codes_left };
     }),

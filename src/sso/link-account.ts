@@ -11,7 +11,7 @@ import { deviceOf } from '../http/auth/device-cookie.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, formActionSource } from '../http/pages/pages.js';
 import { pendingOf } from '../http/request/return-to.js';
-import { takeFirstStep } from '../http/auth/first-step.js';
+import { takeFirstStep, type FirstStep } from '../http/auth/first-step.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import type { Place } from '../lib/seal.js';
@@ -20,7 +20,7 @@ import { browserMark, isBrowserMark } from './flow.js';
 import { requiresOtherConnection } from './linking.js';
 import { strategyOfPage } from './page-models.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
-import { accountOf } from './profile.js';
+import { accountOf } from './settle.js';
 
 /** A login that waits for the proof of the local account: bound to the user, the connection, the provider's subject and this browser. */
 type Waiting = {
@@ -111,8 +111,8 @@ async function proveWaiting(req: Request, waiting: Waiting, user: UserRow): Prom
 }
 
 /**
- * POST /auth/sso/link: the local account's password is the first step of a sign-in; once that is whole the two accounts are one, from now on. Sent twice it
- * changes nothing; 409 when the account was linked to another user meanwhile.
+ * POST /auth/sso/link: with a whole sign-in to the local account, the second step too where one is due, the two accounts are one from now on.
+ * @throws {PageError} 409 when the account at the provider was linked to another user meanwhile
  */
 export function linkAccount(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -133,7 +133,7 @@ export function linkAccount(web: Web) {
       const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
       return render(web, req, res, { link: req.form.get('link') ?? '', waiting, connection, email, failed: true });
     }
-    const step = {
+    const step: FirstStep = {
       user: verdict.user,
       proofs: [proofNow('password', req.ctx.clock.now())],
       method: 'sso',
@@ -141,12 +141,12 @@ export function linkAccount(web: Web) {
       provider: { amr: waiting.amr, acr: waiting.acr, auth_time: null },
       linking: { account: waiting.account, provider: connection.display_name },
       return_to: waiting.return_to,
-    } as const;
-    const outcome = await takeFirstStep(req, res, step).catch((error: unknown) => {
-      // The same form, sent twice at once: the account is linked by now.
-      if (error instanceof Duplicate) return takeFirstStep(req, res, step);
-      throw error;
+    };
+    // Sent twice at the same moment, the other one has linked it: then there is nothing to link.
+    const taken = await takeFirstStep(req, res, step).catch((error: unknown) => {
+      if (!(error instanceof Duplicate)) throw error;
+      return takeFirstStep(req, res, step);
     });
-    res.redirect(303, outcome.redirect_to);
+    res.redirect(303, taken.redirect_to);
   };
 }

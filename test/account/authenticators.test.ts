@@ -137,7 +137,7 @@ describe('passkeys', () => {
     expect(codeOf(await post(`${at}/passkey`, { credential: options }))).toEqual([422, 'passkey_refused']);
   });
 
-  test('a challenge of somebody else makes no passkey, with whatever browser (attack 23.61)', async () => {
+  test('a challenge of somebody else makes no passkey, with whatever browser (attack 25.561)', async () => {
     const credential = await newCredential();
     const { cookies } = browser;
     const [, other] = await signedIn();
@@ -320,7 +320,7 @@ describe('taking away', () => {
     });
   });
 
-  test('what is somebody else’s can neither be renamed nor removed, nor what is in no form an id (attack 23.62)', async () => {
+  test('what is somebody else’s can neither be renamed nor removed, nor what is in no form an id (attack 25.562)', async () => {
     const id = await addPasskey();
     const [, other] = await signedIn();
     for (const path of [`${at}/${id}/rename`, `${at}/${id}/remove`, `${at}/x/rename`, `${at}/x/remove`])
@@ -365,7 +365,7 @@ describe('remembered devices', () => {
     expect(await remembered()).toEqual([]);
   });
 
-  test('those of somebody else stay (attack 23.62)', async () => {
+  test('those of somebody else stay (attack 25.562)', async () => {
     await remember(`four-${user.id}`);
     const [own] = await remembered();
     const [, other] = await signedIn();
@@ -396,7 +396,7 @@ describe('from outside', () => {
     expect([page.status, page.headers.get('location')]).toEqual([303, '/login?return_to=%2Faccount']);
   });
 
-  test.each(changes)('%s takes no form without our token, and nothing from another site (attack 23.63)', async (path) => {
+  test.each(changes)('%s takes no form without our token, and nothing from another site (attack 25.563)', async (path) => {
     expect((await browser.post(path, { enabled: 'false' })).status).toBe(403);
     const _csrf = csrfOf(await (await browser.get('/account')).text());
     const foreign = { origin: 'https://evil.example' };
@@ -408,7 +408,7 @@ describe('from outside', () => {
     expect((await browser.post(path, { _csrf: theirs })).status).toBe(403);
   });
 
-  test.each(['/account', '/account/confirm'])('no other site frames %s (attack 23.64)', async (path) => {
+  test.each(['/account', '/account/confirm'])('no other site frames %s (attack 25.564)', async (path) => {
     const { headers } = await browser.get(path);
     expect([headers.get('x-frame-options'), headers.get('content-security-policy')]).toEqual([
       'DENY',

@@ -80,7 +80,7 @@ describe('what is asked for', () => {
   });
 
   test.each(changes)(
-    '%s with a session that was found open, though its password is fresh: two-step wants its second step (attack 23.65)',
+    '%s with a session that was found open, though its password is fresh: two-step wants its second step (attack 25.565)',
     async (_name, path) => {
       const { id } = await giveTotp(ctx, user.id);
       nextStep();
@@ -93,7 +93,7 @@ describe('what is asked for', () => {
     },
   );
 
-  test('links to accounts elsewhere take it too (attack 23.65)', async () => {
+  test('links to accounts elsewhere take it too (attack 25.565)', async () => {
     await giveTotp(ctx, user.id);
     const refused = await post(`/account/identities/${user.id}/unlink`, { current_password: password });
     expect(codeOf(refused)).toEqual([403, 'fresh_sign_in_required']);
@@ -113,7 +113,7 @@ describe('what is asked for', () => {
     expect(await factors()).toBe(0);
   });
 
-  test('a browser that skips the second step is asked for it here (attack 23.65)', async () => {
+  test('a browser that skips the second step is asked for it here (attack 25.565)', async () => {
     const { secret } = await giveTotp(ctx, user.id);
     const session = await sessionIn();
     const proofs = [...proofsOf(session), proofNow('device', service.clock.now(), user.id)];
@@ -160,7 +160,7 @@ describe('POST /account/confirm', () => {
     expect(page).toContain('add a passkey or an authenticator app');
   });
 
-  test('wrong codes lock the second step, of all methods, and not the password (attack 23.66)', async () => {
+  test('wrong codes lock the second step, of all methods, and not the password (attack 25.566)', async () => {
     const { secret, recovery_codes } = await giveTotp(ctx, user.id);
     nextStep();
     for (let guess = 1; guess <= ctx.environment.lockout_threshold; guess++)
@@ -176,7 +176,7 @@ describe('POST /account/confirm', () => {
     expect((await confirm({ code: codeNow(secret) })).status).toBe(200);
   });
 
-  test('a code that was used here is used (attack 23.67)', async () => {
+  test('a code that was used here is used (attack 25.567)', async () => {
     const { secret, recovery_codes } = await giveTotp(ctx, user.id);
     nextStep();
     const code = codeNow(secret);
@@ -201,7 +201,7 @@ describe('POST /account/confirm', () => {
     expect(acrOf(await sessionIn())).toBe('phr');
   });
 
-  test('a passkey of somebody else, for another purpose, used before, of another browser or site (attack 23.68)', async () => {
+  test('a passkey of somebody else, for another purpose, used before, of another browser or site (attack 25.568)', async () => {
     const device = new SoftwareAuthenticator();
     await addPasskey(device);
     const once = await passkeyAnswer(device);
@@ -331,7 +331,7 @@ describe('a form that waits for it loses nothing', () => {
     expect([saved.status, await saved.text()]).toEqual([200, expect.stringContaining('whsec_')]);
   });
 
-  test('in the dashboard nothing is done by a password where two-step is on (attack 23.65)', async () => {
+  test('in the dashboard nothing is done by a password where two-step is on (attack 25.565)', async () => {
     await permit(ctx, user.id, 'clients:read', 'clients:write');
     await giveTotp(ctx, user.id);
     const client = await addClient(ctx, { name: 'Guarded' });
@@ -352,7 +352,7 @@ test('another lifetime of confirmations is kept', async () => {
   expect((await post(`${at}/totp`)).status).toBe(201);
 });
 
-test('guesses count in the windows of the login: per address, and per account (attack 23.66)', async () => {
+test('guesses count in the windows of the login: per address, and per account (attack 25.566)', async () => {
   const limited = await startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_LOGIN: '5/60', RATE_LIMIT_STORE: 'memory' });
   try {
     const own = await limited.context();

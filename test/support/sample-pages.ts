@@ -69,7 +69,8 @@ const totpPage: PageModels['account/totp'] = {
 const times = { created_at: '2026-11-01T08:00:00.000Z', last_used_at: '2026-11-20T08:00:00.000Z' };
 
 const signInMethods: NonNullable<PageModels['account/account']['sign_in_methods']> = {
-  can_add: { passkey: true, totp: true },
+  passkey: { options_path: '/account/authenticators/passkey/options', options: null, elsewhere: null },
+  totp: true,
   authenticators: [
     { id: 'a1', kind: 'passkey', name: 'Chrome on macOS', ...times, codes_left: null },
     { id: 'a2', kind: 'totp', name: 'Authenticator app', ...times, last_used_at: null, codes_left: null },
@@ -419,7 +420,7 @@ const samples: Record<string, SamplePage> = {
       email: 'ada@example.com',
       ways: { password: true, methods: [], by_mail: true, enroll: false },
       connections: [{ id: 'c1', display_name: 'Google', strategy: 'google', href: '/auth/sso/c1?prompt=login&return_to=%2Faccount' }],
-      passkey: false,
+      passkey: null,
       held: true,
       errors: { current_password: errorTexts.invalid_password },
     },
@@ -434,7 +435,7 @@ const samples: Record<string, SamplePage> = {
       email: 'ada@example.com',
       ways: { password: false, methods: [], by_mail: true, enroll: false },
       connections: [],
-      passkey: false,
+      passkey: null,
       held: true,
     },
   },
@@ -448,7 +449,7 @@ const samples: Record<string, SamplePage> = {
       email: 'ada@example.com',
       ways: { password: false, methods: ['passkey', 'totp', 'recovery_code'], by_mail: false, enroll: false },
       connections: [],
-      passkey: true,
+      passkey: { options_path: '/account/confirm/passkey/options', options: null, elsewhere: null },
       held: false,
     },
   },
@@ -462,7 +463,7 @@ const samples: Record<string, SamplePage> = {
       email: 'ada@example.com',
       ways: { password: true, methods: ['totp', 'recovery_code'], by_mail: true, enroll: true },
       connections: [{ id: 'c1', display_name: 'Google', strategy: 'google', href: '/auth/sso/c1?prompt=login&return_to=%2Faccount' }],
-      passkey: false,
+      passkey: null,
       held: true,
       errors: { confirm_code: 'This code is not right. Enter the one that your app shows now.' },
     },

@@ -9,7 +9,7 @@ import type { Web } from '../../http/web.js';
 import { bodyText } from '../fields.js';
 import { pendingClient, pendingFormAction } from '../login.js';
 import { pageErrors, type StepRefusal } from '../refusal.js';
-import { passkeyPart } from './passkey-part.js';
+import { passkeyPart } from '../../http/auth/passkey-part.js';
 
 /** Posts `credential` to /login/enroll/passkey; to /login/enroll/totp for an app; to /login/enroll/skip. Each with `hidden`. */
 export interface LoginEnrollPage extends FormPage {

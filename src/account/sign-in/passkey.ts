@@ -12,7 +12,7 @@ import type { Web } from '../../http/web.js';
 import { bodyReturnTo } from '../fields.js';
 import { renderLogin } from '../login.js';
 import { answerStep, credentialIn } from './answer.js';
-import { signInOptions } from './passkey-part.js';
+import { signInOptions } from '../../http/auth/passkey-part.js';
 
 /** Middleware: 403 where the environment has no passkeys. */
 export function passkeysOpen(req: Request, _res: Response, next: NextFunction): void {

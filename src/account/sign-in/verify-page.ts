@@ -9,7 +9,7 @@ import type { Web } from '../../http/web.js';
 import { pendingClient, pendingFormAction } from '../login.js';
 import { acrValuesOf } from './enroll-page.js';
 import { pageErrors, type StepRefusal } from '../refusal.js';
-import { passkeyPart } from './passkey-part.js';
+import { passkeyPart } from '../../http/auth/passkey-part.js';
 
 /**
  * The second step. Posts `method` and `code`, or `credential`, with `remember_device`, to `action`; asks for a mail at `email_action`. The other

@@ -13,9 +13,10 @@ import {
   type ProofNames,
   type ProofOutcome,
 } from './confirmation.js';
+import { passkeyPart } from './passkey-part.js';
 import { provePath, sessionOf, waysToProve, type WaysToProve } from './proof-ways.js';
 import { errorTexts } from '../pages/error-texts.js';
-import type { FormPage, PageConnection } from '../pages/page-models.js';
+import type { FormPage, PageConnection, PagePasskey } from '../pages/page-models.js';
 import { basePage } from '../pages/pages.js';
 import { wantsJson } from '../request/form.js';
 import type { Web } from '../web.js';
@@ -32,8 +33,8 @@ export interface ConfirmPage extends FormPage {
   ways: Omit<WaysToProve, 'connections'>;
   /** `href` leads back to where the proof is needed. */
   connections: (PageConnection & { href: string })[];
-  /** Whether a passkey is among the ways, for which the page needs a script. */
-  passkey: boolean;
+  /** Null where a passkey is none of the ways. */
+  passkey: PagePasskey | null;
   /** A form waits on this page: what leads away from it opens beside it. */
   held: boolean;
 }
@@ -54,32 +55,36 @@ const minutesWords = (seconds: number) => {
 
 const triesWords = (left: number | null) => (left === null ? '' : left === 1 ? ' One try is left.' : ` ${left} tries are left.`);
 
-/** The status, the code and the sentence of a failed proof. */
-export function failureOf({ answer, outcome }: Failed): { status: number; code: string; text: string; extra: Record<string, unknown> } {
-  const { method } = answer;
+/** The status, the code and the sentence of a failed proof; further members of the JSON answer. */
+type Failure = { readonly status: number; readonly code: string; readonly text: string; readonly extra: Readonly<Record<string, unknown>> };
+const failure = (status: number, code: string, text: string, extra: Failure['extra'] = {}): Failure => ({ status, code, text, extra });
+
+function wrongProof(method: Answer['method'], attempts_left: number | null): Failure {
+  if (method === 'password') return failure(401, 'invalid_password', errorTexts.invalid_password);
+  const text =
+    method === 'recovery_code'
+      ? 'This is not one of your unused recovery codes. Each works once.'
+      : 'This code is not right. Enter the one that your app shows now.';
+  return failure(422, 'invalid_code', `${text}${triesWords(attempts_left)}`, attempts_left === null ? {} : { attempts_left });
+}
+
+/** What is said of a proof that didn't do. */
+export function failureOf({ answer, outcome }: Failed): Failure {
   switch (outcome.outcome) {
     case 'proven':
-      return { status: 403, code: 'confirmation_required', text: 'One more proof is needed. Choose one of the ways below.', extra: {} };
+      return failure(403, 'confirmation_required', 'One more proof is needed. Choose one of the ways below.');
     case 'locked': {
       const text = `There were too many wrong codes. Wait ${minutesWords(outcome.retry_after)}, then try again.`;
-      return { status: 429, code: 'second_factor_locked', text, extra: { retry_after: outcome.retry_after } };
+      return failure(429, 'second_factor_locked', text, { retry_after: outcome.retry_after });
     }
     case 'method_unavailable':
-      return { status: 403, code: 'method_unavailable', text: 'This way is closed for now. Choose another one.', extra: {} };
+      return failure(403, 'method_unavailable', 'This way is closed for now. Choose another one.');
     case 'expired':
-      return { status: 410, code: 'challenge_expired', text: 'That took too long. Try again.', extra: {} };
+      return failure(410, 'challenge_expired', 'That took too long. Try again.');
     case 'refused':
-      return { status: 401, code: 'passkey_refused', text: 'This passkey could not be used. Try again, or choose another way.', extra: {} };
-    case 'wrong': {
-      if (method === 'password') return { status: 401, code: 'invalid_password', text: errorTexts.invalid_password, extra: {} };
-      const { attempts_left } = outcome;
-      const text =
-        method === 'recovery_code'
-          ? 'This is not one of your unused recovery codes. Each works once.'
-          : 'This code is not right. Enter the one that your app shows now.';
-      const extra = attempts_left === null ? {} : { attempts_left };
-      return { status: 422, code: 'invalid_code', text: `${text}${triesWords(attempts_left)}`, extra };
-    }
+      return failure(401, 'passkey_refused', 'This passkey could not be used. Try again, or choose another way.');
+    case 'wrong':
+      return wrongProof(answer.method, outcome.attempts_left);
   }
 }
 
@@ -106,7 +111,7 @@ export type Asking = {
 export async function renderConfirm(web: Web, req: Request, res: Response, asking: Asking): Promise<void> {
   const { demanded, action, hidden, names, back, held, failed = null, status } = asking;
   const { connections, ...ways } = await waysToProve(req, demanded);
-  const failure = failed && failureOf(failed);
+  const failing = failed && failureOf(failed);
   const proven = failed?.outcome.outcome === 'proven';
   if (failed?.outcome.outcome === 'locked') res.set('Retry-After', String(failed.outcome.retry_after));
   web.renderPage(
@@ -120,10 +125,10 @@ export async function renderConfirm(web: Web, req: Request, res: Response, askin
       email: sessionOf(req).user_email,
       ways,
       connections: connections.map((connection) => ({ ...connection, href: provePath(connection, back) })),
-      passkey: ways.methods.includes('passkey'),
+      passkey: ways.methods.includes('passkey') ? passkeyPart(req, `${confirmPath}/passkey/options`, null) : null,
       held,
-      notice: failure && proven ? { tone: 'info', text: failure.text } : null,
-      errors: failed && failure && !proven ? { [fieldOf(failed, names)]: failure.text } : undefined,
+      notice: failing && proven ? { tone: 'info', text: failing.text } : null,
+      errors: failed && failing && !proven ? { [fieldOf(failed, names)]: failing.text } : undefined,
     },
     { status },
   );
@@ -176,9 +181,9 @@ export async function confirmByForm(req: Request, res: Response, demanded: Authe
 /** The same as JSON. */
 function refusalOf({ failed }: ConfirmationNeeded, code: string): PageError {
   if (!failed || failed.outcome.outcome === 'proven') return new PageError(403, code, errorTexts.confirmation_required);
-  const failure = failureOf(failed);
-  const fields = failure.code === 'invalid_password' ? { fields: { [heldNames.password]: [failure.code] } } : {};
-  return new PageError(failure.status, failure.code, failure.text, { ...fields, ...failure.extra });
+  const { status, code: own, text, extra } = failureOf(failed);
+  const fields = own === 'invalid_password' ? { fields: { [heldNames.password]: [own] } } : {};
+  return new PageError(status, own, text, { ...fields, ...extra });
 }
 
 /**

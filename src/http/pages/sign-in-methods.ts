@@ -1,10 +1,14 @@
+import type { PagePasskey } from './page-models.js';
+
 /**
  * What signs the person in beside a password and a provider. Forms post to /account/authenticators/..., /account/two_step and /account/devices/...; the
  * script public/passkeys.js adds passkeys.
  */
 export type PageSignInMethods = {
-  /** What the environment lets people add. */
-  can_add: { passkey: boolean; totp: boolean };
+  /** Null where no passkey can be added. */
+  passkey: PagePasskey | null;
+  /** Whether an authenticator app can be added. */
+  totp: boolean;
   /** Times as ISO 8601; `codes_left` of a set of recovery codes. */
   authenticators: {
     id: string;

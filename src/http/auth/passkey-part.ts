@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import type { Request, Response } from 'express';
 import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
 import { rpIdOf } from '../../domain/authenticators/relying-party.js';
-import { browserSecret } from '../../http/auth/browser-secret.js';
-import type { PagePasskey } from '../../http/pages/page-models.js';
+import { browserSecret } from './browser-secret.js';
+import type { PagePasskey } from '../pages/page-models.js';
 
 /** Null where no passkey can be used: switched off, or an RP id that is an IP address (WebAuthn L3 5.1.2). */
 export function passkeyPart(req: Request, options_path: string, options: object | null): PagePasskey | null {
