@@ -1,6 +1,9 @@
 import '../../src/account/recovery-codes-page.js';
 import '../../src/account/totp.js';
 import '../../src/http/auth/ask-to-confirm.js';
+import '../../src/account/sign-in/email-code.js';
+import '../../src/account/sign-in/enroll-page.js';
+import '../../src/account/sign-in/verify-page.js';
 import '../../src/sso/page-models.js';
 import { heldNames, ownNames } from '../../src/http/auth/confirmation.js';
 import { errorTexts } from '../../src/http/pages/error-texts.js';
@@ -38,6 +41,29 @@ const connections: PageModels['account/login']['connections'] = [
   { id: '0190-apple', display_name: 'Apple', strategy: 'apple' },
   { id: '0190-oidc', display_name: 'Example Corporation', strategy: 'oidc' },
 ];
+
+const passkey = {
+  options_path: '/login/passkey/options',
+  options: JSON.stringify({ rpId: 'acme.example', timeout: 300_000 }),
+  elsewhere: null,
+};
+const secondStep = {
+  action: '/login/verify',
+  email_action: '/login/verify/email',
+  hidden: { return_to: '/oauth/authorize?client_id=1', acr_values: '' },
+  methods: ['totp', 'passkey', 'email', 'recovery_code'],
+  method: 'totp',
+  email: 'ada@example.com',
+  sent: false,
+  remember_days: 30,
+  passkey: null,
+} as const;
+const loginVerify = {
+  client: notes,
+  email: 'ada@example.com',
+  expires_at: '2026-11-21T09:15:00.000Z',
+  return_to: '/oauth/authorize?client_id=1',
+};
 
 const login = { client: null, return_to: '', connections: [], registration_enabled: true };
 
@@ -246,6 +272,63 @@ const samples: Record<string, SamplePage> = {
       values: { email: 'ada@example.com' },
     },
   },
+  'login-passkey': { view: 'account/login', model: { ...base('Sign in'), ...login, passkey, email_code: true } },
+  'login-verify-totp': { view: 'account/login-verify', model: { ...base('One more step'), ...loginVerify, verify: secondStep } },
+  'login-verify-passkey': {
+    view: 'account/login-verify',
+    model: { ...base('One more step', withLogo), ...loginVerify, verify: { ...secondStep, method: 'passkey', passkey } },
+  },
+  'login-verify-email': {
+    view: 'account/login-verify',
+    model: { ...base('One more step'), ...loginVerify, client: null, verify: { ...secondStep, method: 'email', sent: true } },
+  },
+  'login-verify-wrong': {
+    view: 'account/login-verify',
+    model: {
+      ...base('One more step', development),
+      ...loginVerify,
+      verify: { ...secondStep, method: 'recovery_code' },
+      errors: { code: 'This recovery code is not right, or it was used before. Each works once. 3 attempts are left.' },
+    },
+  },
+  'login-verify-none': {
+    view: 'account/login-verify',
+    model: { ...base('One more step'), ...loginVerify, expires_at: null, verify: { ...secondStep, methods: [], method: null } },
+  },
+  'login-enroll': {
+    view: 'account/login-enroll',
+    model: {
+      ...base('Protect your account'),
+      client: null,
+      email: 'ada@example.com',
+      passkey: { ...passkey, options: null },
+      totp: true,
+      skip_until: '2026-11-28T09:05:00.000Z',
+      hidden: { return_to: '', acr_values: '' },
+      return_to: '',
+    },
+  },
+  'login-code': {
+    view: 'account/login-code',
+    model: {
+      ...base('Sign in to Acme Notes with a code'),
+      client: notes,
+      return_to: '',
+      values: { email: 'ada@' },
+      errors: { email: errorTexts.invalid_email },
+    },
+  },
+  'login-code-verify': {
+    view: 'account/login-code-verify',
+    model: {
+      ...base('Enter the code'),
+      client: null,
+      sign_in_id: '019ab3c2',
+      email: 'ada@example.com',
+      expires_at: '2026-11-21T09:15:00.000Z',
+      return_to: '',
+    },
+  },
   error: {
     view: 'error',
     model: {
@@ -315,6 +398,10 @@ const samples: Record<string, SamplePage> = {
     },
   },
   'register-complete': { view: 'account/register-complete', model: { ...base('Finish your account'), ...complete } },
+  'register-complete-passkey': {
+    view: 'account/register-complete',
+    model: { ...base('Your name and password'), ...complete, passkey: { ...passkey, options: null } },
+  },
   'register-complete-invalid': {
     view: 'account/register-complete',
     model: {
