@@ -20,7 +20,7 @@ import { browserMark, isBrowserMark } from './flow.js';
 import { requiresOtherConnection } from './linking.js';
 import { strategyOfPage } from './page-models.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
-import { accountOf } from './settle.js';
+import { accountOf } from './profile.js';
 
 /** A login that waits for the proof of the local account: bound to the user, the connection, the provider's subject and this browser. */
 type Waiting = {

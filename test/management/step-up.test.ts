@@ -111,7 +111,7 @@ describe('the Management API', () => {
     service.clock.advance(-122_000);
   });
 
-  test('a token is as strong as it says: a step-up of the session and a refresh change nothing of it (attack 25.94)', async () => {
+  test('a token is as strong as it says: a step-up of the session and a refresh change nothing of it (attack 25.594)', async () => {
     await setEnvironment(service, { management_required_acr: '2' });
     const browser = await by('password', 'device');
     const stolen = await tokensOf(browser, { scope: `${scope} openid` });
@@ -142,7 +142,7 @@ describe('the dashboard', () => {
     return page.status === 200 ? csrfOf(await page.text()) : '';
   };
 
-  test('asks for the class where something is changed, and holds the form (attack 25.95)', async () => {
+  test('asks for the class where something is changed, and holds the form (attack 25.595)', async () => {
     await setEnvironment(service, { management_required_acr: '2' });
     const browser = await by('password', 'device');
     const _csrf = await openForm(browser);
@@ -164,7 +164,7 @@ describe('the dashboard', () => {
     expect((await browser.post('/dashboard/roles', { name: 'Late', _csrf })).status).toBe(422);
   });
 
-  test('a session that is older than two-step or policy takes the step before it sees a page (attack 25.84)', async () => {
+  test('a session that is older than two-step or policy takes the step before it sees a page (attack 25.584)', async () => {
     const to = async (browser: Browser) => {
       const response = await browser.get('/dashboard/roles?page=2');
       const parameters = response.status === 303 ? locationParameters(response) : new URLSearchParams();

@@ -126,7 +126,7 @@ describe('an essential acr', () => {
     expect(sentTo(await ask(await by(plain, 'password'), { claims: essential('phr') }))).toBe('/login/enroll phr');
   });
 
-  test('enrolling takes a sign-in of just now, and class 2 where two-step is on (attack 25.81)', async () => {
+  test('enrolling takes a sign-in of just now, and class 2 where two-step is on (attack 25.581)', async () => {
     const stale = await signedInBy(service, plain, aged(proofsNow(ctx, 'password'), 601));
     const onwards = async (browser: Browser, claims: string) => {
       const page = await browser.get((await ask(browser, { claims })).headers.get('location') ?? '');
@@ -156,7 +156,7 @@ describe('an essential acr', () => {
       await expectRedirectError(service, client, 'login_required', () => ask(browser, { claims: essential('2'), prompt: 'none' }));
   });
 
-  test('a code by mail is no step to a higher class: it takes a sign-in by password first (attack 25.82)', async () => {
+  test('a code by mail is no step to a higher class: it takes a sign-in by password first (attack 25.582)', async () => {
     const browser = await by(withTotp, 'email', 'totp');
     expect(sentTo(await ask(browser, { claims: essential('2') }))).toBe('/login');
   });
@@ -205,7 +205,7 @@ describe('what a client or an API resource requires', () => {
     );
   });
 
-  test('max_age asks for all steps: a fresh second step does not make an old password young (attack 25.83)', async () => {
+  test('max_age asks for all steps: a fresh second step does not make an old password young (attack 25.583)', async () => {
     const browser = await signedInBy(service, withTotp, [...aged(proofsNow(ctx, 'password'), 3600), ...proofsNow(ctx, 'totp')]);
     expect(sentTo(await ask(browser, { max_age: '600', acr_values: '2' }))).toBe('/login');
     expect(sentTo(await ask(browser, { prompt: 'login' }))).toBe('/login');
@@ -214,7 +214,7 @@ describe('what a client or an API resource requires', () => {
 });
 
 describe('policy', () => {
-  test('a session that is older than the person’s two-step takes the second step (attack 25.84)', async () => {
+  test('a session that is older than the person’s two-step takes the second step (attack 25.584)', async () => {
     expect(sentTo(await ask(await by(withTotp, 'password')))).toBe('/login/verify 1');
     expect(sentTo(await ask(await by(withTotp, 'email')))).toBe('/login/verify 1');
     for (const done of [['password', 'totp'], ['password', 'device'], ['password', 'email'], ['passkey']] as const)
@@ -222,7 +222,7 @@ describe('policy', () => {
     await expectRedirectError(service, client, 'login_required', async () => ask(await by(withTotp, 'password'), { prompt: 'none' }));
   });
 
-  test('a session that is older than the policy is asked too: for a factor, or to enrol one (attack 25.85)', async () => {
+  test('a session that is older than the policy is asked too: for a factor, or to enrol one (attack 25.585)', async () => {
     await setEnvironment(service, { second_factor_policy: 'required' });
     expect(sentTo(await ask(await by(withPasskey, 'password')))).toBe('/login/verify 1');
     const browser = await by(plain, 'password');
@@ -242,7 +242,7 @@ describe('policy', () => {
     service.clock.advance(-86_500_000);
   });
 
-  test('somebody who is half signed in is a stranger (attack 25.86)', async () => {
+  test('somebody who is half signed in is a stranger (attack 25.586)', async () => {
     const browser = new Browser(service.url);
     const { token } = await startSignIn(ctx, { user_id: withTotp.id, stage: 'verify', proofs: proofsNow(ctx, 'password') });
     for (const cookie of ['signin', 'session']) browser.cookies.set(cookie, token);

@@ -114,7 +114,7 @@ describe('a refresh', () => {
     ctx.cache.invalidate(ctx.environment.id, 'clients');
   };
 
-  test('moves neither acr nor auth_time, whatever was proven in the session since (attack 25.87)', async () => {
+  test('moves neither acr nor auth_time, whatever was proven in the session since (attack 25.587)', async () => {
     const browser = await signedInBy(service, await person('totp'), earlier(proofsNow(ctx, 'password', 'device'), 100));
     const first = await tokensOf(browser);
     await proveMore(service, browser, proofsNow(ctx, 'totp'));
@@ -124,7 +124,7 @@ describe('a refresh', () => {
     expect(claimsOf((await tokensOf(browser)).id_token as string)['acr']).toBe('2');
   });
 
-  test('below the class that client or API resource require by now is refused, and done again once they don’t (attack 25.88)', async () => {
+  test('below the class that client or API resource require by now is refused, and done again once they don’t (attack 25.588)', async () => {
     const app = await addClient(ctx);
     const resource = await addResource(ctx, { identifier: 'https://later.example' });
     const browser = await signedInBy(service, await person('totp'), proofsNow(ctx, 'password', 'totp'));
@@ -160,7 +160,7 @@ describe('a refresh', () => {
   describe('under a policy', () => {
     const refused = async (body: TokenAnswer['body']) => (await refresh(body)).body.error ?? null;
 
-    test('that requires a second factor is refused to who took none, and to who has none (attack 25.89)', async () => {
+    test('that requires a second factor is refused to who took none, and to who has none (attack 25.589)', async () => {
       const sessions = {
         none: await signedInBy(service, await person(), proofsNow(ctx, 'password')),
         untouched: await signedInBy(service, await person('passkey'), proofsNow(ctx, 'password')),

@@ -87,7 +87,7 @@ describe('what a connection makes of the provider’s word', () => {
     ).toEqual(trust);
   });
 
-  test('phr is phr only where that very value is trusted: mfa beside it is class 2 (attack 25.90)', () => {
+  test('phr is phr only where that very value is trusted: mfa beside it is class 2 (attack 25.590)', () => {
     expect(providerTrust({ second_factor: 'asserted', trusted_acr_values: [] }, said('phr', 'mfa'))).toEqual({
       asserted: '2',
       suffices: false,
@@ -99,7 +99,7 @@ describe('what a connection makes of the provider’s word', () => {
   });
 });
 
-test('own: whoever has two-step on takes it after the provider too, whatever that says (attack 25.91)', async () => {
+test('own: whoever has two-step on takes it after the provider too, whatever that says (attack 25.591)', async () => {
   const user = await linked('totp');
   const { browser, to } = await comeIn(user, 'own', { acr: 'phr', amr: ['mfa', 'pop'] });
   expect(to).toBe('/login/verify');
@@ -114,7 +114,7 @@ test('own: the policy wants a factor enrolled after the provider, as after a pas
   expect([to, browser.cookies.has('session')]).toEqual(['/login/enroll', false]);
 });
 
-test('a provider’s phr, mfa and pop are kept for show, and are none of ours (attack 25.92)', async () => {
+test('a provider’s phr, mfa and pop are kept for show, and are none of ours (attack 25.592)', async () => {
   const { browser, to } = await comeIn(await linked(), 'own', { acr: 'phr', amr: ['mfa', 'pop', 'user'] });
   expect(to).toBe('/account');
   const session = await sessionOf(browser);
@@ -129,7 +129,7 @@ test('a provider’s phr, mfa and pop are kept for show, and are none of ours (a
   expect(claims).not.toHaveProperty('amr');
 });
 
-test('a session of before, whose provider said phr, is of class 1 (attack 25.92)', async () => {
+test('a session of before, whose provider said phr, is of class 1 (attack 25.592)', async () => {
   const { browser } = await comeIn(await linked(), 'own', { acr: 'phr', amr: ['mfa'] });
   const { id } = await sessionOf(browser);
   await ctx.knex('sessions').where({ id }).update({ proofs: '[]', acr: 'phr' });
@@ -159,14 +159,14 @@ test('provider: nothing is asked after it, and the class is 1', async () => {
 });
 
 describe('linking', () => {
-  test('an address that the provider has verified is linked once the sign-in is whole, not before (attack 25.93)', async () => {
+  test('an address that the provider has verified is linked once the sign-in is whole, not before (attack 25.593)', async () => {
     const user = await addUserWith(ctx, ['totp']);
     const { to } = await comeIn(user, 'own');
     expect(to).toBe('/login/verify');
     expect(await listIdentities(ctx, user.id)).toEqual([]);
   });
 
-  test('the password on the link page is a first step: the account is linked after the second (attack 25.93)', async () => {
+  test('the password on the link page is a first step: the account is linked after the second (attack 25.593)', async () => {
     const asking = await addConnection(ctx, { issuer: upstream.url, account_linking: 'ask' });
     const user = await addUserWith(ctx, ['totp']);
     upstream.claims = { sub: user.id, email: user.email, email_verified: true };
