@@ -69,7 +69,7 @@ test('the challenge names what to ask for, the person proves what is missing, an
   expect([challenged.status, challenge?.scheme, challenge?.parameters]).toEqual([
     401, 'bearer', { realm: 'api', error: 'insufficient_user_authentication', acr_values: '2', max_age: '600' },
   ]); // prettier-ignore
-  const { acr_values = '', max_age = '' } = challenge?.parameters as Record<string, string>;
+  const { acr_values = '', max_age = '' } = (challenge?.parameters ?? {}) as Record<string, string>;
 
   const strong = await signIn(browser, { acr_values, max_age }, async (sent) => {
     const [path] = (sent.headers.get('location') ?? '').split('?');

@@ -53,7 +53,10 @@ function wayTo({ ctx, user, proofs, fresh }: Asking, demanded: AuthenticationCla
 /** How little it asks of the person. */
 const ease: readonly StepUp[] = ['none', 'verify', 'sign_in', 'enroll', 'never'];
 
-/** The easiest way to one of the classes; of two that are alike, to the one that is named first. `demanded` is never empty. */
+/**
+ * The easiest way to one of the classes; of two that are alike, to the one that is named first.
+ * @throws {Error} where none is named
+ */
 export function stepUpTo(
   asking: Asking,
   demanded: readonly AuthenticationClass[],
