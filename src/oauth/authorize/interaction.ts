@@ -42,7 +42,7 @@ export const interactionChecks: readonly Check[] = [
   ['max_age', signInWhen(tooOld, 'the sign-in is older than max_age'), 'OIDC Core 3.1.2.1'],
   ['prompt=login', signInWhen((a) => !a.proven && a.request.prompts.includes('login'), 'a new sign-in was asked for'), 'OIDC Core 3.1.2.1'],
   ['prompt=select_account', signInWhen((a) => !a.fresh && a.request.prompts.includes('select_account'), 'a choice of account was asked for'), 'OIDC Core 3.1.2.1'],
-  ['second step', secondStepTaken, 'NIST SP 800-63B-4 2.2'],
+  ['second step', secondStepTaken, 'OIDC Core 3.1.2.3'],
   ['essential acr', essentialReached, 'OIDC Core 5.5.1.1'],
   ['required acr', requiredReached, 'RFC 9470 5'],
   ['acr_values', wishedReached, 'OIDC Core 3.1.2.1'],
