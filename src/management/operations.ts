@@ -90,7 +90,7 @@ export async function checkInput(call: Call, resource: Resource, id: string | nu
 export async function createRecord(asked: Call, resource: Resource, read: () => Input, options: WriteOptions = {}): Promise<WriteResult> {
   const { create } = resource;
   if (!create) throw new Error(`${resource.path} can not be created`);
-  const entry = { action: operationNames.create(), resource, target_id: null };
+  const entry = { action: operationNames.create(resource), resource, target_id: null };
   return recordDenial(asked, entry, async () => {
     const call = await authorizeWrite(asked, resource, options);
     const input = read();

@@ -7,9 +7,10 @@ import { claimMappingProblems } from '../tokens/claim-mappings.js';
 export type ApiResourceInput = Partial<
   Pick<
     ApiResourceRow,
-    'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
+    | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
+    | 'required_acr' | 'max_authentication_age'
   >
->;
+>; // prettier-ignore
 
 /** What speaks against the claim mappings of an API resource: they are of its access tokens alone. */
 export const apiResourceInputProblems = ({ claim_mappings = [] }: ApiResourceInput): Problem[] =>

@@ -5,16 +5,14 @@ import { randomToken, uuidv7 } from '../../lib/random.js';
 import { ensureMachineClient, ensureManagementResource } from './bootstrap.js';
 import { previousAttributes } from '../changes.js';
 import { completeEnvironment } from './environments.js';
-import type { StrongSignInSettings } from './strong-sign-in.js';
+import { refuseRpId, strongSignInDefaults } from './strong-sign-in.js';
 import type { Context } from '../context.js';
 import { environmentData, signingKeyData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
 
 /** What can be set on an environment; auth settings are flat members (specification 3.1.2). */
-export type EnvironmentInput = Partial<
-  Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at' | keyof StrongSignInSettings>
->;
+export type EnvironmentInput = Partial<Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at'>>;
 
 /** What a new environment is administered with; shown once. */
 export type ManagementClient = { readonly client_id: string; readonly client_secret: string };
@@ -40,7 +38,7 @@ async function contextWithin(tx: Context, row: EnvironmentRow): Promise<Context>
 /**
  * Makes an environment that can answer at once: its signing key (`key`, generated before the transaction), its Management API, its administrator
  * role, and a machine client that holds every Management permission there.
- * @throws {Refusal} 409
+ * @throws {Refusal} 409, 422
  */
 export async function createEnvironment(
   tx: Context,
@@ -50,8 +48,11 @@ export async function createEnvironment(
   const now = tx.clock.now();
   const times = { created_at: now, updated_at: now };
   tx.scope.touched.add('environments');
-  const row = await refuseDuplicates(duplicates, () => insertEnvironment(tx.scope.knex, { ...input, id: uuidv7(now.getTime()), ...times }));
+  const defaults = input.kind === undefined ? {} : strongSignInDefaults({ kind: input.kind });
+  const columns = { ...defaults, ...input, id: uuidv7(now.getTime()), ...times };
+  const row = await refuseDuplicates(duplicates, () => insertEnvironment(tx.scope.knex, columns));
   const inner = await contextWithin(tx, row);
+  await refuseRpId(inner, null, input.passkey_rp_id);
   const stored = await insertSigningKey(inner.scope, { ...key, algorithm: 'RS256', status: 'primary', activated_at: now, ...times });
   await emit(inner, 'signing_key.generated', signingKeyData(stored));
   await ensureManagementResource(inner);
@@ -60,11 +61,12 @@ export async function createEnvironment(
   return { row, management_client };
 }
 
-/** Changes an environment's settings; emits `environment.updated` there. @throws {Refusal} 404 */
+/** Changes an environment's settings; emits `environment.updated` there. @throws {Refusal} 404, 409 `passkeys_exist`, 422 */
 export async function changeEnvironment(tx: Context, before: EnvironmentRow, input: EnvironmentInput): Promise<EnvironmentRow> {
   const changed = await updateEnvironment(tx.scope, before.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such environment.' });
   const inner = await contextWithin(tx, changed);
+  await refuseRpId(inner, before, input.passkey_rp_id);
   const after = environmentData(changed);
   const previous_attributes = previousAttributes(environmentData(before), after);
   if (Object.keys(previous_attributes).length > 0) await emit(inner, 'environment.updated', { ...after, previous_attributes });

@@ -7,6 +7,7 @@ import {
   type ApiResourceInput,
 } from '../../domain/api-resources/api-resources.js';
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
+import { requiredAcrs } from '../../db/tables/environments.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../resource.js';
@@ -30,6 +31,10 @@ const settable = {
   token_typ: z.enum(tokenTyps).optional(),
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
+  required_acr: z.enum(requiredAcrs).nullable().optional(),
+  max_authentication_age: lifetime(1, 365 * 86_400)
+    .nullable()
+    .optional(),
 };
 
 /** APIs that access tokens are issued for. */
@@ -59,6 +64,16 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       description: 'Claims under names of your own in its access tokens (`in` is `access_token`); they go before those of the client.',
     }),
     signing_algorithm: z.literal('RS256'),
+    required_acr: z
+      .enum(requiredAcrs)
+      .nullable()
+      .meta({ description: 'The class that people need for its tokens: `2` = a second factor, `phr` = a passkey; null = none.' }),
+    max_authentication_age: z
+      .int()
+      .nullable()
+      .meta({
+        description: 'How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session.',
+      }),
     is_system: z.boolean(),
     ...stamps,
   }),
@@ -74,6 +89,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       user_access: 'control',
       token_typ: 'control',
       user_scopes: 'control',
+      required_acr: 'control',
+      max_authentication_age: 'control',
       // What its API is told of people.
       claim_mappings: 'reach and control',
     },

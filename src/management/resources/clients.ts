@@ -7,6 +7,7 @@ import { publicKeySet } from '../../domain/clients/key-set.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import { idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
+import { requiredAcrs } from '../../db/tables/environments.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { grants } from '../../oauth/grants/index.js';
 import {
@@ -46,6 +47,9 @@ const mappings =
 const signedUserinfo = 'Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON.';
 const initiation =
   'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
+const requiredAcr =
+  'The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well.';
+const maxAge = 'How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session.';
 
 const settable = z
   .strictObject({
@@ -74,6 +78,10 @@ const settable = z
     id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
     claim_mappings: claimMappings.meta({ description: mappings }),
     userinfo_signed_response_alg: z.enum(['RS256']).nullable().meta({ description: signedUserinfo }),
+    required_acr: z.enum(requiredAcrs).nullable().meta({ description: requiredAcr }),
+    max_authentication_age: lifetime(1, 365 * day)
+      .nullable()
+      .meta({ description: maxAge }),
     client_uri: webUrl.nullable(),
     logo_uri: webUrl.nullable(),
     policy_uri: webUrl.nullable(),
@@ -120,6 +128,8 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
     claim_mappings: claimMappings.meta({ description: mappings }),
     userinfo_signed_response_alg: z.enum(['RS256']).nullable().meta({ description: signedUserinfo }),
+    required_acr: z.enum(requiredAcrs).nullable().meta({ description: requiredAcr }),
+    max_authentication_age: z.int().nullable().meta({ description: maxAge }),
     client_uri: z.string().nullable(),
     logo_uri: z.string().nullable(),
     policy_uri: z.string().nullable(),
@@ -161,6 +171,9 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       id_token_claims: 'control',
       claim_mappings: 'reach and control',
       userinfo_signed_response_alg: 'control',
+      // What guards its people’s sign-in.
+      required_acr: 'control',
+      max_authentication_age: 'control',
       client_uri: 'plain',
       logo_uri: 'plain',
       policy_uri: 'plain',
