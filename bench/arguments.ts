@@ -6,6 +6,8 @@ export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--
                    [--grown] [--concurrency N] [--profile DIR] [--events N]
        npm run bench -- --workers [--quick] [--rounds N] [--seconds N] [--json FILE]
        npm run bench -- --overload [--quick] [--rounds N] [--seconds N] [--json FILE]
+       npm run bench -- --locked [--quick] [--rounds N] [--json FILE]
+       npm run bench -- --sign-ins N [--quick] [--rounds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
 scenarios: ${scenarios.map(({ name }) => name).join(', ')}
@@ -19,6 +21,8 @@ scenarios: ${scenarios.map(({ name }) => name).join(', ')}
   --events       how many deliveries the webhook scenario queues (10000)
   --workers      one process against two workers on two processors, instead
   --overload     what one process carries, and what it does with twice as much, instead
+  --locked       what clients' requests notice while people's table is locked, instead
+  --sign-ins     so many sign-ins at once, and tokens beside them, instead
   --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
 BENCH_DATABASE_URL names a PostgreSQL to use; without it a throw-away server is started.`;
@@ -47,6 +51,8 @@ export function readArguments(argv: readonly string[]) {
       events: { type: 'string' },
       workers: { type: 'boolean', default: false },
       overload: { type: 'boolean', default: false },
+      locked: { type: 'boolean', default: false },
+      'sign-ins': { type: 'string' },
       soak: { type: 'string' },
       rate: { type: 'string' },
     },
@@ -74,6 +80,8 @@ export function readArguments(argv: readonly string[]) {
     profile: values.profile ?? null,
     workers: values.workers,
     overload: values.overload,
+    locked: values.locked,
+    signIns: values['sign-ins'] === undefined ? null : number(values['sign-ins'], 300),
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only: values.only.split(','),
     events: number(values.events, values.quick ? 2000 : 10_000),

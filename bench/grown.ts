@@ -5,12 +5,7 @@ import { defaultContext } from '../src/domain/environments/bootstrap.js';
 import type { Context } from '../src/domain/context.js';
 import { sessionBounds } from '../src/domain/sessions/sessions.js';
 import { statementObserver } from '../src/db/scope.js';
-import {
-  findAccessToken,
-  findAccessTokenWithUser,
-  findJwtStandingWithUser,
-  insertClientAccessToken,
-} from '../src/db/tables/access_tokens.js';
+import { findAccessToken, findJwtStanding, insertClientAccessToken } from '../src/db/tables/access_tokens.js';
 import { redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
 import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
 import { findSessionByToken } from '../src/db/tables/sessions.js';
@@ -90,14 +85,10 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
   const later = new Date(now.getTime() + hour);
   const common = { digest: none, now, jti: id, event_id: id, subscribers: [], access_token_digest: none };
   const calls: Record<string, () => Promise<unknown>> = {
-    'introspection, opaque': () => findAccessTokenWithUser(ctx.scope, none, { wanted: 'mapped', issuers: ctx.environment.issuers }),
+    'introspection, opaque': () => findAccessToken(ctx.scope, none, 'permissions', ctx.environment.issuers),
     'introspection, JWT': () =>
-      findJwtStandingWithUser(
-        ctx.scope,
-        { ids: [id], user_id: id, session_id: id, client_id: 'none', resource: 'https://none.example' },
-        'never',
-      ),
-    userinfo: () => findAccessTokenWithUser(ctx.scope, none, { wanted: 'always', issuers: ctx.environment.issuers }),
+      findJwtStanding(ctx.scope, { ids: [id], user_id: id, session_id: id, resource: 'https://none.example' }, 'permissions'),
+    userinfo: () => findAccessToken(ctx.scope, none, 'user', ctx.environment.issuers),
     session: () => findSessionByToken(ctx.scope, none),
     'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx), { with_user: false }),
     'refresh, write': () =>

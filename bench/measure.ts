@@ -35,6 +35,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
+/** The value below which that share of them lies; 0 of none. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
 async function measureCell(target: Target, operations: readonly Operation[], seconds: number, postgres: number): Promise<Cell> {
   const before = { server: processorTime(target.pid), postgres: familyTime(postgres), own: processorTime(process.pid) };
   const load = await closedLoop(target.port, operations, seconds);

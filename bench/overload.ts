@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Connection, requestText, type Operation } from './driver.js';
-import { median } from './measure.js';
+import { Connection, type Operation } from './driver.js';
+import { median, percentile } from './measure.js';
+import { watchOpenAddresses } from './open-addresses.js';
+import { processorTime, ranOnProcessor, waitedForProcessor } from './processor-time.js';
 import { scenarios } from './scenarios.js';
 import type { Product } from './targets/product.js';
 
@@ -12,15 +14,27 @@ export type OverloadResult = {
   readonly offered: number;
   readonly goodput: number;
   readonly goodput_share: number;
+  /** The same of what a second of processor time carries: what neighbours on the machine take doesn't count. */
+  readonly goodput_share_by_processor: number;
   readonly refused: number;
   /** Milliseconds, of those that were answered with success. */
   readonly accepted_p50: number;
   readonly accepted_p99: number;
   readonly refused_p99: number;
-  readonly open_p99: Readonly<Record<string, number>>;
+  /** Milliseconds of the answers of the addresses that are always open, of all rounds together. */
+  readonly open: Readonly<Record<string, { readonly p50: number; readonly p99: number; readonly answers: number }>>;
+  /** Shares of the time for which the service's event loop had a processor, and for which it was ready to run and had none. */
+  readonly loop_ran: number;
+  readonly loop_waited: number;
+  /** The share for which its other threads had one: they sign, and on a processor that they share with the event loop it waits for them. */
+  readonly pool_ran: number;
+  /** How late the watcher of the open addresses was when it wanted to ask: what the machine adds to their times. */
+  readonly watcher_late_p99: number;
   /** Answers that were neither right nor 503. */
   readonly wrong: number;
 };
+
+type Round = Omit<OverloadResult, 'open'>;
 
 type Scenario = (typeof scenarios)[number];
 
@@ -28,9 +42,6 @@ type Scenario = (typeof scenarios)[number];
 const mixed = ['cc_jwt', 'cc_opaque', 'introspect', 'userinfo'];
 
 const openPaths = ['/healthz', '/readyz', '/metrics', '/.well-known/jwks.json', '/.well-known/openid-configuration'];
-
-const at = (sorted: readonly number[], share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-const percentile = (values: readonly number[], share: number) => at([...values].sort((one, other) => one - other), share); // prettier-ignore
 
 async function openOperations(target: Product): Promise<Operation[]> {
   const chosen = scenarios.filter(({ name }: Scenario) => mixed.includes(name));
@@ -46,8 +57,14 @@ function refused503(error: unknown): false {
 }
 
 /** Operations a second with so many always on their way, each connection going round through all kinds. */
-async function peakOf(target: Product, operations: readonly Operation[], connections: number, seconds: number): Promise<number> {
+async function peakOf(
+  target: Product,
+  operations: readonly Operation[],
+  connections: number,
+  seconds: number,
+): Promise<{ readonly perSecond: number; readonly perProcessorSecond: number }> {
   let done = 0;
+  const used = processorTime(target.pid);
   const started = performance.now();
   const end = started + seconds * 1000;
   await Promise.all(
@@ -60,7 +77,10 @@ async function peakOf(target: Product, operations: readonly Operation[], connect
       connection.close();
     }),
   );
-  return (done * 1000) / (performance.now() - started);
+  return {
+    perSecond: (done * 1000) / (performance.now() - started),
+    perProcessorSecond: (done * 1e9) / (processorTime(target.pid) - used),
+  };
 }
 
 /** What came of the arrivals of an open loop. */
@@ -125,43 +145,31 @@ async function openLoop(
   return arrivals;
 }
 
-/** Asks each of the addresses that are always open ten times a second; answers the times until `signal`. */
-async function watchOpen(target: Product, signal: AbortSignal): Promise<Map<string, number[]>> {
-  const times = new Map(openPaths.map((path) => [path, [] as number[]]));
-  await Promise.all(
-    openPaths.map(async (path) => {
-      const connection = new Connection(target.port);
-      const text = requestText('GET', path, { Host: `localhost:${target.port}` });
-      while (!signal.aborted) {
-        const began = performance.now();
-        const { status } = await connection.send(text);
-        if (status !== 200) throw new Error(`${path} answered ${status} under load`);
-        times.get(path)?.push(performance.now() - began);
-        await delay(100);
-      }
-      connection.close();
-    }),
-  );
-  return times;
-}
-
 /** Peak first, then twice as much for `seconds`, in rounds: medians of the rounds. */
 export async function measureOverload(target: Product, plan: { rounds: number; seconds: number; warmUp: number }): Promise<OverloadResult> {
   const operations = await openOperations(target);
   await peakOf(target, operations, 32, plan.warmUp);
-  const rounds: OverloadResult[] = [];
+  const rounds: Round[] = [];
+  const open = new Map(openPaths.map((path) => [path, [] as number[]]));
   for (let round = 0; round < plan.rounds; round++) {
-    const peak = await peakOf(target, operations, 32, plan.seconds);
-    const ending = new AbortController();
-    const watching = watchOpen(target, ending.signal);
+    const { perSecond: peak, perProcessorSecond } = await peakOf(target, operations, 32, plan.seconds);
     const free = await openConnections(target);
     // What the queues do at first isn't what they do for long.
     await openLoop(target, operations, 2 * peak, 1.5, free);
-    const began = performance.now();
+    const watcher = watchOpenAddresses({ port: target.port, paths: openPaths, everyMs: 50 });
+    const before = {
+      at: performance.now(),
+      used: processorTime(target.pid),
+      ran: ranOnProcessor(target.pid),
+      waited: waitedForProcessor(target.pid),
+    };
     const arrivals = await openLoop(target, operations, 2 * peak, plan.seconds * 2, free);
-    const seconds = (performance.now() - began) / 1000;
-    ending.abort();
-    const times = await watching;
+    const seconds = (performance.now() - before.at) / 1000;
+    const share = (nanoseconds: number) => nanoseconds / 1e9 / seconds;
+    const used = processorTime(target.pid) - before.used;
+    const loop = { ran: share(ranOnProcessor(target.pid) - before.ran), waited: share(waitedForProcessor(target.pid) - before.waited) };
+    const { answers, late } = await watcher.stop();
+    for (const [path, times] of Object.entries(answers)) open.get(path)?.push(...times);
     for (const connection of free) connection.close();
     for (const [text, count] of arrivals.texts) console.error(`  ${count} x ${text}`);
     rounds.push({
@@ -169,34 +177,38 @@ export async function measureOverload(target: Product, plan: { rounds: number; s
       offered: arrivals.came / (plan.seconds * 2),
       goodput: arrivals.accepted.length / seconds,
       goodput_share: arrivals.accepted.length / seconds / peak,
+      goodput_share_by_processor: (arrivals.accepted.length * 1e9) / used / perProcessorSecond,
       refused: arrivals.refused.length,
       accepted_p50: percentile(arrivals.accepted, 0.5),
       accepted_p99: percentile(arrivals.accepted, 0.99),
       refused_p99: percentile(arrivals.refused, 0.99),
-      open_p99: Object.fromEntries([...times].map(([path, all]) => [path, percentile(all, 0.99)])),
+      loop_ran: loop.ran,
+      loop_waited: loop.waited,
+      pool_ran: share(used) - loop.ran,
+      watcher_late_p99: percentile(late, 0.99),
       wrong: arrivals.wrong,
     });
   }
-  const of = (name: Exclude<keyof OverloadResult, 'open_p99'>) => median(rounds.map((round) => round[name]));
-  return {
-    peak: of('peak'),
-    offered: of('offered'),
-    goodput: of('goodput'),
-    goodput_share: of('goodput_share'),
-    refused: of('refused'),
-    accepted_p50: of('accepted_p50'),
-    accepted_p99: of('accepted_p99'),
-    refused_p99: of('refused_p99'),
-    open_p99: Object.fromEntries(openPaths.map((path) => [path, median(rounds.map(({ open_p99 }) => open_p99[path] ?? 0))])),
-    wrong: of('wrong'),
-  };
+  const names = Object.keys(rounds[0] ?? {}) as (keyof Round)[];
+  const medians = Object.fromEntries(names.map((name) => [name, median(rounds.map((round) => round[name]))])) as Round;
+  const spread = ([path, times]: [string, number[]]) =>
+    [path, { p50: percentile(times, 0.5), p99: percentile(times, 0.99), answers: times.length }] as const;
+  return { ...medians, open: Object.fromEntries([...open].map(spread)) };
 }
+
+const ms = (value: number) => `${value.toFixed(0)} ms`;
+const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
 
 /** The figures in words. */
 export function overloadText(result: OverloadResult): string {
+  const { peak, offered, goodput, goodput_share, accepted_p50, accepted_p99, refused_p99, wrong } = result;
+  const { goodput_share_by_processor, loop_ran, loop_waited, pool_ran, watcher_late_p99 } = result;
   return [
-    `peak ${result.peak.toFixed(0)}/s; at ${(result.offered / result.peak).toFixed(2)} times that: goodput ${result.goodput.toFixed(0)}/s (${(result.goodput_share * 100).toFixed(0)} % of the peak, aim 85 %)`,
-    `accepted p50 ${result.accepted_p50.toFixed(0)} ms, p99 ${result.accepted_p99.toFixed(0)} ms (aim 1000); refused p99 ${result.refused_p99.toFixed(0)} ms; ${result.wrong} wrong answers`,
-    ...Object.entries(result.open_p99).map(([path, ms]) => `  ${path} p99 ${ms.toFixed(0)} ms (aim 100)`),
+    `peak ${peak.toFixed(0)}/s; at ${(offered / peak).toFixed(2)} times that: goodput ${goodput.toFixed(0)}/s (${percent(goodput_share)} of the peak, aim 85 %; ${percent(goodput_share_by_processor)} by processor time)`,
+    `accepted p50 ${ms(accepted_p50)}, p99 ${ms(accepted_p99)} (aim 1000); refused p99 ${ms(refused_p99)}; ${wrong} wrong answers`,
+    ...Object.entries(result.open).map(
+      ([path, { p50, p99, answers }]) => `  ${path} p50 ${ms(p50)}, p99 ${ms(p99)} of ${answers} answers (aim 100)`,
+    ),
+    `the service's event loop ran for ${percent(loop_ran)} of the time and waited for a processor for ${percent(loop_waited)} (its other threads ran for ${percent(pool_ran)}); who asked the open addresses was ${ms(watcher_late_p99)} late at p99`,
   ].join('\n');
 }

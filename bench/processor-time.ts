@@ -13,6 +13,21 @@ export function processorTime(pid: number): number {
   }
 }
 
+/** The first thread's own times in nanoseconds: with a processor, and ready to run without one. 0 when the process is gone. */
+function firstThread(pid: number, field: 0 | 1): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[field]);
+  } catch {
+    return 0;
+  }
+}
+
+/** Nanoseconds for which the event loop of a process (its first thread) has had a processor. */
+export const ranOnProcessor = (pid: number) => firstThread(pid, 0);
+
+/** Nanoseconds for which the event loop of a process was ready to run and had no processor. */
+export const waitedForProcessor = (pid: number) => firstThread(pid, 1);
+
 /** Process ids whose parent is `pid`. */
 export function childrenOf(pid: number): number[] {
   const children: number[] = [];

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { jobQueues, readArguments, usage } from './arguments.js';
 import { openServer, type BenchServer } from './database.js';
 import { measureGrowth } from './grown.js';
-import { measureLogins } from './logins.js';
+import { lockedText, measureLocked } from './locked.js';
+import { measureLogins, measureSignIns, signInsText } from './logins.js';
 import { measureScenario, type ScenarioResult } from './measure.js';
 import { measureOverload, overloadText } from './overload.js';
 import { reportText } from './report.js';
@@ -72,16 +73,31 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
     writeResults(asked.json ?? join(results, 'workers.json'), { machine: machine(server.version), plan: asked.plan, workers });
     return true;
   }
-  if (asked.overload) {
-    const rest = `1-${cpus().length - 1}`;
-    const pinned = cpus().length > 1;
-    if (pinned) for (const pid of [process.pid, server.pid].filter((one) => one > 0)) pin(pid, rest);
-    const product = await startProduct({ databaseUrl: await server.create('bench_overload'), processors: pinned ? '0' : '', log });
+  const alone = async (name: string, pinned = cpus().length > 1, env: Record<string, string> = {}) => {
+    if (pinned) for (const pid of [process.pid, server.pid].filter((one) => one > 0)) pin(pid, `1-${cpus().length - 1}`);
+    const databaseUrl = await server.create(`bench_${name}`);
+    const product = await startProduct({ databaseUrl, processors: pinned ? '0' : '', log, env });
     endings.push(() => product.stop());
-    const overload = await measureOverload(product, asked.plan);
-    console.log(overloadText(overload));
-    writeResults(asked.json ?? join(results, 'overload.json'), { machine: machine(server.version), plan: asked.plan, overload });
+    return { product, databaseUrl };
+  };
+  const tell = (name: string, text: string, found: object) => {
+    console.log(text);
+    writeResults(asked.json ?? join(results, `${name}.json`), { machine: machine(server.version), plan: asked.plan, ...found });
     return true;
+  };
+  if (asked.overload) {
+    const overload = await measureOverload((await alone('overload')).product, asked.plan);
+    return tell('overload', overloadText(overload), { overload });
+  }
+  if (asked.locked) {
+    const { product, databaseUrl } = await alone('locked');
+    const locked = await measureLocked(product, databaseUrl, asked.plan);
+    return tell('locked', lockedText(locked), { locked });
+  }
+  if (asked.signIns !== null) {
+    const { product } = await alone('sign_ins', false, { RATE_LIMIT_LOGIN: '100000000/60' });
+    const signIns = await measureSignIns(product, asked.signIns, asked.plan.rounds);
+    return tell('sign-ins', signInsText(signIns), { sign_ins: signIns });
   }
   if (asked.soak === null) return false;
   const env = {

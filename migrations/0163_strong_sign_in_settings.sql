@@ -10,7 +10,6 @@ alter table environments
   add column remember_device_lifetime integer not null default 2592000,
   add column email_code_sign_in_enabled boolean not null default false,
   add column email_second_factor_enabled boolean not null default false,
-  add column breached_passwords text not null default 'refuse' check (breached_passwords in ('refuse', 'off')),
   add column new_device_mail boolean not null default true,
   add column management_required_acr text check (management_required_acr in ('2', 'phr'));
 

@@ -41,6 +41,17 @@ const origin = z.string().refine((text) => {
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
 }, 'must be an http or https origin without a path, such as https://id.example.com');
 
+const isRangeUrl = (text: string) => URL.canParse(text) && /^https?:\/\/[^#@]*[/=]$/.test(text);
+
+const rangeUrl = z
+  .string()
+  .refine(
+    (text) => text === 'off' || isRangeUrl(text),
+    'must be off, or an http or https address to which five digits are added: https://api.pwnedpasswords.com/range/',
+  );
+
+const publicRangeUrl = 'https://api.pwnedpasswords.com/range/';
+
 /** A zod text that is invalid, with the message of `problemOf`, unless that returns null. */
 const sound = (problemOf: (text: string) => string | null) =>
   z.string().superRefine((text, refinement) => {
@@ -119,6 +130,8 @@ const variables = z.object({
     .transform((text) => (text === 'auto' ? availableParallelism() : Number(text))),
   SHUTDOWN_DELAY_MS: integer(0, 0, 60_000),
   ALLOW_PRIVATE_NETWORK: onOff.optional(),
+  BREACHED_PASSWORDS_URL: rangeUrl.optional(),
+  BREACHED_PASSWORDS_FILE: z.string().optional(),
   WEBHOOK_RETRY_BASE_MS: integer(5000, 1, 3_600_000),
   WEBHOOK_RETRY_FACTOR: z.coerce.number().min(1).max(100).default(8),
   WEBHOOK_TIMEOUT_MS: integer(10_000, 10, 60_000),
@@ -216,6 +229,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** Milliseconds for which a stopping process still answers requests while /readyz says 503, so that its load balancer takes it out. */
     shutdownDelayMs: v.SHUTDOWN_DELAY_MS,
     allowPrivateNetwork: v.ALLOW_PRIVATE_NETWORK ?? loopback,
+    /** Where new passwords are looked for: a service to whose `url` five digits are added, a file; null: not there. */
+    breachedPasswords: {
+      url: v.BREACHED_PASSWORDS_URL === 'off' ? null : (v.BREACHED_PASSWORDS_URL ?? (loopback ? null : publicRangeUrl)),
+      /** Whether the operator named the service, which may then be in the private network. */
+      ownUrl: v.BREACHED_PASSWORDS_URL !== undefined,
+      file: v.BREACHED_PASSWORDS_FILE === undefined ? null : resolve(v.BREACHED_PASSWORDS_FILE),
+    },
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
     logLevel: v.LOG_LEVEL,
     logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),

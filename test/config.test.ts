@@ -89,6 +89,10 @@ test.each([
   ['REDIS_URL', 'http://cache', 'REDIS_URL must be a redis:// address'],
   ['WEB_CONCURRENCY', '0', 'WEB_CONCURRENCY must be a number of processes or auto'],
   ['ALLOW_PRIVATE_NETWORK', 'true', 'ALLOW_PRIVATE_NETWORK must be on or off'],
+  ['BREACHED_PASSWORDS_URL', 'on', 'BREACHED_PASSWORDS_URL must be off, or an http or https address'],
+  ['BREACHED_PASSWORDS_URL', 'https://mirror.internal/range', 'BREACHED_PASSWORDS_URL must be off, or an http or https address'],
+  ['BREACHED_PASSWORDS_URL', 'https://user:pass@mirror.internal/range/', 'BREACHED_PASSWORDS_URL must be off'],
+  ['BREACHED_PASSWORDS_URL', 'ftp://mirror.internal/range/', 'BREACHED_PASSWORDS_URL must be off'],
   ['WEBHOOK_TIMEOUT_MS', '1', 'WEBHOOK_TIMEOUT_MS'],
   ['SHUTDOWN_DELAY_MS', '60001', 'SHUTDOWN_DELAY_MS'],
   ['TRUST_PROXY', 'the balancer', 'TRUST_PROXY must be off, a number of proxies'],
@@ -109,6 +113,19 @@ test('behind https: secure cookies, no private network', () => {
   const config = readConfig({ BASE_URL: 'https://id.example.com/', DATABASE_URL: 'postgres://db/id', SECRET_KEY: secret });
   expect(config).toMatchObject({ baseUrl: 'https://id.example.com', loopback: false, secureCookies: true, allowPrivateNetwork: false });
   expect(config).toMatchObject({ databaseUrl: 'postgres://db/id', databaseDirectUrl: 'postgres://db/id', secretKey: secret });
+});
+
+test('new passwords are looked for at Pwned Passwords, except on this machine, or where the operator says', () => {
+  const of = (environment: Record<string, string>) => readConfig(environment).breachedPasswords;
+  const BASE_URL = 'https://id.example.com';
+  expect(of({})).toEqual({ url: null, ownUrl: false, file: null });
+  expect(of({ BASE_URL })).toEqual({ url: 'https://api.pwnedpasswords.com/range/', ownUrl: false, file: null });
+  expect(of({ BASE_URL, BREACHED_PASSWORDS_URL: 'off', BREACHED_PASSWORDS_FILE: '/lists/sha1.txt' })).toMatchObject({
+    url: null,
+    file: '/lists/sha1.txt',
+  });
+  for (const url of ['http://10.0.0.5:8080/range/', 'https://mirror.internal/?prefix='])
+    expect(of({ BREACHED_PASSWORDS_URL: url })).toMatchObject({ url, ownUrl: true });
 });
 
 test.each([

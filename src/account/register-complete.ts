@@ -76,6 +76,7 @@ export function complete(web: Web) {
     const client = await pendingClient(req, return_to);
     const completion = await completeRegistration(req.ctx, { ...input, token: registration_token, client_id: client?.id ?? null });
     if (completion.outcome === 'expired') return refuse(expired);
+    if (completion.outcome === 'password_breached') return refuse(refuseFields({ password: ['password_breached'] }) as StepRefusal);
     if (completion.outcome === 'email_taken') return refuse({ status: 409, code: 'email_taken' });
     const now = req.ctx.clock.now();
     // A code by mail, and the new password.

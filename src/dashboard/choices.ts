@@ -2,7 +2,8 @@ import type { Choice } from './page-parts.js';
 import type { ViewContext } from './presentation.js';
 import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
-import { environmentKinds } from '../db/tables/environments.js';
+import { signingAlgorithms, type SigningAlgorithm } from '../lib/signing-algorithm.js';
+import { breachedPasswordRules, environmentKinds } from '../db/tables/environments.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
 const most = 100;
@@ -44,6 +45,12 @@ export async function permissionChoices(look: ViewContext): Promise<Choice[]> {
 /** What an environment can be for. */
 export const environmentKindChoices = async (): Promise<Choice[]> => environmentKinds.map((value) => ({ value, label: inWords(value) }));
 
+const breachedPasswordWords = { refuse: 'Refuse them', off: 'Accept them, without asking' } as const;
+
+/** What becomes of passwords that are known from data breaches. */
+export const breachedPasswordChoices = async (): Promise<Choice[]> =>
+  breachedPasswordRules.map((value) => ({ value, label: breachedPasswordWords[value] }));
+
 /** What `*` is called. */
 export const allEvents = 'All events';
 
@@ -65,3 +72,18 @@ export async function eventChoices(): Promise<Choice[]> {
     })),
   ];
 }
+
+/** What the environment can sign with. */
+export const signingAlgorithmChoices = async (look: ViewContext): Promise<Choice[]> =>
+  look.req.ctx.environment.signing_algorithms.map((value) => ({ value, label: value, hint: null }));
+
+const algorithmHints: Record<SigningAlgorithm, string> = {
+  RS256: 'Every library knows it; it stays.',
+  ES256: 'Short signatures at a fraction of the processor time; FAPI 2.0.',
+  PS256: 'RSA as FAPI 2.0 wants it.',
+  EdDSA: 'Ed25519: the quickest; older libraries do not know it.',
+};
+
+/** What an environment could sign with. */
+export const allSigningAlgorithmChoices = async (): Promise<Choice[]> =>
+  signingAlgorithms.map((value) => ({ value, label: value, hint: algorithmHints[value] }));

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { environmentKindChoices } from './choices.js';
+import { allSigningAlgorithmChoices, breachedPasswordChoices, environmentKindChoices } from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
@@ -69,6 +69,12 @@ const sections: readonly Section[] = [
       { name: 'registration_enabled', label: 'People can register by themselves' },
       { name: 'allowed_email_domains', label: 'Only with addresses of these domains', hint: 'One a line; empty for all.' },
       { name: 'password_min_length', label: 'Shortest password', hint: 'Characters, 8 to 64.' },
+      {
+        name: 'breached_passwords',
+        label: 'New passwords that are known from data breaches',
+        choices: breachedPasswordChoices,
+        hint: 'Looked up where BREACHED_PASSWORDS_URL and BREACHED_PASSWORDS_FILE say, if anywhere. The password itself is never sent.',
+      },
       { name: 'lockout_threshold', label: 'Wrong passwords until the account is locked' },
       { name: 'lockout_lifetime', label: 'How long it stays locked', hint: seconds('86400') },
     ],
@@ -94,6 +100,18 @@ const sections: readonly Section[] = [
       { name: 'refresh_token_lifetime', label: 'Refresh token', hint: seconds('34560000') },
       { name: 'refresh_token_idle_lifetime', label: 'Refresh token without use', hint: seconds('34560000') },
     ],
+  },
+  {
+    name: 'signing',
+    title: 'Signing algorithms',
+    text: 'What clients and API resources can choose to have signed with. Each has keys of its own, which change over by themselves.',
+    fields: [{ name: 'signing_algorithms', label: 'This environment signs with', kind: 'checks', choices: allSigningAlgorithmChoices }],
+  },
+  {
+    name: 'pushed_requests',
+    title: 'Pushed authorization requests',
+    text: 'Clients can leave their authorization requests at /oauth/par before they send the browser (RFC 9126). Here all of them have to.',
+    fields: [{ name: 'require_pushed_authorization_requests', label: 'Every client has to push its requests' }],
   },
   {
     name: 'registration_of_clients',

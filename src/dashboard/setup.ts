@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { hashNewPassword } from '../domain/passwords/new-password.js';
 import { passwordProblems } from '../domain/passwords/passwords.js';
 import { createFirstAdministrator, mayUseSetup } from '../domain/users/setup.js';
 import { proofNow } from '../domain/sessions/proofs.js';
@@ -73,7 +74,8 @@ export function setup(web: Web) {
     if (password === '') errors['password'] = errorTexts.required;
     else if (problem) errors['password'] = errorTexts[problem];
     if (!address || Object.keys(errors).length > 0) return render(web, req, res, token, values, errors);
-    const password_hash = await ctx.passwords.hash(password, ctx.scope.deadline);
+    const password_hash = await hashNewPassword(ctx, password);
+    if (password_hash === null) return render(web, req, res, token, values, named({ password: errorTexts.password_breached }));
     const user = await createFirstAdministrator(ctx, {
       ...address,
       first_name: values.first_name,

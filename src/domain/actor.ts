@@ -1,3 +1,4 @@
+import type { Origin } from './origin.js';
 import { Refusal } from './refusal.js';
 
 /** Who acts through the Management API or the dashboard, and what they may do there right now. */
@@ -12,6 +13,8 @@ export type Actor = {
   readonly session_id?: string | null;
   /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */
   readonly proven_at?: Date | null;
+  /** Where the request came from, for what a write itself records beside its entry of the audit log; absent outside of one. */
+  readonly origin?: Origin;
 };
 
 /**

@@ -15,6 +15,7 @@ import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
 import type { Cache } from './cache/cache.js';
 import type { ClientUse } from './clients/use-notes.js';
 import type { Environment } from './environments/environment.js';
+import type { BreachedPasswords } from './passwords/breached-passwords.js';
 import type { PasswordHasher } from './passwords/passwords.js';
 import type { SecurityTrail } from './audit/security-notes.js';
 
@@ -34,6 +35,7 @@ export type Deps = {
   readonly cache: Cache;
   readonly sealer: Sealer;
   readonly passwords: PasswordHasher;
+  readonly breachedPasswords: BreachedPasswords;
   readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
   readonly securityTrail: SecurityTrail;
@@ -59,11 +61,11 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
   const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
-  const { metrics, cache, sealer, passwords, newKeyPair, clientUse, securityTrail } = deps;
+  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, securityTrail } = deps;
   const scope = createScope(knex, environment.id, deadline);
   return {
-    config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, newKeyPair, clientUse, securityTrail,
-    environment, scope,
+    config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, breachedPasswords, newKeyPair,
+    clientUse, securityTrail, environment, scope,
   }; // prettier-ignore
 }
 

@@ -18,7 +18,7 @@ export function healthz(_req: Request, res: Response): void {
 }
 
 /** For so long a check waits for its look at the database before it goes by the last one. */
-const patienceMs = 80;
+const patienceMs = 20;
 /** For so long a look that found all well is gone by: what takes longer than any wait for the database is no mere queue. */
 const trustMs = 6000;
 

@@ -1,6 +1,7 @@
 import { tryAdvisoryLock } from '../db/advisory-lock.js';
 import { listEnvironments } from '../db/tables/environments.js';
-import { listPublishedSigningKeys, longestSignedLifetime } from '../db/tables/signing_keys.js';
+import { listPublishedSigningKeys, longestSignedLifetime, type SigningKeyRow } from '../db/tables/signing_keys.js';
+import type { SigningAlgorithm } from '../lib/signing-algorithm.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
@@ -17,20 +18,29 @@ const pauseMs = 600_000;
 /** The `kid`s that a pass has generated, activated and deactivated. */
 export type Rotation = { generated: string[]; activated: string[]; deactivated: string[] };
 
-/** Generates, activates and deactivates the keys of one environment according to their age (specification 5.11.1). Needs the advisory lock. */
-async function rotateKeys(ctx: Context, done: Rotation): Promise<void> {
+/** Generates and activates the keys of one algorithm according to their age (specification 5.11.1). */
+async function rotateAlgorithm(ctx: Context, keys: readonly SigningKeyRow[], algorithm: SigningAlgorithm, done: Rotation): Promise<void> {
   const now = ctx.clock.now().getTime();
-  const keys = await listPublishedSigningKeys(ctx.scope);
   const primary = keys.find((key) => key.status === 'primary');
   const next = keys.find((key) => key.status === 'next');
   const since = primary?.activated_at?.getTime() ?? now;
   if (!next && now >= since + rotationMs - publishedBeforeMs) {
-    const key = await generateSigningKey(ctx);
+    const key = await generateSigningKey(ctx, algorithm);
     await transaction(ctx, (tx) => publishNextKey(tx, key));
     done.generated.push(key.kid);
   } else if (next && now >= since + rotationMs && now >= next.created_at.getTime() + publishedBeforeMs) {
     await transaction(ctx, (tx) => activateKey(tx, next));
     done.activated.push(next.kid);
+  }
+}
+
+/** The same of all algorithms of one environment, and deactivates what nothing needs any more. Needs the advisory lock. */
+async function rotateKeys(ctx: Context, done: Rotation): Promise<void> {
+  const now = ctx.clock.now().getTime();
+  const keys = await listPublishedSigningKeys(ctx.scope);
+  for (const algorithm of ctx.environment.signing_algorithms) {
+    const own = keys.filter((key) => key.algorithm === algorithm);
+    await rotateAlgorithm(ctx, own, algorithm, done);
   }
   const keepMs = (await longestSignedLifetime(ctx.scope)) * 1000;
   for (const key of keys) {

@@ -35,3 +35,9 @@ export function parseParameters(text: string): Parameters | null {
 
 /** No parameters at all. */
 export const noParameters: Parameters = { all: named(), repeated: new Set(), get: () => undefined };
+
+/** Parameters that were read elsewhere: each once. */
+export function parametersOf(values: Readonly<Record<string, string>>): Parameters {
+  const all: Record<string, string> = named({ ...values });
+  return { all, repeated: new Set(), get: (name) => all[name] || undefined };
+}

@@ -65,7 +65,8 @@ type Write = {
 export async function write(call: Call, { entry, document, run, options }: Write): Promise<WriteResult | null> {
   return translated(document, () =>
     transaction(call.ctx, async (tx) => {
-      const inner = { ...call, ctx: tx };
+      const { ip_address, user_agent, request_id } = call;
+      const inner = { ...call, ctx: tx, actor: { ...call.actor, origin: { ip_address, user_agent, request_id } } };
       await options.begin?.(inner);
       const { outcome, changes, ...target } = await run(inner);
       await recordWrite(inner, { ...entry, ...target, changes });

@@ -6,6 +6,7 @@ export const endpoints = {
   introspection_endpoint: '/oauth/introspect',
   revocation_endpoint: '/oauth/revoke',
   end_session_endpoint: '/oauth/logout',
+  pushed_authorization_request_endpoint: '/oauth/par',
 } as const;
 
 /** What browser applications call from their own origins (`cors`); the documents that everybody may read are not among them. */
@@ -13,6 +14,7 @@ export const crossOriginPaths: ReadonlySet<string> = new Set([
   endpoints.token_endpoint,
   endpoints.revocation_endpoint,
   endpoints.userinfo_endpoint,
+  endpoints.pushed_authorization_request_endpoint,
 ]);
 
 /** Where the keys are published. */

@@ -52,7 +52,7 @@ function noteInactive({ ctx, client, request_id }: Request, reason: string): voi
 }
 
 /**
- * POST /oauth/introspect (RFC 7662): one statement, of a read replica if there is one. Whatever is wrong with a token, the answer is exactly `{"active":false}`, and the log says why; the
+ * POST /oauth/introspect (RFC 7662): one statement, and one more where claim mappings draw on the person, of a read replica if there is one. Whatever is wrong with a token, the answer is exactly `{"active":false}`, and the log says why; the
  * token's own form tells its kind, so a wrong hint changes nothing. A client without `introspection_allowed` is told of its own tokens only:
  * what somebody stole and can register a client for says nothing about whose it is (RFC 7662 4).
  */

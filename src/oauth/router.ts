@@ -12,6 +12,7 @@ import { guardedClientAuthentication, limitedClientAuthentication } from '../htt
 import type { Web } from '../http/web.js';
 import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
+import { pushRequest } from './authorize/push.js';
 import { consentPath } from './authorize/consent-page.js';
 import { discovery } from './discovery.js';
 import { endpoints, jwksPath, metadataPaths, registrationPath } from './endpoints.js';
@@ -25,7 +26,9 @@ import { userinfo } from './userinfo.js';
 
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
-  routes.add(endpoints.token_endpoint, { post: [cors, form, limitedClientAuthentication(web), token], options: [cors, preflight] });
+  const limited = limitedClientAuthentication(web);
+  routes.add(endpoints.token_endpoint, { post: [cors, form, limited, token], options: [cors, preflight] });
+  routes.add(endpoints.pushed_authorization_request_endpoint, { post: [cors, form, limited, pushRequest], options: [cors, preflight] });
   const guarded = guardedClientAuthentication(web);
   routes.add(endpoints.introspection_endpoint, { post: [form, guarded, confidentialOnly, introspect] });
   routes.add(endpoints.revocation_endpoint, { post: [cors, form, guarded, revoke], options: [cors, preflight] });

@@ -116,6 +116,7 @@ export async function startPrimary(config: Config, logger: Logger, stops: Shutdo
   } finally {
     await deps.mailer?.close();
     await deps.fetch.close();
+    await deps.breachedPasswords.close();
     await deps.knex.destroy();
   }
 }

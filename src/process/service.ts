@@ -16,6 +16,7 @@ import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { signing } from '../domain/tokens/formats/jwt.js';
+import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { createSecurityTrail } from '../domain/audit/security-notes.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
@@ -50,10 +51,15 @@ export type RunningService = { readonly port: number; readonly deps: Deps; stop(
 
 const drainMs = 10_000;
 
-/** Everything that requests need, built once. Tests hand in `overrides` for what lies at `platform/`. */
+/**
+ * Everything that requests need, built once. Tests hand in `overrides` for what lies at `platform/`.
+ * @throws {ConfigError} when BREACHED_PASSWORDS_FILE or its URL can't be used
+ */
 export function createDeps(config: Config, logger: Logger, storage: Storage, overrides: Partial<Deps> = {}): Deps {
   const clock = overrides.clock ?? createAdjustableClock();
   const metrics = overrides.metrics ?? createMetrics();
+  // Before the pool: nothing has to be closed when the configuration is refused.
+  const breachedPasswords = overrides.breachedPasswords ?? createBreachedPasswords(config, { clock, logger, metrics });
   const { databasePoolMax: poolMax, databasePreparedStatements: prepared } = config;
   const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
   metrics.watchPool(() => poolState(knex));
@@ -71,6 +77,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
     passwords: createPasswordHasher(),
+    breachedPasswords,
     newKeyPair,
     clientUse: createClientUse(),
     securityTrail: createSecurityTrail(),
@@ -182,6 +189,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
       await service.close();
       await deps.mailer?.close();
       await deps.fetch.close();
+      await deps.breachedPasswords.close();
       await deps.replica?.close();
       await deps.knex.destroy();
     },

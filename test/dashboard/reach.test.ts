@@ -33,6 +33,7 @@ test('a client that reaches further says so, may be renamed, and what decides wh
     token_endpoint_auth_method: 'client_secret_basic',
     access_token_format: 'opaque',
     id_token_claims: 'protocol',
+    id_token_signed_response_alg: 'RS256',
   };
   const refused = await browser.post(path, { ...form, ...same, redirect_uris: 'https://elsewhere.example/cb' });
   const page = await refused.text();

@@ -87,6 +87,8 @@ export type Replica = { readonly process: ChildProcess; readonly url: string; re
 /** Starts the built service (`npm run build` first), on the `PORT` given or a free one, and, unless told otherwise, waits until it is ready. */
 export async function startReplica(databaseUrl: string, environment: Record<string, string> = {}, awaited = true): Promise<Replica> {
   const port = Number(environment['PORT'] ?? (await freePort()));
+  // The address that it listens on. Of "localhost" a caller may try ::1 first, where any other program may have the same port.
+  const url = `http://127.0.0.1:${port}`;
   const file = join(mkdtempSync(join(tmpdir(), 'identity-provider-log-')), 'log');
   const log = openSync(file, 'w');
   const child = spawn(process.execPath, ['dist/main.js'], {
@@ -95,6 +97,7 @@ export async function startReplica(databaseUrl: string, environment: Record<stri
       PORT: String(port),
       DATABASE_URL: databaseUrl,
       SECRET_KEY: secretKey,
+      BASE_URL: url,
       RATE_LIMITS: 'off',
       MANAGEMENT_CLIENT_ID: management.id,
       MANAGEMENT_CLIENT_SECRET: management.secret,
@@ -105,7 +108,7 @@ export async function startReplica(databaseUrl: string, environment: Record<stri
     stdio: ['ignore', log, log],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const replica: Replica = { process: child, url: `http://localhost:${port}`, exited, log: () => readFileSync(file, 'utf8') };
+  const replica: Replica = { process: child, url, exited, log: () => readFileSync(file, 'utf8') };
   atEnd(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await exited;

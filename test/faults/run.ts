@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { asks, endAll, isReady, mountDisk, must, post, signs, startLoad, startPostgres, startProxy, startReplica } from './harness.js';
 
 const opaqueActive = async (url: string, token: string) => (await post(url, '/oauth/introspect', { token })).text.includes('"active":true');
@@ -226,7 +227,8 @@ for (const [name, fault] of Object.entries(faults)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   console.log(`--- ${name}`);
   await fault()
-    .catch((error: unknown) => must(false, error instanceof Error ? (error.stack ?? error.message) : String(error)))
+    // With the cause: "fetch failed" alone tells nothing.
+    .catch((error: unknown) => must(false, inspect(error)))
     .finally(endAll);
 }
 process.exit();

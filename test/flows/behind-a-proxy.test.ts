@@ -1,6 +1,7 @@
 // Two replicas behind a real balancer, with the very files of examples/proxies: only addresses and certificates are replaced.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { runBeside, type Beside } from '../support/beside.js';
@@ -8,6 +9,7 @@ import { Browser } from '../support/browser.js';
 import { selfSigned } from '../support/certificates.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { startDatabaseProxy, type DatabaseProxy } from '../support/database-proxy.js';
 import { authorizeCode, claimsOf, oauthPost, redeem } from '../support/oauth.js';
 import { needs } from '../support/programs.js';
 import { killReplicas, startReplica, type Replica } from '../support/replica.js';
@@ -22,7 +24,7 @@ function example(file: string, changes: readonly (readonly [from: string, to: st
   let text = readFileSync(`examples/proxies/${file}`, 'utf8');
   for (const [from, to] of changes) {
     expect(text).toContain(from);
-    text = text.replace(from, to);
+    text = text.replaceAll(from, to);
   }
   return text;
 }
@@ -75,6 +77,7 @@ describe.each(['haproxy', 'nginx'] as const)('behind %s', (name) => {
   const test = needs(name);
   const secretKey = randomBytes(32).toString('base64');
   let database: TestDatabase;
+  let wayToDatabase: DatabaseProxy;
   let proxy: Beside;
   let replicas: Replica[];
   let opened: Awaited<ReturnType<typeof openContext>>;
@@ -83,13 +86,14 @@ describe.each(['haproxy', 'nginx'] as const)('behind %s', (name) => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
+    wayToDatabase = await startDatabaseProxy(database.url);
     const port = await freePort();
     origin = `https://localhost:${port}`;
     const environment = { BASE_URL: origin, TRUST_PROXY: '1', SHUTDOWN_DELAY_MS: '3000', RATE_LIMITS: 'on', RATE_LIMIT_TOKEN: '40/60' };
     opened = await openContext(database.url, secretKey, environment);
     client = await addClient(opened.ctx, { token_rate_limit: 1_000_000 });
     await addUser(opened.ctx, { email: 'ada@example.com' });
-    replicas = await Promise.all([1, 2].map(() => startReplica(database.url, secretKey, environment)));
+    replicas = await Promise.all([1, 2].map(() => startReplica(wayToDatabase.url, secretKey, environment)));
     const [one = '', two = ''] = replicas.map(({ url }) => `127.0.0.1:${new URL(url).port}`);
     proxy = await proxies[name](port, one, two);
     await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
@@ -98,6 +102,7 @@ describe.each(['haproxy', 'nginx'] as const)('behind %s', (name) => {
     await proxy?.stop();
     for (const { process } of replicas ?? []) process.kill('SIGKILL');
     await opened?.close();
+    wayToDatabase?.close();
     await database?.drop();
   });
 
@@ -166,6 +171,24 @@ describe.each(['haproxy', 'nginx'] as const)('behind %s', (name) => {
     let refused = 0;
     while (refused < 6 && performance.now() - started < 10_000) refused = (await ask()) === 401 ? refused + 1 : 0;
     expect(refused).toBe(6);
+  });
+
+  test('while the database is away, tokens are refused with Retry-After and JWKS go on; when it is back, all of it does', async () => {
+    const ask = () => oauthPost(origin, '/oauth/introspect', client, { token: 'at_none' });
+    const jwks = () => fetch(`${origin}/.well-known/jwks.json`).then(({ status }) => status);
+    // Both replicas have them in memory.
+    expect(await Promise.all([jwks(), jwks(), jwks(), jwks()])).toEqual([200, 200, 200, 200]);
+    wayToDatabase.refuse();
+    await eventually(async () => (await fetch(`${origin}/readyz`)).status === 503);
+    // Longer than the balancer takes to see that none is ready.
+    for (let i = 0; i < 20; i++) {
+      const { status, headers } = await ask();
+      expect([status, headers.has('retry-after')]).toEqual([503, true]);
+      expect(await jwks()).toBe(200);
+      await delay(100);
+    }
+    wayToDatabase.accept();
+    await eventually(async () => (await ask()).status === 200 && (await ask()).status === 200);
   });
 
   test('one replica ends in order under load: no request fails', async () => {

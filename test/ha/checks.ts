@@ -3,11 +3,11 @@ import type { Receiver } from '../support/receiver.js';
 import { introspect, isActive, manage, redeem, type Credentials } from './client.js';
 import { createHistory, failed, type Code, type History } from './history.js';
 import { present } from './load.js';
-import type { Answer, Replica } from './replicas.js';
+import type { Answer, Door } from './replicas.js';
 
 export type Scene = {
   readonly history: History;
-  readonly replicas: readonly Replica[];
+  readonly replicas: readonly Door[];
   readonly credentials: Credentials;
   readonly receiver: Receiver;
   readonly deliveredWithinMs?: number;
@@ -55,7 +55,7 @@ async function findTokens({ history, replicas }: Scene, since: number, wrong: st
   await each(told, async ({ value, chain }, replica) => {
     const excused = () => chain !== null && (chain.ended || chain.uncertain);
     if (excused()) return;
-    const answer = await insist(() => introspect(replicas[replica] as Replica, value));
+    const answer = await insist(() => introspect(replicas[replica] as Door, value));
     if (!isActive(answer) && !excused()) wrong.push('an access token that was told to the client is inactive');
   });
   return told.length;
@@ -64,7 +64,7 @@ async function findTokens({ history, replicas }: Scene, since: number, wrong: st
 async function findUsers({ history, replicas, credentials }: Scene, since: number, wrong: string[]): Promise<number> {
   const told = [...history.users].filter(([, user]) => user.since >= since);
   await each(told, async ([id], replica) => {
-    const answer = await insist(() => manage(replicas[replica] as Replica, credentials.managementToken, 'GET', `/users/${id}`));
+    const answer = await insist(() => manage(replicas[replica] as Door, credentials.managementToken, 'GET', `/users/${id}`));
     if (answer.status !== 200) wrong.push(`a user that was created is ${answer.status}`);
   });
   return told.length;
@@ -75,7 +75,7 @@ async function presentAgain({ history, replicas, credentials }: Scene, since: nu
   const young = ({ since: made }: Code) => made >= since && performance.now() - made < youngMs;
   const spent = history.codes.filter((code) => code.held && code.granted > 0 && young(code));
   await each(spent, async (code, replica) => {
-    const answer = await insist(() => redeem(replicas[replica] as Replica, credentials, code.code, code.verifier));
+    const answer = await insist(() => redeem(replicas[replica] as Door, credentials, code.code, code.verifier));
     if (answer.status !== 400) wrong.push(`a code that was redeemed is answered with ${answer.status}`);
   });
   return spent.length;

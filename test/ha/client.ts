@@ -1,6 +1,6 @@
 import { pkcePair } from '../support/browser.js';
 import { basic } from '../support/oauth.js';
-import { administrator, managementClient, origin, type Answer, type Replica } from './replicas.js';
+import { administrator, managementClient, origin, type Answer, type Door } from './replicas.js';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const json = 'application/vnd.api+json';
@@ -22,7 +22,7 @@ const parse = <T>({ status, text }: Answer): T => {
 };
 
 /** A call of the Management API. */
-export const manage = (replica: Replica, token: string, method: string, path: string, data?: object): Promise<Answer> =>
+export const manage = (replica: Door, token: string, method: string, path: string, data?: object): Promise<Answer> =>
   replica.send(
     method,
     `/api${path}`,
@@ -31,7 +31,7 @@ export const manage = (replica: Replica, token: string, method: string, path: st
   );
 
 /** Signs in, gets a token, makes the client and the webhook. @throws when the service refuses any of it */
-export async function prepare(replica: Replica, receiver: string): Promise<Credentials> {
+export async function prepare(replica: Door, receiver: string): Promise<Credentials> {
   const signIn = await replica.send('POST', '/login', { 'content-type': 'application/json' }, JSON.stringify(administrator));
   if (signIn.status !== 200) throw new Error(`sign-in: ${signIn.status} ${signIn.text}`);
   const cookie = signIn.cookies.map((one) => one.split(';')[0]).join('; ');
@@ -53,7 +53,7 @@ export async function prepare(replica: Replica, receiver: string): Promise<Crede
 }
 
 /** Asks for a code with the session. `code` is null when none was told. */
-export async function authorize(replica: Replica, { cookie, application }: Credentials) {
+export async function authorize(replica: Door, { cookie, application }: Credentials) {
   const { verifier, challenge } = pkcePair();
   const query = new URLSearchParams({
     response_type: 'code',
@@ -69,16 +69,16 @@ export async function authorize(replica: Replica, { cookie, application }: Crede
   return { answer, code, verifier };
 }
 
-const token = (replica: Replica, { application }: Credentials, fields: Record<string, string>): Promise<Answer> =>
+const token = (replica: Door, { application }: Credentials, fields: Record<string, string>): Promise<Answer> =>
   replica.send('POST', '/oauth/token', form, new URLSearchParams({ client_id: application, ...fields }).toString());
 
-export const redeem = (replica: Replica, credentials: Credentials, code: string, verifier: string): Promise<Answer> =>
+export const redeem = (replica: Door, credentials: Credentials, code: string, verifier: string): Promise<Answer> =>
   token(replica, credentials, { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri });
 
-export const refresh = (replica: Replica, credentials: Credentials, refresh_token: string): Promise<Answer> =>
+export const refresh = (replica: Door, credentials: Credentials, refresh_token: string): Promise<Answer> =>
   token(replica, credentials, { grant_type: 'refresh_token', refresh_token });
 
-export const introspect = (replica: Replica, value: string): Promise<Answer> =>
+export const introspect = (replica: Door, value: string): Promise<Answer> =>
   replica.send(
     'POST',
     '/oauth/introspect',

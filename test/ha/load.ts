@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { authorize, introspect, isActive, manage, redeem, refresh, tokensOf, type Credentials } from './client.js';
 import { createHistory, failed, type Chain, type Code, type History } from './history.js';
-import type { Answer, Replica } from './replicas.js';
+import type { Answer, Door } from './replicas.js';
 
-/** Requests of all kinds to both replicas, at a steady pace, whatever becomes of them. */
+/** Requests of all kinds to both replicas and through the balancer, at a steady pace, whatever becomes of them. */
 export type Load = { readonly history: History; stop(): Promise<void> };
 
 const chains = 4;
@@ -14,9 +14,9 @@ const retryPauseMs = 300;
 const codeLifeMs = 60_000;
 
 /** Presents a code until it is known what came of it, or its time is up; every grant counts. */
-export async function present(history: History, replicas: readonly Replica[], credentials: Credentials, code: Code, first: number) {
+export async function present(history: History, replicas: readonly Door[], credentials: Credentials, code: Code, first: number) {
   for (let turn = first; performance.now() - code.since < codeLifeMs; turn++) {
-    const answer = await redeem(replicas[turn % 2] as Replica, credentials, code.code, code.verifier);
+    const answer = await redeem(replicas[turn % 2] as Door, credentials, code.code, code.verifier);
     history.answers.push({ kind: 'redeem', at: performance.now(), status: answer.status });
     if (answer.status === 200) {
       code.granted += 1;
@@ -32,12 +32,13 @@ export async function present(history: History, replicas: readonly Replica[], cr
   return null;
 }
 
-export function startLoad(replicas: readonly Replica[], credentials: Credentials): Load {
+export function startLoad(replicas: readonly Door[], balancer: Door, credentials: Credentials): Load {
   const history = createHistory();
   const pending = new Set<Promise<void>>();
   let over = false;
   let turn = 0;
-  const next = () => replicas[turn++ % 2] as Replica;
+  const doors = [...replicas, balancer];
+  const next = () => doors[turn++ % doors.length] as Door;
   const note = (kind: string, answer: Answer): Answer => {
     history.answers.push({ kind, at: performance.now(), status: answer.status });
     return answer;

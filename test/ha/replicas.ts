@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { ChildProcess } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
+import { selfSigned } from '../support/certificates.js';
 import { eventually } from '../support/webhooks.js';
 import { fill, upWithinMs, variablesOf, type Cluster } from './cluster.js';
 import { startMachine, type Machine } from './machine.js';
 
 const addresses = { app1: '10.0.0.11', app2: '10.0.0.12' };
+const balancerAddress = '10.0.0.10';
 export const origin = 'https://id.example.com';
 export const administrator = { email: 'admin@example.com', password: 'a password of the high availability test' };
 export const managementClient = { id: 'management', client_secret: 'the secret of the management client' };
@@ -19,24 +22,28 @@ export type Answer = {
   readonly location: string | null;
 };
 
-/** The service on a machine of its own, with a HAProxy that leads it to the database. */
-export type Replica = {
-  readonly machine: Machine;
-  readonly process: ChildProcess;
-  /** Asks it as the balancer in front of it does. Never throws. */
+/** Where the service is asked. */
+export type Door = {
+  /** Never throws. */
   send(method: string, path: string, headers?: Readonly<Record<string, string>>, body?: string): Promise<Answer>;
 };
+
+/** The service on a machine of its own, with a HAProxy that leads it to the database; asked as the balancer in front of it does. */
+export type Replica = Door & { readonly machine: Machine; readonly process: ChildProcess };
 
 /** Longer than the service lets anybody wait. */
 const patienceMs = 15_000;
 
-function createSend(base: string): Replica['send'] {
-  const dispatcher = new Agent({ connections: 256, headersTimeout: patienceMs, bodyTimeout: patienceMs, connect: { timeout: 2000 } });
-  const { host } = new URL(origin);
-  const forwarded = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': host, origin };
+const { host } = new URL(origin);
+/** What the balancer adds, for those who ask a replica in its place. */
+const forwarded = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': host };
+
+function createSend(base: string, own: Readonly<Record<string, string>>, tls: { ca?: string; servername?: string } = {}): Door['send'] {
+  const connect = { timeout: 2000, ...tls };
+  const dispatcher = new Agent({ connections: 256, headersTimeout: patienceMs, bodyTimeout: patienceMs, connect });
   return async (method, path, headers = {}, body) => {
     try {
-      const options = { dispatcher, method: method as 'GET', headers: { ...forwarded, ...headers }, body: body ?? null };
+      const options = { dispatcher, method: method as 'GET', headers: { origin, ...own, ...headers }, body: body ?? null };
       const answer = await request(base + path, options);
       const text = await answer.body.text();
       const cookies = [answer.headers['set-cookie'] ?? []].flat();
@@ -63,7 +70,7 @@ async function startReplica(machine: Machine, settings: Readonly<Record<string, 
     ALLOW_PRIVATE_NETWORK: 'on',
   };
   const child = machine.start('service', [process.execPath, 'dist/main.js'], { environment, directory: process.cwd() });
-  return { machine, process: child, send: createSend(`http://${machine.address}:3000`) };
+  return { machine, process: child, send: createSend(`http://${machine.address}:3000`, forwarded) };
 }
 
 /** Starts two replicas of the built service on the cluster; resolves when both are ready. */
@@ -85,4 +92,16 @@ export async function startReplicas(cluster: Cluster, directory: string): Promis
     );
   }
   return replicas;
+}
+
+/** Starts the balancer of examples/proxies in front of the replicas, as the file is; resolves when it leads to one that is ready. */
+export async function startBalancer(directory: string): Promise<Door> {
+  const machine = await startMachine('edge', balancerAddress, join(directory, 'edge'));
+  const { cert, key } = selfSigned({ name: host });
+  await machine.configure('etc/haproxy/id.example.com.pem', cert + key, 0o600);
+  await machine.configure('etc/haproxy/haproxy.cfg', await readFile('examples/proxies/haproxy.cfg', 'utf8'));
+  machine.start('haproxy', ['/usr/sbin/haproxy', '-db', '-f', '/etc/haproxy/haproxy.cfg']);
+  const send = createSend(`https://${balancerAddress}`, { host }, { ca: cert, servername: host });
+  await eventually(async () => (await send('GET', '/readyz')).status === 200, upWithinMs, 100);
+  return { send };
 }

@@ -12,7 +12,7 @@ import { startCluster } from './cluster.js';
 import { faults, suffer, type Figures } from './faults.js';
 import { startLoad } from './load.js';
 import { layNetwork } from './machine.js';
-import { startReplicas, type Replica } from './replicas.js';
+import { startBalancer, startReplicas, type Replica } from './replicas.js';
 
 /** This process on the network of the machines. */
 const address = '10.0.0.1';
@@ -53,11 +53,12 @@ async function play(directory: string, names: readonly string[]): Promise<void> 
   await layNetwork(address);
   const cluster = await startCluster(directory);
   const replicas = await startReplicas(cluster, directory);
+  const balancer = await startBalancer(directory);
   const receiver = await startReceiver(200, address);
   const credentials = await prepare(replicas[0] as Replica, receiver.url);
   up = true;
-  console.log(`three members and two replicas are up after ${seconds(performance.now() - started)}`);
-  const load = startLoad(replicas, credentials);
+  console.log(`three members, two replicas and a balancer are up after ${seconds(performance.now() - started)}`);
+  const load = startLoad(replicas, balancer, credentials);
   const scene = { history: load.history, replicas, credentials, receiver };
   for (const name of names) {
     const fault = faults[name];

@@ -26,6 +26,7 @@ let client: TestClient;
 let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
+let mappingApi: ApiResourceRow;
 let cookie: string;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
@@ -41,6 +42,8 @@ beforeAll(async () => {
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
   grantedApi = await addResource(ctx, { identifier: 'https://granted.example', user_access: 'granted' });
   await addGrant(ctx, client, grantedApi, ['read'], 'user');
+  const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
+  mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   const user = await addUser(ctx);
   cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
@@ -80,6 +83,30 @@ async function code(more: Record<string, string> = {}): Promise<{ grant: Record<
   const response = await fetch(`${origin}/oauth/authorize?${query.toString()}`, { redirect: 'manual', headers: { cookie } });
   const value = locationParameters(response).get('code') as string;
   return { grant: { grant_type: 'authorization_code', code: value, redirect_uri, code_verifier: verifier } };
+}
+
+/** Pushes a request (RFC 9126). */
+const pushRequest = (fields: Record<string, string> = {}) =>
+  oauthPost(origin, '/oauth/par', client, {
+    response_type: 'code',
+    redirect_uri: client.redirect_uris[0] as string,
+    scope: 'openid',
+    ...fields,
+  });
+
+async function pushedTokens() {
+  const { verifier, challenge } = pkcePair();
+  const { request_uri } = (await pushRequest({ code_challenge: challenge, code_challenge_method: 'S256' })).body as {
+    request_uri?: string;
+  };
+  const query = new URLSearchParams({ client_id: client.id, request_uri: request_uri as string });
+  const response = await fetch(`${origin}/oauth/authorize?${query.toString()}`, { redirect: 'manual', headers: { cookie } });
+  return tokenRequest(origin, client, {
+    grant_type: 'authorization_code',
+    code: locationParameters(response).get('code') as string,
+    redirect_uri: client.redirect_uris[0] as string,
+    code_verifier: verifier,
+  });
 }
 
 const userTokens = async (more: Record<string, string> = {}) => tokenRequest(origin, client, (await code(more)).grant);
@@ -128,6 +155,11 @@ const budget: Record<
     prepare: async () => (await grantedTokens()).body.access_token,
     run: async (token) => (await oauthPost(origin, '/oauth/introspect', client, { token })).status,
   },
+  "introspection of a person's token for a resource whose mappings draw on people": {
+    limit: 2,
+    prepare: async () => (await userTokens({ resource: mappingApi.identifier, scope: 'openid read' })).body.access_token,
+    run: async (token) => (await oauthPost(origin, '/oauth/introspect', client, { token })).status,
+  },
   'refresh for a resource that takes a grant': {
     limit: 2,
     prepare: async () => (await grantedTokens()).body.refresh_token as string,
@@ -139,6 +171,8 @@ const budget: Record<
     prepare: async () => (await userTokens()).body.refresh_token as string,
     run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
   },
+  'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
+  'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
   'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },
   'webhook changed': {

@@ -87,7 +87,7 @@ const withdrawals: Record<string, () => Promise<void>> = {
     const introspect = async () =>
       (await oauthPost(replica.url, '/oauth/introspect', client, { token: access_token })).body['active'] === true;
     expect(await introspect()).toBe(true);
-    const key = await generateSigningKey(ctx);
+    const key = await generateSigningKey(ctx, 'RS256');
     const now = ctx.clock.now();
     await transaction(ctx, async (tx) => {
       await tx.scope.knex('signing_keys').where({ status: 'primary' }).update({ status: 'deactivated', updated_at: now });

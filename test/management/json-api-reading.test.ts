@@ -235,7 +235,14 @@ test('sparse fieldsets leave only what they name; unknown types and fields are 4
   expect(included[0]?.['attributes']).toEqual({ name: 'Clerk' });
   const posted = await api.post('/roles?fields[role]=name', { data: { type: 'role', attributes: { name: 'Sparse' } } });
   expect(posted.body['data'].attributes).toEqual({ name: 'Sparse' });
-  for (const query of ['fields[user]=password_hash', 'fields[users]=email', 'fields[user]=nope'])
+  for (const query of [
+    'fields[user]=password_hash',
+    'fields[users]=email',
+    'fields[user]=nope',
+    'fields[user]=email,',
+    'fields[user]=,',
+    'include=roles,',
+  ])
     expect((await api.get(`/users?${query}`)).status).toBe(400);
 });
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { SignJWT, type JWTPayload } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
-import { keyRing } from '../../src/domain/signing-keys/signing-keys.js';
+import { keyRing, signerFor, type Signer } from '../../src/domain/signing-keys/signing-keys.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser } from '../support/browser.js';
@@ -16,7 +16,7 @@ let ctx: Context;
 let client: TestClient;
 let user: UserRow;
 let good: string;
-let ring: Awaited<ReturnType<typeof keyRing>>;
+let signer: Signer;
 
 beforeAll(async () => {
   ctx = await service.context();
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const browser = new Browser(service.url);
   await browser.login(user.email, password);
   good = (await redeem(service.url, client, await authorizeCode(browser, client))).body.access_token;
-  ring = await keyRing(ctx);
+  signer = await signerFor(ctx, 'RS256');
 });
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -43,11 +43,11 @@ const claims = (changes: Record<string, unknown> = {}): JWTPayload =>
     exp: now() + 60,
     ...changes,
   }) as JWTPayload;
-const withKey = (header: Record<string, unknown>, payload: object, key = ring.privateKey) => {
+const withKey = (header: Record<string, unknown>, payload: object, key = signer.privateKey) => {
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`;
 };
-const header = (changes: Record<string, unknown> = {}) => ({ alg: 'RS256', typ: 'at+jwt', kid: ring.kid, ...changes });
+const header = (changes: Record<string, unknown> = {}) => ({ alg: 'RS256', typ: 'at+jwt', kid: signer.kid, ...changes });
 
 /** Refused by userinfo with a Bearer challenge, and by introspection with exactly {"active":false}. */
 async function expectRefused(token: string): Promise<void> {
@@ -70,7 +70,7 @@ describe('forgeries', () => {
     await expectRefused(`${encode(header({ alg }))}.${encode(claims())}.`);
     await expectRefused(`${encode(header({ alg }))}.${encode(claims())}`);
     await expectRefused(good.split('.').slice(0, 2).join('.'));
-    const hmac = createHmac('sha256', ring.jwks)
+    const hmac = createHmac('sha256', (await keyRing(ctx)).jwks)
       .update(`${encode(header({ alg }))}.${encode(claims())}`)
       .digest('base64url');
     await expectRefused(`${encode(header({ alg }))}.${encode(claims())}.${hmac}`);
@@ -140,8 +140,8 @@ describe('forgeries', () => {
 
   test('a real ID token is no access token (attack 8.106)', async () => {
     const token = await new SignJWT(claims({ aud: client.id }))
-      .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: ring.kid })
-      .sign(ring.privateKey);
+      .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: signer.kid })
+      .sign(signer.privateKey);
     await expectRefused(token);
   });
 

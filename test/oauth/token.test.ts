@@ -168,7 +168,12 @@ describe('grant types', () => {
   test('client_credentials: resource missing, unknown, ungranted; scope beyond the grant; all granted when none is asked', async () => {
     const ask = (fields: Record<string, string>) => tokenRequest(service.url, machine, { grant_type: 'client_credentials', ...fields });
     expect(refused(await ask({}))).toEqual([400, 'invalid_request']);
-    expect(refused(await ask({ resource: 'https://unknown.example' }))).toEqual([400, 'invalid_target']);
+    const unknown = await ask({ resource: 'https://unknown.example' });
+    expect([...refused(unknown), unknown.body['error_description']]).toEqual([
+      400,
+      'invalid_target',
+      `the resource is unknown or not granted: this client has grants for ${resource.identifier}`,
+    ]);
     const ungranted = await addResource(ctx, { identifier: 'https://api.example/ungranted' });
     expect(refused(await ask({ resource: ungranted.identifier }))).toEqual([400, 'invalid_target']);
     expect(refused(await ask({ resource: resource.identifier, scope: 'read admin' }))).toEqual([400, 'invalid_scope']);

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
-import { keyRing } from '../../src/domain/signing-keys/signing-keys.js';
+import { signerFor } from '../../src/domain/signing-keys/signing-keys.js';
 import { signJwt } from '../../src/domain/tokens/formats/jwt.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
@@ -75,7 +75,7 @@ test('userinfo says who issued a token of another environment or service, and wh
   const theirs = second.environment.issuer;
   const own = await machineToken();
   const claims = JSON.parse(Buffer.from(own.split('.')[1] as string, 'base64url').toString()) as object;
-  const token = await signJwt(await keyRing(second), 'at+jwt', { ...claims, iss: theirs });
+  const token = await signJwt(await signerFor(second, 'RS256'), 'at+jwt', { ...claims, iss: theirs });
   expect(await reasonAtUserinfo(token)).toBe(`this token was issued by ${theirs}, and this is ${service.url}`);
   expect(await reasonAtUserinfo(forged(own, {}, { iss: 'https://a.example/"\\\r\nX: 1' }))).toContain('https://a.example/????X:?1');
   expect(await reasonAtUserinfo(forged(own, { kid: 'other' }, {}))).toContain('signed by a key that');

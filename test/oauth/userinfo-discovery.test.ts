@@ -165,4 +165,7 @@ test('browser applications of registered origins may call the token endpoint and
     });
     expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
   }
+  const refusal = await fetch(`${service.url}/oauth/token`, { method: 'POST', headers: { origin: 'https://spa.example' } });
+  expect(refusal.headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id');
+  expect(refusal.headers.get('x-request-id')).toBeTruthy();
 });

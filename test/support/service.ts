@@ -57,8 +57,8 @@ export async function freePort(): Promise<number> {
 export const cheapPasswords = () => createPasswordHasher({ cost: { memoryCost: 8, timeCost: 1 } });
 
 /**
- * Starts a service with the settings of a fresh installation (rate limits off unless asked for, passwords hashed cheaply, key pairs from the worker's stock) on a cloned
- * database, or on the given one (a second replica).
+ * Starts a service with the settings of a fresh installation (rate limits off unless asked for, nobody outside asked about passwords, which are hashed cheaply, key pairs
+ * from the worker's stock) on a cloned database, or on the given one (a second replica).
  */
 export async function startTestService(
   environment: Record<string, string> = {},
@@ -68,7 +68,8 @@ export async function startTestService(
   const databaseUrl = options.database?.url ?? (own as { url: string }).url;
   const secretKey = options.database?.secretKey ?? randomBytes(32).toString('base64');
   const port = await freePort();
-  const config = readConfig({ PORT: String(port), RATE_LIMITS: 'off', LOG_LEVEL: 'info', LOG_FORMAT: 'json', ...environment });
+  const defaults = { RATE_LIMITS: 'off', LOG_LEVEL: 'info', LOG_FORMAT: 'json', BREACHED_PASSWORDS_URL: 'off' };
+  const config = readConfig({ PORT: String(port), ...defaults, ...environment });
   const clock = options.clock ?? createTestClock();
   const log: string[] = [];
   const logger = pino({ level: config.logLevel, base: null }, { write: (line: string) => void log.push(line) });

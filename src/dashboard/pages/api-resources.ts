@@ -1,4 +1,4 @@
-import { apiResourceChoices, clientChoices } from '../choices.js';
+import { apiResourceChoices, clientChoices, signingAlgorithmChoices } from '../choices.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { Part } from '../page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
@@ -123,6 +123,13 @@ export const api_resources: Presentation = {
       initial: 'at+jwt',
       choices: async () => typs,
       hint: 'Spring Security’s default decoder takes JWT only; everything that follows RFC 9068 wants at+jwt.',
+    },
+    {
+      name: 'signing_alg',
+      label: 'Tokens are signed with',
+      initial: 'RS256',
+      choices: signingAlgorithmChoices,
+      hint: 'Every verifier knows RS256. ES256 and EdDSA cost a fraction of the processor time.',
     },
     {
       name: 'claim_mappings',

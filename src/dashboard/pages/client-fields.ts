@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { signingAlgorithmChoices } from '../choices.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { FieldSpec, SectionSpec } from '../presentation.js';
 import { grantChoices, grantLabels, kinds, methodChoices } from './client-kinds.js';
@@ -77,6 +78,12 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore
   { name: 'require_pkce', label: 'Require PKCE', hint: 'Always on for public clients.', section: tokens },
   {
+    name: 'require_pushed_authorization_requests',
+    label: 'Require pushed authorization requests',
+    hint: 'Its requests come through /oauth/par only (RFC 9126).',
+    section: tokens,
+  },
+  {
     name: 'introspection_allowed',
     label: 'May ask about tokens of other clients',
     hint: 'For APIs that look tokens up at /oauth/introspect. Clients that registered themselves never may.',
@@ -108,10 +115,18 @@ export const clientFields: readonly FieldSpec[] = [
     attributes: uris,
   },
   {
+    name: 'id_token_signed_response_alg',
+    label: 'ID tokens are signed with',
+    section: told,
+    initial: 'RS256',
+    choices: signingAlgorithmChoices,
+    hint: 'RS256 unless the application asks for another one.',
+  },
+  {
     name: 'userinfo_signed_response_alg',
     label: 'Userinfo',
     section: told,
-    choices: async () => [{ value: 'RS256', label: 'A JWT signed with RS256' }],
+    choices: async (look) => (await signingAlgorithmChoices(look)).map(({ value }) => ({ value, label: `A JWT signed with ${value}` })),
     hint: 'Not set: JSON, which nearly every library expects.',
   },
   { name: 'first_party', label: 'Your own application: skip the consent page', section: looks },

@@ -1,6 +1,6 @@
-import { run, type Scope } from '../scope.js';
+import { run, type Scope, type Statement } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
-import { mapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
+import { userColumnsSql, userOfRow, type UserColumns, type UserWithRoles } from './user_claims.js';
 
 /** A stored (opaque) access token, with the state of its user, session and grant. */
 export type AccessTokenState = {
@@ -102,24 +102,70 @@ const unknownUser: TokenStanding = { user_status: null, session_revoked_at: null
 
 const standing = `u.status as user_status, s.revoked_at as session_revoked_at`;
 
-/** The opaque token of the digest with the state of its user, session and grant; null when there is none. */
-export async function findAccessToken(scope: Scope, digest: Buffer): Promise<AccessTokenState | null> {
-  const rows = await run<AccessTokenState>(
-    scope,
-    {
-      name: 'access_tokens.find',
-      short: 'look_up',
-      text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
-               ${standing}, r.id is not null as revoked
-             from access_tokens t
-             left join users u on u.environment_id = t.environment_id and u.id = t.user_id
-             left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id
-             left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
-             where t.environment_id = $1 and t.digest = $2`,
-    },
-    [digest],
-  );
-  return rows[0] ?? null;
+/** The same of the token `t`, by functions: neither table is touched for a token that has no user and no session. */
+const standingByFunctions = `
+  case when t.user_id is not null then user_status($1::uuid, t.user_id) end as user_status,
+  case when t.session_id is not null then session_revoked_at($1::uuid, t.session_id) end as session_revoked_at`;
+
+/**
+ * What a look-up brings beside the token's standing: nothing, the permissions of its API resource that the user holds, or those and the user without
+ * metadata.
+ */
+export type Beside = 'nothing' | 'permissions' | 'user';
+
+/** What a look-up brought. */
+export type TokenUser = {
+  /** Null for a client's own token, and where it wasn't asked for. */
+  user: UserWithRoles | null;
+  /** Names of permissions; empty without an API resource. Null where they weren't asked for. */
+  permissions: string[] | null;
+};
+
+type BesideColumns = UserColumns & { held: string[] };
+
+const besideOf = (row: Partial<BesideColumns>, beside: Beside): TokenUser => ({
+  user: beside === 'user' ? userOfRow(row as BesideColumns) : null,
+  permissions: row.held ?? null,
+});
+
+/** One statement for each kind of answer: most tokens need the smallest. */
+function lookUps(name: string, text: (columns: string, beside: Beside) => string, held: string, roles: string): Record<Beside, Statement> {
+  const heldColumn = `, ${held} as held`;
+  const columns: Record<Beside, string> = { nothing: '', permissions: heldColumn, user: `${heldColumn}, ${userColumnsSql(roles)}` };
+  const statement = (beside: Beside): Statement => ({ name: `${name}_${beside}`, short: 'look_up', text: text(columns[beside], beside) });
+  return { nothing: statement('nothing'), permissions: statement('permissions'), user: statement('user') };
+}
+
+const peopleOfToken = `
+    left join users u on u.environment_id = t.environment_id and u.id = t.user_id
+    left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id`;
+
+const opaqueLookUps = lookUps(
+  'access_tokens.find_with',
+  (columns, beside) => `
+    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
+      ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
+    from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
+    left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
+    where t.environment_id = $1 and t.digest = $2`,
+  // Of this service's own endpoints nobody holds permissions.
+  permissionsHeldSql({ user_id: 't.user_id', resource: 'case when t.audience <> all ($3::text[]) then t.audience end' }),
+  `t.claims is not null or t.scope like '%roles%'`,
+);
+
+/**
+ * The opaque token of the digest with the state of its user, session and grant; null when there is none.
+ * @param issuers of the environment: a token for one of them is for no API resource
+ */
+export async function findAccessToken(
+  scope: Scope,
+  digest: Buffer,
+  beside: Beside = 'nothing',
+  issuers: readonly string[] = [],
+): Promise<({ token: AccessTokenState } & TokenUser) | null> {
+  const values = beside === 'nothing' ? [digest] : [digest, issuers];
+  const [row] = await run<AccessTokenState & Partial<BesideColumns>>(scope, opaqueLookUps[beside], values);
+  return row ? { token: row, ...besideOf(row, beside) } : null;
 }
 
 /** The standing of a client's own JWT. It names no table of people's, so that nobody who locks one keeps clients waiting. */
@@ -130,109 +176,34 @@ async function findOwnJwtStanding(scope: Scope, ids: readonly string[]): Promise
   return rows[0] as TokenStanding;
 }
 
-/** The state of a JWT's user and session, and whether its `jti` or grant was revoked; {@link unknownUser} when the user doesn't exist. */
+const jwtLookUps = lookUps(
+  'access_tokens.jwt_standing_with',
+  (columns) => `
+    select ${standing},
+      exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked${columns}
+    from (select 1) as token
+    left join users u on u.environment_id = $1 and u.id = $3::uuid
+    left join sessions s on s.environment_id = $1 and s.id = $4::uuid
+    where $3::uuid is null or u.id is not null`,
+  permissionsHeldSql({ user_id: '$3::uuid', resource: '$5::text' }),
+  'true',
+);
+
+/**
+ * The state of a JWT's user and session, and whether its `jti` or grant was revoked; {@link unknownUser} when the user doesn't exist.
+ * @param token `resource`: the identifier of its API resource, null for this service's own endpoints
+ */
 export async function findJwtStanding(
   scope: Scope,
-  token: { ids: readonly string[]; user_id: string | null; session_id: string | null },
-): Promise<TokenStanding> {
-  if (token.user_id === null && token.session_id === null) return findOwnJwtStanding(scope, token.ids);
-  const rows = await run<TokenStanding>(
-    scope,
-    {
-      name: 'access_tokens.jwt_standing',
-      short: 'look_up',
-      text: `select ${standing},
-               exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked
-             from (select 1) as token
-             left join users u on u.environment_id = $1 and u.id = $3::uuid
-             left join sessions s on s.environment_id = $1 and s.id = $4::uuid
-             where $3::uuid is null or u.id is not null`,
-    },
-    [token.ids, token.user_id, token.session_id],
-  );
-  return rows[0] ?? unknownUser;
-}
-
-/** What a look-up with claims hands back beside the token's standing. */
-export type TokenUser = {
-  /** Null for a client's own token, and where nothing asked for it. */
-  user: UserWithRoles | null;
-  /** Names of the permissions of the token's API resource that the user holds; empty without one. */
-  permissions: string[];
-};
-
-type UserPart = { user_claims: UserClaimsJson | null; held: string[] };
-
-const userPart = ({ user_claims, held }: UserPart): TokenUser => ({ user: userOfJson(user_claims), permissions: held });
-
-/** When the person's claims are fetched: for userinfo, or only where a claim mapping may want them. */
-export type ClaimsWanted = 'always' | 'mapped' | 'never';
-
-/** The opaque token of the digest together with its user's claims and permissions, in one statement. */
-export async function findAccessTokenWithUser(
-  scope: Scope,
-  digest: Buffer,
-  { wanted, issuers }: { readonly wanted: ClaimsWanted; readonly issuers: readonly string[] },
-): Promise<({ token: AccessTokenState } & TokenUser) | null> {
-  const rows = await run<AccessTokenState & UserPart>(
-    scope,
-    {
-      name: 'access_tokens.find_with_user',
-      short: 'look_up',
-      text: `select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
-               ${standing}, r.id is not null as revoked,
-               case when u.id is not null and ($3::text = 'always' or ($3::text = 'mapped' and m.maps)) then ${userClaimsSql({
-                 metadata: 'm.maps',
-                 roles: `m.maps or t.claims is not null or t.scope like '%roles%'`,
-               })} end as user_claims,
-               ${permissionsHeldSql({ user_id: 't.user_id', resource: 'm.resource' })} as held
-             from access_tokens t
-             left join users u on u.environment_id = t.environment_id and u.id = t.user_id
-             left join sessions s on s.environment_id = t.environment_id and s.id = t.session_id
-             left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
-             cross join lateral (
-               select case when t.audience <> all ($4::text[]) then t.audience end as resource,
-                 t.user_id is not null and $3::text <> 'never' and ${mapsClaimsSql('t.client_id', 't.audience')} as maps
-               offset 0
-             ) m
-             where t.environment_id = $1 and t.digest = $2`,
-    },
-    [digest, wanted, issuers],
-  );
-  const row = rows[0];
-  return row ? { token: row, ...userPart(row) } : null;
-}
-
-/** The same for a JWT: its standing, and its user's claims and permissions in one statement. */
-export async function findJwtStandingWithUser(
-  scope: Scope,
-  token: { ids: readonly string[]; user_id: string | null; session_id: string | null; client_id: string; resource: string | null },
-  wanted: ClaimsWanted,
+  token: { ids: readonly string[]; user_id: string | null; session_id: string | null; resource: string | null },
+  beside: Beside = 'nothing',
 ): Promise<{ standing: TokenStanding } & TokenUser> {
-  if (token.user_id === null && token.session_id === null)
-    return { standing: await findOwnJwtStanding(scope, token.ids), user: null, permissions: [] };
-  const rows = await run<TokenStanding & UserPart>(
-    scope,
-    {
-      name: 'access_tokens.jwt_standing_with_user',
-      short: 'look_up',
-      text: `select ${standing},
-               exists (select 1 from revocations r where r.environment_id = $1 and r.id = any ($2::uuid[])) as revoked,
-               case when u.id is not null and ($7::text = 'always' or ($7::text = 'mapped' and m.maps))
-                 then ${userClaimsSql({ metadata: 'm.maps', roles: 'true' })} end as user_claims,
-               ${permissionsHeldSql({ user_id: '$3::uuid', resource: '$6::text' })} as held
-             from (select 1) as token
-             left join users u on u.environment_id = $1 and u.id = $3::uuid
-             left join sessions s on s.environment_id = $1 and s.id = $4::uuid
-             cross join lateral (
-               select $3::uuid is not null and $7::text <> 'never' and ${mapsClaimsSql('$5::text', '$6::text')} as maps offset 0
-             ) m
-             where $3::uuid is null or u.id is not null`,
-    },
-    [token.ids, token.user_id, token.session_id, token.client_id, token.resource, wanted],
-  );
-  const [row] = rows;
-  return row ? { standing: row, ...userPart(row) } : { standing: unknownUser, user: null, permissions: [] };
+  const { ids, user_id, session_id, resource } = token;
+  const none = beside === 'nothing' ? null : [];
+  if (user_id === null && session_id === null) return { standing: await findOwnJwtStanding(scope, ids), user: null, permissions: none };
+  const values = beside === 'nothing' ? [ids, user_id, session_id] : [ids, user_id, session_id, resource];
+  const [row] = await run<TokenStanding & Partial<BesideColumns>>(scope, jwtLookUps[beside], values);
+  return row ? { standing: row, ...besideOf(row, beside) } : { standing: unknownUser, user: null, permissions: none };
 }
 
 /** Deletes one opaque token; true when there was one. */

@@ -1,4 +1,5 @@
 import { withJsonMappings, type ClaimMapping } from './clients.js';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, table, update, type Scope } from '../scope.js';
 import type { requiredAcrs } from './environments.js';
 
@@ -20,6 +21,8 @@ export type ApiResourceRow = {
   user_access: (typeof userAccesses)[number];
   /** `typ` in the header of its JWTs: RFC 9068's, or what older libraries take. */
   token_typ: (typeof tokenTyps)[number];
+  /** What its JWTs are signed with: one of the environment's. */
+  signing_alg: SigningAlgorithm;
   /** Whether a person's token holds the scopes that were asked for, or those of them that the person's roles hold. */
   user_scopes: (typeof userScopes)[number];
   /** Claims of its access tokens. */
@@ -57,6 +60,12 @@ export async function findApiResource(scope: Scope, id: string): Promise<ApiReso
 /** Changes a resource and returns it, or null when there is no such resource. */
 export async function updateApiResource(scope: Scope, id: string, changes: Partial<ApiResourceRow>): Promise<ApiResourceRow | null> {
   return update<ApiResourceRow>(scope, 'api_resources', { id }, withJsonMappings(changes));
+}
+
+/** How many choose the algorithm. */
+export async function countApiResourcesSignedWith(scope: Scope, signing_alg: SigningAlgorithm): Promise<number> {
+  const row = await table(scope, 'api_resources').where({ signing_alg }).count<{ count: string }>('* as count').first();
+  return Number(row?.count);
 }
 
 /** Deletes a resource with its permissions and grants. Its tokens are dead with it and go when they expire. */

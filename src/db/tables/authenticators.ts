@@ -144,6 +144,15 @@ export async function updateAuthenticator(
   return update<AuthenticatorRow>(scope, name, key, changes);
 }
 
+/** Notes that an authenticator was used. */
+export async function noteAuthenticatorUse(scope: Scope, id: string, at: Date): Promise<void> {
+  await run(
+    scope,
+    { name: 'authenticators.note_use', text: 'update authenticators set last_used_at = $3 where environment_id = $1 and id = $2' },
+    [id, at],
+  );
+}
+
 /** Deletes an authenticator of the user and returns how many there were. */
 export async function deleteAuthenticator(scope: Scope, key: { id: string; user_id: string }): Promise<number> {
   return remove<AuthenticatorRow>(scope, name, key);

@@ -1,7 +1,8 @@
 import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
-import { mapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
+import { spendPushedRequestSql } from './pushed_requests.js';
+import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 
 /** A row of `authorization_codes`; `expires_at` is 60 s after issue, used ones stay a while so that a replay is recognised. */
@@ -32,27 +33,47 @@ export type AuthorizationCodeRow = {
   redeemed_at: Date | null;
 };
 
+/** What is stored of a new code. */
+type NewCode = Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>;
+
+const newCodeColumns = `environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
+  access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims`;
+/** Their types, in that order, for a statement that takes the values from elsewhere than `values`. */
+const newCodeTypes = [
+  'uuid', 'bytea', 'uuid', 'text', 'uuid', 'uuid', 'text', 'text', 'text', 'text', 'integer', 'text', 'text', 'jsonb', 'timestamptz', 'boolean', 'text',
+  'text[]', 'timestamptz', 'text[]',
+]; // prettier-ignore
+const newCodeValues = newCodeTypes.map((_type, index) => `$${index + 1}`).join(', ');
+
+const valuesOf = (row: NewCode): unknown[] => [
+  row.digest, row.grant_id, row.client_id, row.user_id, row.session_id, row.redirect_uri, row.scope, row.resource, row.access_token_format,
+  row.access_token_lifetime, row.nonce, row.code_challenge, row.claims === null ? null : JSON.stringify(row.claims), row.auth_time,
+  row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims,
+]; // prettier-ignore
+
 /** Stores a code. */
-export async function insertAuthorizationCode(
+export async function insertAuthorizationCode(scope: Scope, row: NewCode): Promise<void> {
+  const text = `insert into authorization_codes (${newCodeColumns}) values (${newCodeValues})`;
+  await run(scope, { name: 'authorization_codes.insert', short: { kind: 'write', key: 2 }, text }, valuesOf(row));
+}
+
+/** Stores a code and spends the pushed request that it answers; false, and nothing is stored, when that was spent before. */
+export async function insertCodeForPushedRequest(
   scope: Scope,
-  row: Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>,
-): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'authorization_codes.insert',
-      short: { kind: 'write', key: 2 },
-      text: `insert into authorization_codes
-        (environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
-         access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
-    },
-    [
-      row.digest, row.grant_id, row.client_id, row.user_id, row.session_id, row.redirect_uri, row.scope, row.resource, row.access_token_format,
-      row.access_token_lifetime, row.nonce, row.code_challenge, row.claims === null ? null : JSON.stringify(row.claims), row.auth_time,
-      row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims,
-    ],
-  ); // prettier-ignore
+  row: NewCode,
+  { reference, now }: { readonly reference: Buffer; readonly now: Date },
+): Promise<boolean> {
+  const text = `
+    with spent as (${spendPushedRequestSql('$21', '$22')})
+    insert into authorization_codes (${newCodeColumns})
+    select ${newCodeTypes.map((type, index) => `$${index + 1}::${type}`).join(', ')} from spent
+    returning digest`;
+  const rows = await run(scope, { name: 'authorization_codes.insert_pushed', short: { kind: 'write', key: 21 }, text }, [
+    ...valuesOf(row),
+    reference,
+    now,
+  ]);
+  return rows.length > 0;
 }
 
 /** Why a code that was presented for the first time yields no tokens; it is spent in any case. */
@@ -144,8 +165,8 @@ const redeemStatement = {
           when ${isRevokedSql('c.grant_id')} then 'revoked'
         end as problem,
         ${permissionsHeldSql({ user_id: 'c.user_id', resource: 'c.resource' })} as permissions,
-        case when u.id is not null and ($17::boolean or c.id_token_claims is not null or ${mapsClaimsSql('null', 'c.resource')})
-          then ${userClaimsSql({ metadata: 'true', roles: 'true' })} end as user_claims
+        case when u.id is not null and ($17::boolean or c.id_token_claims is not null or ${resourceMapsClaimsSql('c.resource')})
+          then ${userClaimsSql} end as user_claims
       from redeemed c
       left join users u on u.environment_id = $1 and u.id = c.user_id
       left join sessions s on s.environment_id = $1 and s.id = c.session_id

@@ -1,5 +1,6 @@
 import type { JWK } from 'jose';
 import type { Knex } from 'knex';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import type { requiredAcrs } from './environments.js';
 
@@ -49,7 +50,12 @@ export type ClientRow = {
   id_token_claims: (typeof idTokenClaims)[number];
   claim_mappings: ClaimMapping[];
   /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON. */
-  userinfo_signed_response_alg: 'RS256' | null;
+  /** Whether it has to push its authorization requests (RFC 9126 6). */
+  require_pushed_authorization_requests: boolean;
+  /** What its ID and logout tokens are signed with: one of the environment's. */
+  id_token_signed_response_alg: SigningAlgorithm;
+  /** Null: userinfo is JSON for it. */
+  userinfo_signed_response_alg: SigningAlgorithm | null;
   /** The class that its sign-ins must reach (`acr`); null: any. */
   required_acr: (typeof requiredAcrs)[number] | null;
   /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
@@ -158,4 +164,13 @@ export async function noteClientUse(knex: Knex, uses: readonly { environment_id:
      update clients c set last_used_at = greatest(c.last_used_at, used.at) from used where c.environment_id = used.environment_id and c.id = used.id`,
     [uses.map((one) => one.environment_id), uses.map((one) => one.client_id), uses.map((one) => one.at.toISOString())],
   );
+}
+
+/** How many choose the algorithm for what they get. */
+export async function countClientsSignedWith(scope: Scope, algorithm: SigningAlgorithm): Promise<number> {
+  const chosen = table(scope, 'clients').where((one) =>
+    one.where({ id_token_signed_response_alg: algorithm }).orWhere({ userinfo_signed_response_alg: algorithm }),
+  );
+  const row = await chosen.count<{ count: string }>('* as count').first();
+  return Number(row?.count);
 }

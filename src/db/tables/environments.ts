@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import type { Scope } from '../scope.js';
 
 /** What an environment can be for. */
@@ -10,11 +11,11 @@ export const environmentKinds = ['production', 'staging', 'development'] as cons
  */
 export const secondFactorPolicies = ['off', 'optional', 'required', 'required_for_management'] as const;
 
-/** Whether passwords that are known from breaches are refused. */
-export const breachedPasswordModes = ['refuse', 'off'] as const;
-
 /** The classes that can be demanded: above `1`, which every sign-in reaches. */
 export const requiredAcrs = ['2', 'phr'] as const;
+
+/** What becomes of a new password that is known from a data breach; `off`: nobody asks whether it is. */
+export const breachedPasswordRules = ['refuse', 'off'] as const;
 
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
@@ -33,6 +34,7 @@ export type EnvironmentRow = {
   support_email: string | null;
   registration_enabled: boolean;
   password_min_length: number;
+  breached_passwords: (typeof breachedPasswordRules)[number];
   otp_lifetime: number;
   otp_max_attempts: number;
   lockout_threshold: number;
@@ -52,10 +54,13 @@ export type EnvironmentRow = {
   remember_device_lifetime: number;
   email_code_sign_in_enabled: boolean;
   email_second_factor_enabled: boolean;
-  breached_passwords: (typeof breachedPasswordModes)[number];
   new_device_mail: boolean;
   /** The class that writes through the Management API and the dashboard need; null: what the policy says. */
   management_required_acr: (typeof requiredAcrs)[number] | null;
+  /** Whether every client has to push its authorization requests (RFC 9126). */
+  require_pushed_authorization_requests: boolean;
+  /** RS256 is always among them. */
+  signing_algorithms: SigningAlgorithm[];
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -111,6 +116,12 @@ export async function pinRpId(scope: Scope, rp_id: string): Promise<string> {
   const pinned = knex.raw('coalesce(passkey_rp_id, ?)', [rp_id]);
   const [row] = await knex('environments').where({ id: scope.environment_id }).update({ passkey_rp_id: pinned }).returning('passkey_rp_id');
   return (row as { passkey_rp_id: string }).passkey_rp_id;
+}
+
+/** What the scope's environment signs with, as it stays until the transaction ends. */
+export async function lockSigningAlgorithms(scope: Scope): Promise<readonly SigningAlgorithm[]> {
+  const row = await scope.knex<EnvironmentRow>('environments').where({ id: scope.environment_id }).forShare().first('signing_algorithms');
+  return row?.signing_algorithms ?? [];
 }
 
 /** Deletes an environment with everything in it. */

@@ -26,6 +26,8 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'events', column: 'occurred_at', keepSeconds: 31 * day },
   { name: 'passcodes', column: 'created_at', keepSeconds: 2 * day },
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
+  // A sign-in may take an hour (see `http/request/return-to.ts`).
+  { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },

@@ -67,17 +67,10 @@ export async function listDescribedScopes(scope: Scope, identifiers: readonly st
 
 /**
  * SQL: names of the permissions that a user holds at the API resource of an identifier, empty without a user or a resource; for statements
- * whose first parameter is the environment. Both are expressions.
+ * whose first parameter is the environment. Both are expressions. The tables behind it are touched only when there are both.
  */
-export const permissionsHeldSql = ({ user_id, resource }: { readonly user_id: string; readonly resource: string }) => `case
-when ${user_id} is null or ${resource} is null then '{}'::text[] else array(
-  select distinct p.name from user_roles ur
-  join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
-  join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
-  join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
-  where ur.environment_id = $1 and ur.user_id = ${user_id} and a.identifier = ${resource}
-  order by p.name)
-end`;
+export const permissionsHeldSql = ({ user_id, resource }: { readonly user_id: string; readonly resource: string }) =>
+  `case when ${user_id} is null or ${resource} is null then '{}'::text[] else permissions_held($1::uuid, ${user_id}, ${resource}) end`;
 
 /** Those of the names that are permissions of an API resource other than the Management API. */
 export async function listNamesBeyondManagement(scope: Scope, names: readonly string[]): Promise<string[]> {

@@ -28,7 +28,7 @@ export async function spendRecoveryCode(scope: Scope, authenticator_id: string, 
                where environment_id = $1 and authenticator_id = $2 and code_digest = $3 and used_at is null
                returning authenticator_id
              )
-             update authenticators a set last_used_at = $4, codes_left = a.codes_left - 1
+             update authenticators a set codes_left = a.codes_left - 1
              from spent where a.environment_id = $1 and a.id = spent.authenticator_id
              returning a.id`,
     },

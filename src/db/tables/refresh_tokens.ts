@@ -1,7 +1,7 @@
 import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
-import { mapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
+import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 
 /** A row of `refresh_tokens`. A rotated one stays until it expires, so that its reuse is recognised (RFC 9700 4.14.2). */
@@ -68,8 +68,8 @@ export async function findRefreshToken(
       text: `
         select t.*, ${problemSql('$3', '$4')} as problem,
           ${permissionsHeldSql({ user_id: 't.user_id', resource: 't.resource' })} as permissions,
-          case when $5::boolean or ($5::boolean is not null and (t.id_token_claims is not null or ${mapsClaimsSql('null', 't.resource')}))
-            then ${userClaimsSql({ metadata: 'true', roles: 'true' })} end as user_claims
+          case when $5::boolean or ($5::boolean is not null and (t.id_token_claims is not null or ${resourceMapsClaimsSql('t.resource')}))
+            then ${userClaimsSql} end as user_claims
         from refresh_tokens t
         join users u on u.environment_id = $1 and u.id = t.user_id
         left join sessions s on s.environment_id = $1 and s.id = t.session_id

@@ -1,11 +1,12 @@
 import type { JWK } from 'jose';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, table, update, type Scope } from '../scope.js';
 
 /** A row of `signing_keys`; `private_sealed` holds the private JWK, sealed for `signing_keys/<kid>`. */
 export type SigningKeyRow = {
   environment_id: string;
   kid: string;
-  algorithm: 'RS256';
+  algorithm: SigningAlgorithm;
   status: 'next' | 'primary' | 'previous' | 'deactivated';
   public_jwk: JWK;
   private_sealed: Buffer;
@@ -22,7 +23,7 @@ export async function listPublishedSigningKeys(scope: Scope): Promise<SigningKey
   return table<SigningKeyRow>(scope, 'signing_keys').whereNot({ status: 'deactivated' }).orderBy('created_at');
 }
 
-/** Stores a key. The unique indexes refuse a second primary or a second next key. */
+/** Stores a key. The unique indexes refuse a second primary or a second next key of one algorithm. */
 export async function insertSigningKey(scope: Scope, row: Partial<SigningKeyRow>): Promise<SigningKeyRow> {
   return insert<SigningKeyRow>(scope, 'signing_keys', row);
 }
@@ -32,9 +33,9 @@ export async function updateSigningKey(scope: Scope, kid: string, changes: Parti
   return update<SigningKeyRow>(scope, 'signing_keys', { kid }, changes);
 }
 
-/** The key of the status, held until the transaction ends. */
-export async function lockSigningKey(scope: Scope, status: 'primary' | 'next'): Promise<SigningKeyRow | null> {
-  return (await table<SigningKeyRow>(scope, 'signing_keys').where({ status }).forUpdate().first()) ?? null;
+/** The algorithm's key of the status, held until the transaction ends. */
+export async function lockSigningKey(scope: Scope, status: 'primary' | 'next', algorithm: SigningAlgorithm): Promise<SigningKeyRow | null> {
+  return (await table<SigningKeyRow>(scope, 'signing_keys').where({ status, algorithm }).forUpdate().first()) ?? null;
 }
 
 /** The longest lifetime in seconds of anything that the environment's keys sign. */

@@ -17,22 +17,28 @@ export type UserWithRoles = Pick<UserRow, (typeof claimColumns)[number]> & {
 /** The same as JSON brings it. */
 export type UserClaimsJson = Omit<UserWithRoles, 'updated_at'> & { updated_at: string };
 
-const roleNames = `array(
-  select ro.name from user_roles ur join roles ro on ro.environment_id = ur.environment_id and ro.id = ur.role_id
-  where ur.environment_id = u.environment_id and ur.user_id = u.id order by ro.name)`;
+const roleNames = 'role_names(u.environment_id, u.id)';
+
+/** SQL: the user `u` as a JSON object, with metadata and roles; made, and their tables touched, only where the row needs it. */
+export const userClaimsSql = `jsonb_build_object(${claimColumns.map((column) => `'${column}', u.${column}`).join(', ')},
+  'metadata', u.metadata, 'role_names', ${roleNames})`;
 
 /**
- * SQL: the user `u` as a JSON object. Roles cost two more tables and metadata may be long: both only where the conditions hold.
+ * SQL: the columns of the user `u`, without metadata, for a row that is about a token: see {@link userOfRow}.
+ * @param roles when the names of the roles are wanted
  */
-export const userClaimsSql = (wanted: { readonly metadata: string; readonly roles: string }): string =>
-  `jsonb_build_object(${claimColumns.map((column) => `'${column}', u.${column}`).join(', ')},
-     'metadata', case when ${wanted.metadata} then u.metadata end,
-     'role_names', case when ${wanted.roles} then ${roleNames} else '{}'::text[] end)`;
+export const userColumnsSql = (roles: string): string =>
+  `${claimColumns.map((column) => `u.${column}`).join(', ')}, case when ${roles} then ${roleNames} else '{}'::text[] end as role_names`;
 
-/** SQL: whether the client, or the API resource, of these columns maps claims; for statements whose first parameter is the environment. */
-export const mapsClaimsSql = (client_id: string, identifier: string): string => `(
-  exists (select 1 from clients mc where mc.environment_id = $1 and mc.id = ${client_id} and mc.claim_mappings <> '[]')
-  or exists (select 1 from api_resources ma where ma.environment_id = $1 and ma.identifier = ${identifier} and ma.claim_mappings <> '[]'))`;
+/** The columns of {@link userColumnsSql}; `id` is null where there is no user. */
+export type UserColumns = Omit<UserWithRoles, 'metadata' | 'id'> & { id: string | null };
+
+/** The user of such a row, or null. */
+export const userOfRow = (row: UserColumns): UserWithRoles | null => (row.id === null ? null : { ...row, id: row.id, metadata: null });
+
+/** SQL: whether the API resource of an identifier maps claims; for statements whose first parameter is the environment. */
+export const resourceMapsClaimsSql = (identifier: string): string =>
+  `exists (select 1 from api_resources ma where ma.environment_id = $1 and ma.identifier = ${identifier} and ma.claim_mappings <> '[]')`;
 
 /** The user of the JSON, or null. */
 export const userOfJson = (json: UserClaimsJson | null): UserWithRoles | null => json && { ...json, updated_at: new Date(json.updated_at) };
@@ -43,7 +49,8 @@ export async function findUserClaims(scope: Scope, user_id: string): Promise<Use
     scope,
     {
       name: 'user_claims.find',
-      text: `select ${userClaimsSql({ metadata: 'true', roles: 'true' })} as user_claims from users u where u.environment_id = $1 and u.id = $2`,
+      short: 'look_up',
+      text: `select ${userClaimsSql} as user_claims from users u where u.environment_id = $1 and u.id = $2`,
     },
     [user_id],
   );

@@ -3,6 +3,9 @@
  * changed. Security events are in `security-events.ts`; there is no third list, and a test sees to it. A new one is a line here.
  */
 export const logEvents = {
+  'breached_passwords.checked_again': 'The `source` (`service`, `file`) answers again after `breached_passwords.unchecked`.',
+  'breached_passwords.unchecked':
+    'New passwords are taken without asking the `source` (`service`, `file`) whether they are known from data breaches, because of `reason`. Once an outage.',
   'clock.differs':
     'This machine’s clock differs from the database’s, which is used from now on; `offset_ms` is by how much it is corrected.',
   'exposure.listens_beyond_loopback': 'At the start: `HOST` lets other machines connect, while `BASE_URL` names this one.',

@@ -4,7 +4,9 @@ import { countAuthenticators, insertAuthenticator, totpAlgorithms, type Authenti
 import { lockUser, updateUser } from '../../db/tables/users.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
+import { recordSecurityEvent } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
+import { noOrigin, type Origin } from '../origin.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { authenticatorLimits } from './enrolment.js';
 import { passkeyAlgorithms } from './passkey-registration.js';
@@ -69,7 +71,7 @@ export function importProblems(ctx: Pick<Context, 'environment'>, input: Importe
 const duplicates = { authenticators_credential: { attribute: 'credential_id', detail: 'Somebody has this passkey already.' } };
 
 /**
- * Moves in an authenticator of another system, in a transaction; the Management API keeps its record. Two-step stays as it is for a passkey, and begins
+ * Moves in an authenticator of another system, in a transaction, and records it. Two-step stays as it is for a passkey, and begins
  * with a TOTP, as it does when a person enrols one.
  * @throws {Refusal} 403 `scope_escalation`, 404, 409 `already_exists`, `too_many`, 422
  */
@@ -78,6 +80,7 @@ export async function importAuthenticator(
   actor: Actor,
   user_id: string,
   input: ImportedAuthenticator,
+  origin: Origin = noOrigin,
 ): Promise<AuthenticatorRow> {
   refuseIfAny(importProblems(tx, input));
   await requireReachOver(tx, actor, user_id);
@@ -95,6 +98,8 @@ export async function importAuthenticator(
   // As when a person enrols one: it was asked for where it comes from.
   if (input.kind === 'totp' && !user.authenticator_kinds.includes('totp'))
     await updateUser(tx.scope, user_id, { two_step_enabled: true, updated_at: now });
+  const target = { target_type: 'authenticator', target_id: id, display: input.name };
+  await recordSecurityEvent(tx, 'authenticator.imported', { actor, target, origin, detail: { kind: input.kind } });
   return stored;
 }
 

@@ -3,6 +3,7 @@ import { insertRecoveryCodes, spendRecoveryCode } from '../../db/tables/recovery
 import {
   deleteAuthenticatorsOfUser,
   insertAuthenticator,
+  noteAuthenticatorUse,
   type AuthenticatorRow,
   type RecoveryCodesRow,
 } from '../../db/tables/authenticators.js';
@@ -59,5 +60,8 @@ export async function useRecoveryCode(ctx: Context, set: RecoveryCodesRow, typed
   const code = normalize(typed);
   if (code === null) return false;
   const key = Buffer.from(ctx.sealer.open(set.secret_sealed, place(set.id)), 'base64');
-  return spendRecoveryCode(ctx.scope, set.id, keyedDigest(key, code), ctx.clock.now());
+  const now = ctx.clock.now();
+  if (!(await spendRecoveryCode(ctx.scope, set.id, keyedDigest(key, code), now))) return false;
+  await noteAuthenticatorUse(ctx.scope, set.id, now);
+  return true;
 }

@@ -8,6 +8,7 @@ import { clientProblems, withDefaults, type ClientInput, type RuledClient } from
 import type { Context } from '../context.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
+import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { holdsEverything } from '../reach/reach.js';
 import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
 
@@ -53,6 +54,12 @@ export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientI
   return input.introspection_allowed && client?.registration_token_digest != null ? [...problems, selfRegistered] : problems;
 }
 
+/** What the client has signed for it in a way of its own. */
+export const chosenAlgorithms = ({ id_token_signed_response_alg, userinfo_signed_response_alg }: ClientInput) => ({
+  id_token_signed_response_alg,
+  userinfo_signed_response_alg,
+});
+
 /** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */
 const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
   first_party ?? (grant_types.includes('authorization_code') && holdsEverything(actor));
@@ -69,6 +76,7 @@ export async function registerClient(
   const given = withDefaults(input);
   const wanted = { ...given, first_party: isFirstParty(actor, given) };
   refuseIfAny(clientInputProblems(tx, wanted, null));
+  await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : randomToken('cs_');
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
@@ -98,6 +106,7 @@ export async function changeClient(tx: Context, client: ClientRow, input: Client
   const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
   const next = { ...client, ...wanted };
   refuseIfAny(clientInputProblems(tx, wanted, client));
+  await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   const secret = isSecretless(next)
     ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
     : {};

@@ -7,6 +7,7 @@ import { findDefaultEnvironment, insertEnvironment, listEnvironments, type Envir
 import { insertPermission, listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { addRolePermissions, addUserRoles, findRoleByName, insertRole } from '../../db/tables/roles.js';
 import { findUserByEmailKey, insertUser } from '../../db/tables/users.js';
+import { ConfigError } from '../../config.js';
 import { withAdvisoryLock } from '../../db/advisory-lock.js';
 import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
@@ -16,7 +17,8 @@ import { createContext, transaction, type Context, type Deps } from '../context.
 import { findEnvironmentById } from './environments.js';
 import { strongSignInDefaults } from './strong-sign-in.js';
 import { administratorRole, managementPermissions } from '../api-resources/management-permissions.js';
-import { ensureSigningKey } from '../signing-keys/signing-keys.js';
+import { hashNewPassword } from '../passwords/new-password.js';
+import { ensureSigningKey } from '../signing-keys/operations.js';
 
 const stamp = (ctx: Pick<Deps, 'clock'>) => {
   const now = ctx.clock.now();
@@ -94,12 +96,16 @@ const describe = (permission: string) => {
   return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ')}.`;
 };
 
-/** Makes the configured first administrator unless an account with that address exists; an existing one is left as it is. */
+/**
+ * Makes the configured first administrator unless an account with that address exists; an existing one is left as it is.
+ * @throws {ConfigError} when the password is known from a data breach
+ */
 async function ensureAdministrator(ctx: Context, admin: { email: string; password: string }): Promise<void> {
   const address = normalizeEmail(admin.email);
   if (!address) throw new Error('ADMIN_EMAIL is not a usable address');
   if (await findUserByEmailKey(ctx.scope, address.email_key)) return;
-  const password_hash = await ctx.passwords.hash(admin.password);
+  const password_hash = await hashNewPassword(ctx, admin.password);
+  if (password_hash === null) throw new ConfigError(['ADMIN_PASSWORD is known from a data breach: choose one that is used nowhere else']);
   await transaction(ctx, async (tx) => {
     const { now, id, times } = stamp(tx);
     const user = await insertUser(tx.scope, {

@@ -1,13 +1,15 @@
 import { scopeOf } from '../../db/scope.js';
-import { insertSigningKey, type SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { deleteEnvironment, insertEnvironment, updateEnvironment, type EnvironmentRow } from '../../db/tables/environments.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
+import { changeSigningAlgorithms } from '../signing-keys/algorithms.js';
+import { addPrimaryKey } from '../signing-keys/operations.js';
+import type { NewSigningKey } from '../signing-keys/signing-keys.js';
 import { ensureMachineClient, ensureManagementResource } from './bootstrap.js';
 import { previousAttributes } from '../changes.js';
 import { completeEnvironment } from './environments.js';
 import { refuseRpId, strongSignInDefaults } from './strong-sign-in.js';
 import type { Context } from '../context.js';
-import { environmentData, signingKeyData } from '../events/data.js';
+import { environmentData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
 
@@ -36,14 +38,14 @@ async function contextWithin(tx: Context, row: EnvironmentRow): Promise<Context>
 }
 
 /**
- * Makes an environment that can answer at once: its signing key (`key`, generated before the transaction), its Management API, its administrator
+ * Makes an environment that can answer at once: its signing keys (`keys`, generated before the transaction), its Management API, its administrator
  * role, and a machine client that holds every Management permission there.
  * @throws {Refusal} 409, 422
  */
 export async function createEnvironment(
   tx: Context,
   input: EnvironmentInput,
-  key: Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>,
+  keys: readonly NewSigningKey[],
 ): Promise<{ row: EnvironmentRow; management_client: ManagementClient }> {
   const now = tx.clock.now();
   const times = { created_at: now, updated_at: now };
@@ -53,20 +55,29 @@ export async function createEnvironment(
   const row = await refuseDuplicates(duplicates, () => insertEnvironment(tx.scope.knex, columns));
   const inner = await contextWithin(tx, row);
   await refuseRpId(inner, null, input.passkey_rp_id);
-  const stored = await insertSigningKey(inner.scope, { ...key, algorithm: 'RS256', status: 'primary', activated_at: now, ...times });
-  await emit(inner, 'signing_key.generated', signingKeyData(stored));
+  for (const key of keys) await addPrimaryKey(inner, key);
   await ensureManagementResource(inner);
   const management_client = { client_id: uuidv7(now.getTime()), client_secret: randomToken('cs_') };
   await ensureMachineClient(inner, { ...management_client, name: 'Management client' });
   return { row, management_client };
 }
 
-/** Changes an environment's settings; emits `environment.updated` there. @throws {Refusal} 404, 409 `passkeys_exist`, 422 */
-export async function changeEnvironment(tx: Context, before: EnvironmentRow, input: EnvironmentInput): Promise<EnvironmentRow> {
+/**
+ * Changes an environment's settings; emits `environment.updated` there.
+ * @param keys for the signing algorithms that are added, generated before the transaction
+ * @throws {Refusal} 404, 409, 422
+ */
+export async function changeEnvironment(
+  tx: Context,
+  before: EnvironmentRow,
+  input: EnvironmentInput,
+  keys: readonly NewSigningKey[],
+): Promise<EnvironmentRow> {
   const changed = await updateEnvironment(tx.scope, before.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such environment.' });
   const inner = await contextWithin(tx, changed);
   await refuseRpId(inner, before, input.passkey_rp_id);
+  await changeSigningAlgorithms(inner, before.signing_algorithms, changed.signing_algorithms, keys);
   const after = environmentData(changed);
   const previous_attributes = previousAttributes(environmentData(before), after);
   if (Object.keys(previous_attributes).length > 0) await emit(inner, 'environment.updated', { ...after, previous_attributes });

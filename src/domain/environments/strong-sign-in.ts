@@ -7,7 +7,7 @@ import { Refusal } from '../refusal.js';
 export type StrongSignInSettings = Pick<
   EnvironmentRow,
   | 'passkeys_enabled' | 'passkey_rp_id' | 'totp_enabled' | 'second_factor_policy' | 'second_factor_grace_lifetime' | 'confirmation_lifetime'
-  | 'remember_device_lifetime' | 'email_code_sign_in_enabled' | 'email_second_factor_enabled' | 'breached_passwords' | 'new_device_mail'
+  | 'remember_device_lifetime' | 'email_code_sign_in_enabled' | 'email_second_factor_enabled' | 'new_device_mail'
   | 'management_required_acr'
 >; // prettier-ignore
 

@@ -77,6 +77,7 @@ const environment = {
   auth_settings: z.object({
     registration_enabled: z.boolean(),
     password_min_length: z.int(),
+    breached_passwords: z.enum(['refuse', 'off']),
     otp_lifetime: z.int(),
     otp_max_attempts: z.int(),
     lockout_threshold: z.int(),

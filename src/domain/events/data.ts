@@ -71,6 +71,7 @@ export function environmentData(row: EnvironmentRow): Omit<EventData<'environmen
     auth_settings: {
       registration_enabled: row.registration_enabled,
       password_min_length: row.password_min_length,
+      breached_passwords: row.breached_passwords,
       otp_lifetime: row.otp_lifetime,
       otp_max_attempts: row.otp_max_attempts,
       lockout_threshold: row.lockout_threshold,

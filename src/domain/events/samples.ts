@@ -129,6 +129,7 @@ export const samples: { readonly [Type in EventType]: EventData<Type> } = {
     auth_settings: {
       registration_enabled: true,
       password_min_length: 8,
+      breached_passwords: 'refuse',
       otp_lifetime: 600,
       otp_max_attempts: 5,
       lockout_threshold: 10,

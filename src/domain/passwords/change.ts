@@ -5,6 +5,7 @@ import { transaction, type Context } from '../context.js';
 import { emitPasswordChanged } from '../events/users.js';
 import { checkPassword, type Proving } from './prove-password.js';
 import { queueMail } from '../mail/mail.js';
+import { hashNewPassword } from './new-password.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { endSessions } from '../sessions/sessions.js';
@@ -34,7 +35,8 @@ export async function changePassword(
   if (!(await checkPassword(ctx, user, input.current_password, input))) return { outcome: 'wrong' };
   const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
   if (problems.length > 0) return { outcome: 'refused', problems };
-  const password_hash = await ctx.passwords.hash(input.password, ctx.scope.deadline);
+  const password_hash = await hashNewPassword(ctx, input.password);
+  if (password_hash === null) return { outcome: 'refused', problems: ['password_breached'] };
   const now = ctx.clock.now();
   const changed = await transaction(ctx, async (tx) => {
     const changes = { password_hash, password_changed_at: now, failed_login_count: 0, updated_at: now };

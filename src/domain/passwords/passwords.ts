@@ -154,9 +154,14 @@ export function createPasswordHasher({
 /** See {@link createPasswordHasher}. */
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>;
 
-/** The stable codes of {@link passwordProblems}, in the order in which they are reported. */
+/** The stable codes of what is wrong with a new password, in the order in which they are reported; {@link passwordProblems} finds all but the last. */
 export type PasswordProblem =
-  'password_too_short' | 'password_too_long' | 'password_common' | 'password_contains_email' | 'password_contains_name';
+  | 'password_too_short'
+  | 'password_too_long'
+  | 'password_common'
+  | 'password_contains_email'
+  | 'password_contains_name'
+  | 'password_breached';
 
 /** What a password may not be made of. */
 export type PasswordOwner = {
@@ -180,7 +185,7 @@ function emailWords(email: string): string[] {
 }
 
 /**
- * Everything that is wrong with a new password; empty when it may be used. Length counts Unicode code points after NFC, from
+ * Everything that is wrong with a new password by itself; empty when it may be used, unless it is known from a breach (`hashNewPassword`). Length counts Unicode code points after NFC, from
  * `min_length` (8) to 128; there are no composition rules (NIST SP 800-63B section 3.1.1.2). It may not hold the whole email address, nor
  * consist of the local part or a name with fewer than `min_length` characters beside it, nor be a common password.
  */

@@ -10,6 +10,7 @@ import { listIdentities } from '../connections/identities.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import { startPasscode, tryCode, type CodeVerdict } from '../registration/passcodes.js';
+import { hashNewPassword } from './new-password.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
 import { noteSecurityEvent, recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { endSessions } from '../sessions/sessions.js';
@@ -183,10 +184,11 @@ async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]
   if (user?.status !== 'active' || user.email_key !== passcode.email_key) return { outcome: 'expired' };
   if ((await requiredConnectionFor(ctx, user.email)) !== null) return { outcome: 'expired' };
   const problems = passwordProblems(password, { ...user, min_length });
-  if (problems.length > 0) {
+  const password_hash = problems.length > 0 ? null : await hashNewPassword(ctx, password);
+  if (password_hash === null) {
     if (!byLink) await refundAttempt(ctx.scope, passcode.id);
-    return { outcome: 'refused', problems };
+    return { outcome: 'refused', problems: problems.length > 0 ? problems : ['password_breached'] };
   }
-  const changed = await apply(ctx, passcode, user, { password_hash: await ctx.passwords.hash(password, ctx.scope.deadline), origin });
+  const changed = await apply(ctx, passcode, user, { password_hash, origin });
   return changed ? { outcome: 'reset', user: changed } : { outcome: 'expired' };
 }

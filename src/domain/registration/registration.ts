@@ -17,6 +17,7 @@ import { giveDefaultRoles } from '../roles/default-roles.js';
 import { userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
+import { hashNewPassword } from '../passwords/new-password.js';
 import { mailElsewhere } from '../passwords/reset.js';
 import { Duplicate } from '../../db/failures.js';
 import { defaultName, savePasskey } from '../authenticators/enrolment.js';
@@ -136,7 +137,10 @@ export async function findProvenRegistration(ctx: Context, token: string): Promi
 
 /** The result of completing a registration. */
 export type Completion =
-  { readonly outcome: 'registered'; readonly user: UserRow } | { readonly outcome: 'email_taken' } | { readonly outcome: 'expired' };
+  | { readonly outcome: 'registered'; readonly user: UserRow }
+  | { readonly outcome: 'email_taken' }
+  | { readonly outcome: 'expired' }
+  | { readonly outcome: 'password_breached' };
 
 /** The id that the account of a registration will have: a passkey is made for it before there is an account. */
 export const userIdOf = ({ id, created_at }: Pick<PasscodeRow, 'id' | 'created_at'>): string =>
@@ -147,10 +151,12 @@ export type RegistrationInput = { token: string; first_name: string; last_name: 
 
 /**
  * Makes the account of a proven address: user, default roles and `user.registered` in one transaction that spends the token. Whether the
- * address is still free is decided by the index; a taken one doesn't spend the token.
+ * address is still free is decided by the index; a taken one doesn't spend the token, nor
+ * does a password that is known from a data breach.
  */
 export async function completeRegistration(ctx: Context, input: RegistrationInput & { password: string }): Promise<Completion> {
-  const password_hash = await ctx.passwords.hash(input.password, ctx.scope.deadline);
+  const password_hash = await hashNewPassword(ctx, input.password);
+  if (password_hash === null) return { outcome: 'password_breached' };
   const now = ctx.clock.now();
   return transaction(ctx, (tx) => register(tx, input, { password_hash, password_changed_at: now }));
 }
@@ -188,7 +194,11 @@ export async function completePasskeyRegistration(
   }
 }
 
-async function register(tx: Context, input: RegistrationInput, ways: Partial<UserRow>): Promise<Completion> {
+async function register(
+  tx: Context,
+  input: RegistrationInput,
+  ways: Partial<UserRow>,
+): Promise<Exclude<Completion, { outcome: 'password_breached' }>> {
   const now = tx.clock.now();
   const registration = await lockByToken(tx.scope, digest(input.token), now);
   if (!registration || (await requiredConnectionFor(tx, registration.email)) !== null) return { outcome: 'expired' };

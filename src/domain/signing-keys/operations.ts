@@ -1,33 +1,70 @@
 import { Duplicate } from '../../db/failures.js';
-import { insertSigningKey, lockSigningKey, updateSigningKey, type SigningKeyRow } from '../../db/tables/signing_keys.js';
-import type { Context } from '../context.js';
+import {
+  insertSigningKey,
+  listPublishedSigningKeys,
+  lockSigningKey,
+  updateSigningKey,
+  type SigningKeyRow,
+} from '../../db/tables/signing_keys.js';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
+import { transaction, type Context } from '../context.js';
 import { signingKeyData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { invalidTransition, Refusal } from '../refusal.js';
-import type { generateSigningKey } from './signing-keys.js';
+import { generateSigningKey, type NewSigningKey } from './signing-keys.js';
 
-/** What `generateSigningKey` makes, outside of any transaction. */
-export type NewSigningKey = Awaited<ReturnType<typeof generateSigningKey>>;
-
-/** Publishes a new key as the next one; emits `signing_key.generated`. @throws {Refusal} 409 while there is a next key already */
+/**
+ * Publishes a new key as the next one of its algorithm; emits `signing_key.generated`.
+ * @throws {Refusal} 409 while the algorithm has a next key already
+ */
 export async function publishNextKey(tx: Context, key: NewSigningKey): Promise<SigningKeyRow> {
-  if (await lockSigningKey(tx.scope, 'next')) throw invalidTransition('There is a next key already: activate or deactivate it first.');
+  if (await lockSigningKey(tx.scope, 'next', key.algorithm))
+    throw invalidTransition(`There is a next ${key.algorithm} key already: activate or deactivate it first.`);
   const now = tx.clock.now();
   try {
-    const row = await insertSigningKey(tx.scope, { ...key, algorithm: 'RS256', status: 'next', created_at: now, updated_at: now });
+    const row = await insertSigningKey(tx.scope, { ...key, status: 'next', created_at: now, updated_at: now });
     await emit(tx, 'signing_key.generated', signingKeyData(row));
     return row;
   } catch (error) {
-    if (error instanceof Duplicate && error.constraint === 'signing_keys_next') throw invalidTransition('There is a next key already.');
+    if (error instanceof Duplicate && error.constraint === 'signing_keys_next')
+      throw invalidTransition(`There is a next ${key.algorithm} key already.`);
     throw error;
   }
+}
+
+/** Makes a key the primary one of its algorithm, which has none; emits `signing_key.generated`. */
+export async function addPrimaryKey(tx: Context, key: NewSigningKey): Promise<void> {
+  const now = tx.clock.now();
+  const row = await insertSigningKey(tx.scope, { ...key, status: 'primary', activated_at: now, created_at: now, updated_at: now });
+  await emit(tx, 'signing_key.generated', signingKeyData(row));
+}
+
+/** Makes the first RS256 key of an environment its primary one, unless it has one; safe when several processes do it at once. */
+export async function ensureSigningKey(ctx: Context): Promise<void> {
+  const existing = await listPublishedSigningKeys(ctx.scope);
+  if (existing.some((row) => row.status === 'primary' && row.algorithm === 'RS256')) return;
+  const key = await generateSigningKey(ctx, 'RS256');
+  try {
+    await transaction(ctx, (tx) => addPrimaryKey(tx, key));
+  } catch (error) {
+    if (!(error instanceof Duplicate)) throw error;
+  }
+}
+
+/** Lets nothing be signed with the algorithm any more; what was, can be verified until it has expired. */
+export async function retireAlgorithm(tx: Context, algorithm: SigningAlgorithm): Promise<void> {
+  const primary = await lockSigningKey(tx.scope, 'primary', algorithm);
+  const next = await lockSigningKey(tx.scope, 'next', algorithm);
+  const now = tx.clock.now();
+  if (primary) await updateSigningKey(tx.scope, primary.kid, { status: 'previous', retired_at: now, updated_at: now });
+  if (next) await deactivateKey(tx, next, 'manual');
 }
 
 /** Lets the next key sign from now on; the one until now stays published, so that what it signed can be verified. @throws {Refusal} 409 */
 export async function activateKey(tx: Context, key: SigningKeyRow): Promise<SigningKeyRow> {
   if (key.status !== 'next') throw invalidTransition('Only a next key can be activated.');
   const now = tx.clock.now();
-  const primary = await lockSigningKey(tx.scope, 'primary');
+  const primary = await lockSigningKey(tx.scope, 'primary', key.algorithm);
   if (primary) await updateSigningKey(tx.scope, primary.kid, { status: 'previous', retired_at: now, updated_at: now });
   const activated = await updateSigningKey(tx.scope, key.kid, { status: 'primary', activated_at: now, updated_at: now });
   if (!activated) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such key.' });
@@ -44,7 +81,7 @@ export async function deactivateKey(tx: Context, key: SigningKeyRow, reason: 'ma
   const now = tx.clock.now();
   const changed = await updateSigningKey(tx.scope, key.kid, { status: 'deactivated', deactivated_at: now, updated_at: now });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such key.' });
-  const primary = await lockSigningKey(tx.scope, 'primary');
+  const primary = await lockSigningKey(tx.scope, 'primary', key.algorithm);
   await emit(tx, 'signing_key.deactivated', {
     id: key.kid,
     kid: key.kid,

@@ -1,49 +1,54 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
-import { Duplicate } from '../../db/failures.js';
-import { insertSigningKey, listPublishedSigningKeys, type SigningKeyRow } from '../../db/tables/signing_keys.js';
-import { remembered, transaction, type Context } from '../context.js';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
+import { listPublishedSigningKeys, type SigningKeyRow } from '../../db/tables/signing_keys.js';
+import { remembered, type Context } from '../context.js';
 import type { PublicEntry } from '../cache/cache.js';
 import { publicMaxAgeMs } from '../environments/environments.js';
-import { emit } from '../events/emit.js';
-import { signingKeyData } from '../events/data.js';
 
-/** A published key, imported once and kept as a KeyObject. */
-export type ImportedKey = { readonly kid: string; readonly status: SigningKeyRow['status']; readonly publicKey: KeyObject };
+/** A published key, imported once and kept as a KeyObject. Its algorithm alone verifies with it (RFC 8725 3.1). */
+export type ImportedKey = Pick<SigningKeyRow, 'kid' | 'status' | 'algorithm'> & { readonly publicKey: KeyObject };
 
-/** The keys of an environment: one that signs, and all that verify. */
+/** The key that signs with an algorithm. */
+export type Signer = Pick<SigningKeyRow, 'kid' | 'algorithm'> & { readonly privateKey: KeyObject };
+
+/** The keys of an environment: one of each algorithm that signs, and all that verify. */
 export type KeyRing = {
-  readonly kid: string;
-  readonly privateKey: KeyObject;
+  readonly signers: ReadonlyMap<SigningAlgorithm, Signer>;
   readonly byKid: ReadonlyMap<string, ImportedKey>;
   /** The JWKS document (RFC 7517 5) as it is sent. A string goes out in one write with its headers, a buffer in two. */
   readonly jwks: string;
 };
 
+/** A key that isn't stored yet. */
+export type NewSigningKey = Pick<SigningKeyRow, 'kid' | 'algorithm' | 'public_jwk' | 'private_sealed'>;
+
 /** A new key pair; `kid` is its RFC 7638 thumbprint. The private part comes sealed. */
-export async function generateSigningKey(
-  ctx: Pick<Context, 'sealer' | 'newKeyPair'>,
-): Promise<Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>> {
-  const { publicKey, privateKey } = await ctx.newKeyPair();
-  const { kty, n, e } = publicKey.export({ format: 'jwk' }) as JWK;
-  const kid = await calculateJwkThumbprint({ kty, n, e } as JWK);
+export async function generateSigningKey(ctx: Pick<Context, 'sealer' | 'newKeyPair'>, algorithm: SigningAlgorithm): Promise<NewSigningKey> {
+  const { publicKey, privateKey } = await ctx.newKeyPair(algorithm);
+  const jwk = publicKey.export({ format: 'jwk' }) as JWK;
+  const kid = await calculateJwkThumbprint(jwk);
   const private_sealed = ctx.sealer.seal(JSON.stringify(privateKey.export({ format: 'jwk' })), `signing_keys/${kid}`);
-  return { kid, public_jwk: { kty, n, e, kid, use: 'sig', alg: 'RS256' } as JWK, private_sealed };
+  return { kid, algorithm, public_jwk: { ...jwk, kid, use: 'sig', alg: algorithm }, private_sealed };
+}
+
+function signerOf(ctx: Context, { kid, algorithm, private_sealed }: SigningKeyRow): Signer {
+  const privateJwk = JSON.parse(ctx.sealer.open(private_sealed, `signing_keys/${kid}`)) as JWK;
+  return { kid, algorithm, privateKey: createPrivateKey({ key: privateJwk as never, format: 'jwk' }) };
 }
 
 async function loadKeyRing(ctx: Context): Promise<KeyRing | null> {
   const rows = await listPublishedSigningKeys(ctx.scope);
-  const primary = rows.find((row) => row.status === 'primary');
-  if (!primary) return null;
-  const privateJwk = JSON.parse(ctx.sealer.open(primary.private_sealed, `signing_keys/${primary.kid}`)) as JWK;
+  const signers = rows.filter((row) => row.status === 'primary').map((row) => signerOf(ctx, row));
+  if (signers.length === 0) return null;
   const imported = rows.map((row): ImportedKey => ({
     kid: row.kid,
     status: row.status,
+    algorithm: row.algorithm,
     publicKey: createPublicKey({ key: row.public_jwk as never, format: 'jwk' }),
   }));
   return {
-    kid: primary.kid,
-    privateKey: createPrivateKey({ key: privateJwk as never, format: 'jwk' }),
+    signers: new Map(signers.map((signer) => [signer.algorithm, signer])),
     byKid: new Map(imported.map((key) => [key.kid, key])),
     jwks: JSON.stringify({ keys: rows.map((row) => row.public_jwk) }),
   };
@@ -60,25 +65,12 @@ export async function keyRing(ctx: Context): Promise<KeyRing> {
 export const recallPublicKeyRing = (ctx: Context): PublicEntry<KeyRing> | undefined =>
   ctx.cache.recallPublic(ctx.environment.id, 'signing_keys', 'ring', publicMaxAgeMs);
 
-/** Makes the first key of an environment its primary one, unless it has one; safe when several processes do it at once. */
-export async function ensureSigningKey(ctx: Context): Promise<void> {
-  const existing = await listPublishedSigningKeys(ctx.scope);
-  if (existing.some((row) => row.status === 'primary')) return;
-  const key = await generateSigningKey(ctx);
-  const now = ctx.clock.now();
-  try {
-    await transaction(ctx, async (tx) => {
-      const row = await insertSigningKey(tx.scope, {
-        ...key,
-        algorithm: 'RS256',
-        status: 'primary',
-        activated_at: now,
-        created_at: now,
-        updated_at: now,
-      });
-      await emit(tx, 'signing_key.generated', signingKeyData(row));
-    });
-  } catch (error) {
-    if (!(error instanceof Duplicate)) throw error;
-  }
+/**
+ * The key that signs with the algorithm.
+ * @throws {Error} when the environment doesn't sign with it, which what is saved rules out
+ */
+export async function signerFor(ctx: Context, algorithm: SigningAlgorithm): Promise<Signer> {
+  const signer = (await keyRing(ctx)).signers.get(algorithm);
+  if (!signer) throw new Error(`environment ${ctx.environment.slug} has no primary ${algorithm} key`);
+  return signer;
 }

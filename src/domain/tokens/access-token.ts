@@ -1,7 +1,8 @@
 import { digest } from '../../lib/digest.js';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { requireTime, type Context } from '../context.js';
-import { keyRing } from '../signing-keys/signing-keys.js';
+import { signerFor } from '../signing-keys/signing-keys.js';
 import { signJwt } from './formats/jwt.js';
 
 /** The random parts of an access token: `value` and `digest` of an opaque one, `jti` of a JWT. */
@@ -32,6 +33,8 @@ export type AccessTokenContent = {
   readonly permissions?: readonly string[];
   /** `typ` of the header; RFC 9068's unless the API resource says otherwise. */
   readonly typ?: 'at+jwt' | 'JWT';
+  /** What it is signed with: the API resource's algorithm, else RS256. */
+  readonly algorithm?: SigningAlgorithm;
   /** Claims under names that administrators chose; none of the protocol's is among them. */
   readonly mapped?: Readonly<Record<string, unknown>>;
   /** The names that the `claims` parameter asked for at userinfo (OIDC Core 5.5), which an opaque token's row keeps. */
@@ -68,5 +71,5 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
 export async function accessTokenValue(ctx: Context, content: AccessTokenContent): Promise<string> {
   if (content.format === 'opaque') return content.seed.value;
   requireTime(ctx);
-  return signJwt(await keyRing(ctx), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
+  return signJwt(await signerFor(ctx, content.algorithm ?? 'RS256'), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
 }

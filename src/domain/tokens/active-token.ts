@@ -1,4 +1,5 @@
-import type { UserWithRoles } from '../../db/tables/user_claims.js';
+import type { ClaimMapping, ClaimPlace } from '../../db/tables/clients.js';
+import { findUserClaims, type UserWithRoles } from '../../db/tables/user_claims.js';
 import type { Scope } from '../../db/scope.js';
 import { formatScope } from '../../lib/scope-set.js';
 import {
@@ -11,7 +12,7 @@ import {
   type Client,
 } from '../clients/clients.js';
 import type { Context } from '../context.js';
-import { accessTokenMappedClaims } from './claim-mappings.js';
+import { accessTokenMappedClaims, drawsOnUser } from './claim-mappings.js';
 import { isOpenidScope } from './scopes.js';
 import { shownPermissions, withoutUnheld } from './target.js';
 import { expiredAt, whyUnknown } from './unusable-token.js';
@@ -64,16 +65,14 @@ async function forceForPerson(
  * where the resource demands one) and the resource itself may have been withdrawn since (specification 5.12.1); another resource of the same
  * identifier, made later, is not the token's. Null when that leaves nothing.
  */
-async function forceOf(ctx: Context, client: Client, { claims, beside }: Found): Promise<Force | null> {
+async function forceOf(ctx: Context, client: Client, { claims, permissions }: Found): Promise<Force | null> {
   const { audience, scope, user_id, issued_at } = claims;
   if (isOwnAudience(ctx, audience)) return { scope, resource: null, permissions: null };
   const resource = await apiResourceOf(ctx, audience);
   if (!resource || seconds(resource.created_at) > seconds(issued_at)) return null;
   const asked = scope.split(' ').filter((word) => word !== '');
   const force =
-    user_id === null
-      ? await ownForce(ctx, client, resource, asked)
-      : await forceForPerson(ctx, client, resource, asked, beside && beside.permissions);
+    user_id === null ? await ownForce(ctx, client, resource, asked) : await forceForPerson(ctx, client, resource, asked, permissions);
   return force && (force.scope === '' && asked.length > 0 ? null : force);
 }
 
@@ -95,7 +94,7 @@ async function activate(ctx: Context, found: Found): Promise<Activated | Inactiv
  * resource still stand. One statement; client, resource and grant come from memory. Null for everything else, whatever the reason.
  */
 export async function findActiveToken(ctx: Context, token: string): Promise<ActiveToken | null> {
-  const found = await lookUpToken(ctx, ctx.scope, token, null);
+  const found = await lookUpToken(ctx, ctx.scope, token, 'nothing');
   const active = found && (await activate(ctx, found));
   return active && 'token' in active ? active.token : null;
 }
@@ -110,18 +109,25 @@ export type TokenWithUser = {
 };
 
 /** Of a JWT's permissions those that are still held; of an opaque token's, which stand nowhere, all that are held. */
-function permissionsLeft({ force }: Activated, { beside }: Found): readonly string[] | null {
-  const said = beside?.payload ? texts(beside.payload['permissions']) : null;
+function permissionsLeft({ force }: Activated, { payload }: Found): readonly string[] | null {
+  const said = payload && texts(payload['permissions']);
   return force.permissions && (said === null ? force.permissions : force.permissions.filter((name) => said.includes(name)));
 }
 
-/** The same with the user and what the user holds, still in one statement; or what is wrong with the token. */
+/** The person of a good token as mappings see them: looked up only where one draws on them. */
+const mappedUser = async (scope: Scope, { user_id }: ActiveToken, mappings: readonly ClaimMapping[], place: ClaimPlace) =>
+  user_id !== null && drawsOnUser(mappings, [place]) ? findUserClaims(scope, user_id) : null;
+
+/**
+ * The same with the user and what the user holds; or what is wrong with the token. One statement, and one more for a client whose mappings draw on people.
+ */
 export async function findActiveTokenWithUser(ctx: Context, token: string): Promise<TokenWithUser | InactiveToken> {
-  const found = await lookUpToken(ctx, ctx.scope, token, { jwt: 'always', opaque: 'always' });
+  const found = await lookUpToken(ctx, ctx.scope, token, 'user');
   if (!found) return { inactive: await whyUnknown(ctx, token) };
   const active = await activate(ctx, found);
   if ('inactive' in active) return active;
-  return { token: active.token, user: found.beside?.user ?? null, permissions: permissionsLeft(active, found) };
+  const user = (await mappedUser(ctx.scope, active.token, active.token.client.claim_mappings, 'userinfo')) ?? found.user;
+  return { token: active.token, user, permissions: permissionsLeft(active, found) };
 }
 
 /** A good access token with all that it says. */
@@ -138,14 +144,14 @@ function mappedInJwt({ token, force }: Activated, payload: Readonly<Record<strin
  * @param scope where it is looked up: `lookUpScope(ctx)`, for an answer up to a second old will do
  */
 export async function describeActiveToken(ctx: Context, token: string, scope: Scope): Promise<DescribedToken | InactiveToken> {
-  const found = await lookUpToken(ctx, scope, token, { jwt: 'never', opaque: 'mapped' });
+  const found = await lookUpToken(ctx, scope, token, 'permissions');
   if (!found) return { inactive: await whyUnknown(ctx, token) };
   const active = await activate(ctx, found);
   if ('inactive' in active) return active;
   const permissions = permissionsLeft(active, found);
-  const { payload = null, user = null } = found.beside ?? {};
-  const mapped = payload
-    ? mappedInJwt(active, payload)
-    : accessTokenMappedClaims(active.token.client, active.force.resource, { user, permissions });
-  return { token: active.token, permissions, mapped };
+  const { client } = active.token;
+  const { resource } = active.force;
+  if (found.payload) return { token: active.token, permissions, mapped: mappedInJwt(active, found.payload) };
+  const user = await mappedUser(scope, active.token, [...client.claim_mappings, ...(resource?.claim_mappings ?? [])], 'access_token');
+  return { token: active.token, permissions, mapped: accessTokenMappedClaims(client, resource, { user, permissions }) };
 }

@@ -1,9 +1,10 @@
 import type { Client } from '../clients/clients.js';
 import { requireTime, type Context } from '../context.js';
-import { digest } from '../../lib/digest.js';
+import { createHash } from 'node:crypto';
+import { tokenHashOf, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { drawsOnUser, mappedClaims, type ClaimFacts } from './claim-mappings.js';
 import { claimsOf } from './claims.js';
-import { keyRing } from '../signing-keys/signing-keys.js';
+import { keyRing, signerFor } from '../signing-keys/signing-keys.js';
 import { signJwt, verifyJwt } from './formats/jwt.js';
 
 /** What an ID token says beside `iss`, `aud`, `iat` and `exp` (OIDC Core 2). */
@@ -23,8 +24,11 @@ export type IdTokenContent = {
   readonly claims: Readonly<Record<string, unknown>>;
 };
 
-/** Half of the SHA-256 of the access token (OIDC Core 3.1.3.6): the two came together, and neither was exchanged on the way. */
-const atHash = (access_token: string) => digest(access_token).subarray(0, 16).toString('base64url');
+/** Half of a hash of the access token (OIDC Core 3.1.3.6): the two came together, and neither was exchanged on the way. */
+function atHash(access_token: string, algorithm: SigningAlgorithm): string {
+  const hash = createHash(tokenHashOf(algorithm)).update(access_token).digest();
+  return hash.subarray(0, hash.length / 2).toString('base64url');
+}
 
 /** What the claims of an ID token are chosen and made from: the facts, and what was asked for. */
 export type ClaimSelection = ClaimFacts & {
@@ -61,14 +65,14 @@ export function idTokenPayload(ctx: Context, content: IdTokenContent): Record<st
     acr: content.acr ?? undefined,
     amr: content.amr.length > 0 ? content.amr : undefined,
     sid: content.session_id,
-    at_hash: atHash(content.access_token),
+    at_hash: atHash(content.access_token, content.client.id_token_signed_response_alg),
   };
 }
 
 /** Signs an ID token. */
 export async function idTokenValue(ctx: Context, content: IdTokenContent): Promise<string> {
   requireTime(ctx);
-  return signJwt(await keyRing(ctx), 'JWT', idTokenPayload(ctx, content));
+  return signJwt(await signerFor(ctx, content.client.id_token_signed_response_alg), 'JWT', idTokenPayload(ctx, content));
 }
 
 /** What an `id_token_hint` says (OIDC Core 3.1.2.1, RP-Initiated Logout 1.0 2). */

@@ -65,7 +65,7 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Co
     amr,
     userinfo_claims: Object.keys(granted.claims ?? {}),
     mapped: accessTokenMappedClaims(client, target && target.resource, facts),
-    ...(target && { permissions: permissions ?? [], typ: target.resource.token_typ }),
+    ...(target && { permissions: permissions ?? [], typ: target.resource.token_typ, algorithm: target.resource.signing_alg }),
   };
   if (!scope.split(' ').includes('openid')) return { facts, access, id: null };
   const claims = idTokenClaimsOf(client, { ...facts, scope, requested: granted.id_token_claims ?? [] });

@@ -1,12 +1,4 @@
-import {
-  findAccessToken,
-  findAccessTokenWithUser,
-  findJwtStanding,
-  findJwtStandingWithUser,
-  type ClaimsWanted,
-  type TokenStanding,
-  type TokenUser,
-} from '../../db/tables/access_tokens.js';
+import { findAccessToken, findJwtStanding, type Beside, type TokenStanding, type TokenUser } from '../../db/tables/access_tokens.js';
 import type { Scope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
 import { isUuid } from '../../lib/random.js';
@@ -35,11 +27,11 @@ export type TokenContent = {
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
 /** A token that was found, good or not. */
-export type Found = {
+export type Found = TokenUser & {
   claims: TokenContent & { readonly client_id: string };
   standing: TokenStanding;
-  /** What only a look-up with claims knows. */
-  beside: (TokenUser & { readonly payload: Readonly<Record<string, unknown>> | null }) | null;
+  /** All claims of a JWT; null for an opaque token. */
+  payload: Readonly<Record<string, unknown>> | null;
 };
 
 const isSeconds = (value: unknown): value is number =>
@@ -94,34 +86,27 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
 
 const isJwt = (token: string) => token.includes('.');
 
-async function findJwt(ctx: Context, scope: Scope, token: string, wanted: ClaimsWanted | null): Promise<Found | null> {
+async function findJwt(ctx: Context, scope: Scope, token: string, wanted: Beside): Promise<Found | null> {
   const read = await readJwt(ctx, token);
   if (!read) return null;
   const { claims, payload } = read;
-  const { user_id, session_id, client_id, audience } = claims;
-  const key = { ids: claims.grant_id === null ? [claims.jti] : [claims.jti, claims.grant_id], user_id, session_id };
-  if (wanted === null) return { claims, standing: await findJwtStanding(scope, key), beside: null };
+  const { user_id, session_id, audience, jti, grant_id } = claims;
+  const ids = grant_id === null ? [jti] : [jti, grant_id];
   const resource = isOwnAudience(ctx, audience) ? null : audience;
-  const { standing, ...beside } = await findJwtStandingWithUser(scope, { ...key, client_id, resource }, wanted);
-  return { claims, standing, beside: { ...beside, payload } };
+  const { standing, ...beside } = await findJwtStanding(scope, { ids, user_id, session_id, resource }, wanted);
+  return { claims, standing, payload, ...beside };
 }
 
 /**
  * The token and the state of what it hangs on, in one statement; null when it isn't one of ours.
- * @param wanted null: only whether the token is good
+ * @param wanted what is to be known beside
  */
-export async function lookUpToken(
-  ctx: Context,
-  scope: Scope,
-  token: string,
-  wanted: { jwt: ClaimsWanted; opaque: ClaimsWanted } | null,
-): Promise<Found | null> {
-  if (isJwt(token)) return findJwt(ctx, scope, token, wanted?.jwt ?? null);
+export async function lookUpToken(ctx: Context, scope: Scope, token: string, wanted: Beside): Promise<Found | null> {
+  if (isJwt(token)) return findJwt(ctx, scope, token, wanted);
   if (!/^at_[\w-]{43}$/.test(token)) return null;
-  const looked =
-    wanted && (await findAccessTokenWithUser(scope, digest(token), { wanted: wanted.opaque, issuers: ctx.environment.issuers }));
-  const row = wanted ? looked?.token : await findAccessToken(scope, digest(token));
-  if (!row) return null;
+  const found = await findAccessToken(scope, digest(token), wanted, ctx.environment.issuers);
+  if (!found) return null;
+  const { token: row, ...beside } = found;
   const claims: Found['claims'] = {
     format: 'opaque',
     jti: row.jti,
@@ -137,5 +122,5 @@ export async function lookUpToken(
     issued_at: row.issued_at,
     expires_at: row.expires_at,
   };
-  return { claims, standing: row, beside: looked && { user: looked.user, permissions: looked.permissions, payload: null } };
+  return { claims, standing: row, payload: null, ...beside };
 }

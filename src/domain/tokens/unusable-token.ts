@@ -36,8 +36,10 @@ export async function whyUnknown(ctx: Context, token: string): Promise<string> {
   const { header, claims } = seen;
   const { issuer, issuers } = ctx.environment;
   if (!issuers.includes(claims['iss'] as string)) return `this token was issued by ${quoted(claims['iss'])}, and this is ${issuer}`;
-  if (header['alg'] !== 'RS256') return `this token is signed with ${quoted(header['alg'])}; tokens of ${issuer} are signed with RS256`;
   const ring = await keyRing(ctx);
+  const algorithms = [...new Set([...ring.byKid.values()].map(({ algorithm }) => algorithm))];
+  if (!algorithms.some((algorithm) => algorithm === header['alg']))
+    return `this token is signed with ${quoted(header['alg'])}; tokens of ${issuer} are signed with ${algorithms.join(', ')}`;
   if (!ring.byKid.has(header['kid'] as string)) return `this token is signed by a key that ${issuer} does not publish, or no longer`;
   const kind = kinds.get(header['typ']);
   if (!kind || verifyJwt(ring, kind.typ, token) === null) return 'the signature of this token is not right';

@@ -14,13 +14,13 @@ import { giveDefaultRoles } from '../roles/default-roles.js';
 import { userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { emitPasswordReset } from '../events/users.js';
-import { acceptsPasswordHash, passwordProblems } from '../passwords/passwords.js';
+import { hashNewPassword } from '../passwords/new-password.js';
+import { acceptsPasswordHash, passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { endSessions } from '../sessions/sessions.js';
 import { endSignIns } from '../sign-ins/sign-ins.js';
 import { endTrust } from '../sign-ins/trust.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
-import { named } from '../../lib/named.js';
 
 /** What an administrator may set on a user. `password` is plain and only ever hashed; `password_hash` comes from another system. */
 export type UserInput = Partial<
@@ -36,13 +36,14 @@ const duplicates = {
   users_external_id: { attribute: 'external_id', detail: 'There is a user with this external id already.' },
 };
 
-const passwordTexts: Readonly<Record<string, string>> = named({
+const passwordTexts: Readonly<Record<PasswordProblem, string>> = {
   password_too_short: 'The password is too short.',
   password_too_long: 'The password is longer than 128 characters.',
   password_common: 'The password is among the most common ones.',
+  password_breached: 'The password is known from a data breach.',
   password_contains_email: 'The password is made of the email address.',
   password_contains_name: 'The password is made of the name.',
-});
+};
 
 const invalidEmail: Problem = {
   status: 422,
@@ -50,6 +51,13 @@ const invalidEmail: Problem = {
   detail: 'This is not an email address that mail can be sent to.',
   attribute: 'email',
 };
+
+const passwordRefusal = (code: PasswordProblem): Problem => ({
+  status: 422,
+  code,
+  detail: passwordTexts[code],
+  attribute: 'password',
+});
 
 /** Problems of the address and the password that an administrator sets, as far as the given input tells. */
 export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput, current: UserRow | null): Problem[] {
@@ -64,17 +72,12 @@ export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput
           last_name: owner.last_name ?? null,
           min_length: ctx.environment.password_min_length,
         });
-  return [
-    ...(email !== undefined && !normalizeEmail(email) ? [invalidEmail] : []),
-    ...found.map((code): Problem => {
-      return { status: 422, code, detail: passwordTexts[code] ?? 'The password can not be used.', attribute: 'password' };
-    }),
-  ];
+  return [...(email !== undefined && !normalizeEmail(email) ? [invalidEmail] : []), ...found.map(passwordRefusal)];
 }
 
 /**
- * The hash to store for a password that somebody else sets, or for one imported; undefined when the input has neither. Costs a hash: call it
- * outside the transaction. @throws {Refusal} 422
+ * The hash to store for a password that somebody else sets, or for one imported; undefined when the input has neither. Costs a hash, and asks whether
+ * the password is known from a data breach: call it outside the transaction. @throws {Refusal} 422
  */
 export async function hashOf(ctx: Context, input: UserInput, current: UserRow | null): Promise<string | undefined> {
   const { password, password_hash } = input;
@@ -93,7 +96,9 @@ export async function hashOf(ctx: Context, input: UserInput, current: UserRow | 
   }
   if (password === undefined) return undefined;
   refuseIfAny(userProblems(ctx, input, current));
-  return ctx.passwords.hash(password, ctx.scope.deadline);
+  const hash = await hashNewPassword(ctx, password);
+  if (hash === null) throw new Refusal(passwordRefusal('password_breached'));
+  return hash;
 }
 
 /** The columns of the input; the address with its key. @throws {Refusal} 422 */

@@ -11,6 +11,7 @@ export const errorTexts = {
   password_too_short: 'Choose a longer password.',
   password_too_long: 'Choose a password of at most 128 characters.',
   password_common: 'This password is on lists of commonly used ones. Choose another.',
+  password_breached: 'This password is known from a data breach, so attackers try it first. Choose one that you use nowhere else.',
   password_contains_email: 'Choose a password that does not contain your email address.',
   password_contains_name: 'Choose a password that does not contain your name.',
   invalid_credentials: 'The email address or the password is not right. Try again, or reset your password.',

@@ -10,6 +10,7 @@ import { reachOfApiResource } from '../../domain/reach/reach-of.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
+import { signingAlgorithms } from '../../lib/signing-algorithm.js';
 import { resource } from '../resource.js';
 import { claimMappings } from './claim-mappings.js';
 import { environmentLink } from './environment-link.js';
@@ -31,6 +32,7 @@ const settable = {
   token_typ: z.enum(tokenTyps).optional(),
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
+  signing_alg: z.enum(signingAlgorithms).optional(),
   required_acr: z.enum(requiredAcrs).nullable().optional(),
   max_authentication_age: lifetime(1, 365 * 86_400)
     .nullable()
@@ -63,7 +65,10 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     claim_mappings: claimMappings.meta({
       description: 'Claims under names of your own in its access tokens (`in` is `access_token`); they go before those of the client.',
     }),
-    signing_algorithm: z.literal('RS256'),
+    signing_alg: z
+      .enum(signingAlgorithms)
+      .meta({ description: 'What its JWTs are signed with: one of the `signing_algorithms` of the environment.' }),
+    signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
     required_acr: z
       .enum(requiredAcrs)
       .nullable()
@@ -77,7 +82,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     is_system: z.boolean(),
     ...stamps,
   }),
-  computed: { signing_algorithm: () => 'RS256' },
+  computed: { signing_algorithm: (row) => row.signing_alg },
   reach: {
     of: (_tx, row) => reachOfApiResource(row),
     // The identifier is set at creation only, when it is nobody's.
@@ -89,6 +94,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       user_access: 'control',
       token_typ: 'control',
       user_scopes: 'control',
+      signing_alg: 'control',
       required_acr: 'control',
       max_authentication_age: 'control',
       // What its API is told of people.
@@ -112,12 +118,12 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   sorts: { ...stampSorts('api_resources'), name: textSort('api_resources.name'), identifier: textSort('api_resources.identifier') },
   create: {
     schema: z.strictObject({ identifier, name: shownName(100), ...settable }),
-    problems: (_ctx, input) => apiResourceInputProblems(input),
+    problems: (ctx, input) => apiResourceInputProblems(ctx, input),
     run: async (tx, _actor, input) => ({ row: await createApiResource(tx, input) }),
   },
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), ...settable }),
-    problems: (_ctx, input) => apiResourceInputProblems(input),
+    problems: (ctx, input) => apiResourceInputProblems(ctx, input),
     run: async (tx, _actor, row, input) => ({ row: await changeApiResource(tx, row, input) }),
   },
   remove: { run: (tx, _actor, row) => removeApiResource(tx, row) },

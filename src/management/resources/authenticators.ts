@@ -98,11 +98,11 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
       transports: uniqueTexts(boundedText(32), 10).optional(),
       backup_eligible: backupEligible.optional(),
     }),
-    audit: 'imported',
+    audit: 'moved_in',
     problems: (ctx, input) => moveInProblems(ctx, input),
     async run(tx, actor, input, related) {
       const user = related['user'] as unknown as UserRow;
-      return { row: await importAuthenticator(tx, actor, user.id, completeMoveIn(input)) };
+      return { row: await importAuthenticator(tx, actor, user.id, completeMoveIn(input), actor.origin) };
     },
   },
   update: {

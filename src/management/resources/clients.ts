@@ -26,6 +26,7 @@ import {
   uniqueTexts,
   webUrl,
 } from '../fields.js';
+import { signingAlgorithms } from '../../lib/signing-algorithm.js';
 import { resource, type RelatedRows } from '../resource.js';
 import { claimMappings } from './claim-mappings.js';
 import { environmentLink } from './environment-link.js';
@@ -44,7 +45,10 @@ const idTokenContent =
   '`protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.';
 const mappings =
   'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
-const signedUserinfo = 'Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON.';
+const pushesOnly = 'Whether it has to push its authorization requests (RFC 9126 6); the environment can demand it of all.';
+const signedTokens = 'What its ID tokens and logout tokens are signed with: one of the `signing_algorithms` of the environment.';
+const signedUserinfo =
+  'Userinfo as a JWT signed so (OIDC Core 5.3.2), with one of the `signing_algorithms` of the environment; null = JSON.';
 const initiation =
   'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
 const requiredAcr =
@@ -77,7 +81,9 @@ const settable = z
     initiate_login_uri: uri.nullable().meta({ description: initiation }),
     id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
     claim_mappings: claimMappings.meta({ description: mappings }),
-    userinfo_signed_response_alg: z.enum(['RS256']).nullable().meta({ description: signedUserinfo }),
+    require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
+    id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
+    userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
     required_acr: z.enum(requiredAcrs).nullable().meta({ description: requiredAcr }),
     max_authentication_age: lifetime(1, 365 * day)
       .nullable()
@@ -127,7 +133,9 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     initiate_login_uri: z.string().nullable().meta({ description: initiation }),
     id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
     claim_mappings: claimMappings.meta({ description: mappings }),
-    userinfo_signed_response_alg: z.enum(['RS256']).nullable().meta({ description: signedUserinfo }),
+    require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
+    id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
+    userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
     required_acr: z.enum(requiredAcrs).nullable().meta({ description: requiredAcr }),
     max_authentication_age: z.int().nullable().meta({ description: maxAge }),
     client_uri: z.string().nullable(),
@@ -170,6 +178,8 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       initiate_login_uri: 'control',
       id_token_claims: 'control',
       claim_mappings: 'reach and control',
+      require_pushed_authorization_requests: 'control',
+      id_token_signed_response_alg: 'control',
       userinfo_signed_response_alg: 'control',
       // What guards its people’s sign-in.
       required_acr: 'control',

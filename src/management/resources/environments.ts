@@ -8,16 +8,17 @@ import {
   type EnvironmentInput,
 } from '../../domain/environments/settings.js';
 import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
-import { generateSigningKey } from '../../domain/signing-keys/signing-keys.js';
+import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-keys/algorithms.js';
+import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import {
-  breachedPasswordModes,
+  breachedPasswordRules,
   environmentKinds,
   requiredAcrs,
   secondFactorPolicies,
   visibleEnvironments,
   type ListedEnvironmentRow,
 } from '../../db/tables/environments.js';
-import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
+import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
 
@@ -64,12 +65,20 @@ const settings = {
   support_email: z.email().max(254).nullable(),
   registration_enabled: z.boolean(),
   password_min_length: z.int().min(8).max(64),
+  breached_passwords: z.enum(breachedPasswordRules),
   otp_lifetime: lifetime(60, 3600),
   otp_max_attempts: z.int().min(1).max(20),
   lockout_threshold: z.int().min(1).max(1000),
   lockout_lifetime: lifetime(1, day),
   allowed_email_domains: uniqueTexts(domainName, 200),
   dynamic_registration_enabled: z.boolean(),
+  require_pushed_authorization_requests: z.boolean().meta({
+    description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
+  }),
+  signing_algorithms: uniqueTexts(z.enum(signingAlgorithms), signingAlgorithms.length).meta({
+    description:
+      'What clients and API resources can have signed with; each has a key of its own. `RS256` stays, and is what they get unless they choose another one.',
+  }) as unknown as z.ZodType<SigningAlgorithm[]>,
   passkeys_enabled: z.boolean(),
   passkey_rp_id: hostName.nullable().meta({ description: rpId }),
   totp_enabled: z.boolean(),
@@ -79,7 +88,6 @@ const settings = {
   remember_device_lifetime: lifetime(0, 365 * day),
   email_code_sign_in_enabled: z.boolean(),
   email_second_factor_enabled: z.boolean().meta({ description: emailedCode }),
-  breached_passwords: z.enum(breachedPasswordModes),
   new_device_mail: z.boolean(),
   management_required_acr: z.enum(requiredAcrs).nullable().meta({ description: managementAcr }),
 };
@@ -128,6 +136,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       support_email: 'plain',
       registration_enabled: 'reach',
       password_min_length: 'everything',
+      breached_passwords: 'everything',
       otp_lifetime: 'everything',
       otp_max_attempts: 'everything',
       lockout_threshold: 'everything',
@@ -135,6 +144,10 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       allowed_email_domains: 'everything',
       // Clients that register themselves hold nothing and may not ask for the Management API.
       dynamic_registration_enabled: 'plain',
+      // Refuses requests, and lets none in that was refused.
+      require_pushed_authorization_requests: 'everything',
+      // Adds keys whose private halves the service alone holds; one that is used can't go.
+      signing_algorithms: 'plain',
       // What guards everybody’s sign-in, or tells people of one.
       passkeys_enabled: 'everything',
       passkey_rp_id: 'everything',
@@ -145,7 +158,6 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       remember_device_lifetime: 'everything',
       email_code_sign_in_enabled: 'everything',
       email_second_factor_enabled: 'everything',
-      breached_passwords: 'everything',
       new_device_mail: 'everything',
       management_required_acr: 'everything',
     },
@@ -160,13 +172,10 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       secret_shown_before: z.literal(true).optional(),
     }),
     allow: refuseUnlessOperator,
-    prepare: (ctx) => generateSigningKey(ctx),
-    async run(tx, _actor, input, _related, key) {
-      const { row, management_client } = await createEnvironment(
-        tx,
-        input,
-        key as Pick<SigningKeyRow, 'kid' | 'public_jwk' | 'private_sealed'>,
-      );
+    problems: (_ctx, input) => signingAlgorithmProblems(input.signing_algorithms),
+    prepare: (ctx, _actor, input) => generateKeysFor(ctx, input.signing_algorithms ?? ['RS256'], []),
+    async run(tx, _actor, input, _related, keys) {
+      const { row, management_client } = await createEnvironment(tx, input, keys as NewSigningKey[]);
       return {
         row: { ...row, primary_domain: null },
         meta: { management_client },
@@ -176,7 +185,11 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
   },
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), kind: kind.optional(), ...optionalSettings }),
-    run: async (tx, _actor, row, input) => ({ row: { ...(await changeEnvironment(tx, row, input)), primary_domain: row.primary_domain } }),
+    problems: (_ctx, input) => signingAlgorithmProblems(input.signing_algorithms),
+    prepare: (ctx, _actor, row, input) => generateKeysFor(ctx, input.signing_algorithms, row.signing_algorithms),
+    run: async (tx, _actor, row, input, _related, keys) => ({
+      row: { ...(await changeEnvironment(tx, row, input, keys as NewSigningKey[])), primary_domain: row.primary_domain },
+    }),
   },
   remove: { run: (tx, _actor, row) => removeEnvironment(tx, row) },
   display: (row) => row.slug,

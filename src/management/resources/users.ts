@@ -212,7 +212,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
       touch: 'control',
       needs: ['authenticators:write'],
       async run(tx, actor, row) {
-        return { row: (await resetAuthenticators(tx, actor, row, noOrigin)) ?? row };
+        return { row: (await resetAuthenticators(tx, actor, row, actor.origin ?? noOrigin)) ?? row };
       },
     },
     forget_devices: {

@@ -33,17 +33,26 @@ function isRegistered({ sent, client }: Sender): boolean {
 const toldUris = 20;
 const toldLength = 500;
 
+/** As much of an address as is told; what is left out is seen to be. Redirect URIs are visible ASCII: all else is shown encoded, so that it can be seen and turns no text around. */
+function toldUri(uri: string): string {
+  const whole = uri.length > toldLength ? `${uri.slice(0, toldLength)}...` : uri;
+  return whole.toWellFormed().replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
+}
+
+/** Without what may be a secret: user name and password, and the values of query and fragment. */
+const withoutValues = (uri: string): string => uri.replace(/\/\/[^/?#]*@/, '//...@').replaceAll(/([?&#](?:[^=&#]*=)?)[^&#]+/g, '$1...');
+
 /**
  * Logs the redirect URI that came beside those that are registered: the commonest mistake in setting up a client, and one that nobody but the two
- * sides can see. Values of a query stay out of the log: they may be secrets. In a development environment the page shows both as well; elsewhere it
+ * sides can see. User names, passwords and values of a query stay out of the log: they may be secrets. In a development environment the page shows both as well; elsewhere it
  * says nothing of a client's registration.
  */
 function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Client | null): PageDetail[] {
-  const came = (sent.get('redirect_uri') ?? '').slice(0, toldLength);
-  const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map((uri) => uri.slice(0, toldLength));
+  const came = toldUri(sent.get('redirect_uri') ?? '');
+  const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map(toldUri);
   const { id: environment_id, kind } = ctx.environment;
-  const redirect_uri = came.replaceAll(/([?&#][^=&#]*=)[^&#]*/g, '$1...');
-  ctx.logger.info({ request_id, environment_id, client_id: client?.id, redirect_uri, registered }, 'authorization.redirect_uri_mismatch');
+  const logged = { redirect_uri: withoutValues(came), registered: registered.map(withoutValues) };
+  ctx.logger.info({ request_id, environment_id, client_id: client?.id, ...logged }, 'authorization.redirect_uri_mismatch');
   if (kind !== 'development') return [];
   return [
     { name: 'Address sent', values: [came] },

@@ -7,6 +7,7 @@ import { renderConsent } from './consent-page.js';
 import { withinRights } from './held-permissions.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
+import { openPushedRequest } from './pushed-request.js';
 import { redirectToGet, sendToLogin, openRequest, type SentRequest } from './pending.js';
 import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
@@ -16,11 +17,11 @@ import { validate } from './validate.js';
 /** Answers a request: with the login page, the consent page, or a redirect to the client. `allowed`: the person has just consented. @throws {PageError} */
 export async function proceed(web: Web, req: Request, res: Response, sent: SentRequest, allowed = false): Promise<void> {
   const { ctx, session } = req;
-  const { parameters } = sent;
+  const { parameters, pushed } = sent;
   const addressee = await findAddressee(req, parameters);
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
-    const request = await withinRights(ctx, await validate(ctx, addressee, parameters), session);
+    const request = await withinRights(ctx, await validate(ctx, addressee, parameters, pushed !== undefined), session);
     const interaction = await interactionFor(ctx, request, session, sent.since, allowed);
     switch (interaction.kind) {
       case 'login':
@@ -30,7 +31,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
       case 'refuse':
         throw new AuthorizationError(addressee, interaction.error, interaction.description);
       case 'none':
-        return respond(web, req, res, addressee, { code: await issueCode(ctx, request, interaction.session) });
+        return respond(web, req, res, addressee, { code: await issueCode(ctx, request, interaction.session, pushed?.reference ?? null) });
     }
   } catch (error) {
     refuse(web, req, res, sent, error);
@@ -44,8 +45,10 @@ function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error:
   respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
 }
 
-/** Reads the request object, if there is one (OIDC Core 6.1), and continues. @throws {PageError} */
+/** Reads what the request refers to (a pushed request, RFC 9126; a request object, OIDC Core 6.1) and continues. @throws {PageError} */
 async function enter(web: Web, req: Request, res: Response, sent: SentRequest): Promise<void> {
+  const pushed = await openPushedRequest(req, sent);
+  if (pushed) return proceed(web, req, res, pushed);
   let parameters;
   try {
     parameters = await unwrapRequestObject(req, sent.parameters);

@@ -8,6 +8,7 @@ import { proceed, requirePendingRequest } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';
 import { withinRights } from './held-permissions.js';
 import { consentQuestion } from './interaction.js';
+import { openPushedRequest } from './pushed-request.js';
 import { respond } from './respond.js';
 import { findAddressee } from './addressee.js';
 import { validate } from './validate.js';
@@ -16,7 +17,8 @@ import { validate } from './validate.js';
 export function consent(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { ctx, session, form } = req;
-    const sent = requirePendingRequest(req, form.get('request'));
+    const pending = requirePendingRequest(req, form.get('request'));
+    const sent = (await openPushedRequest(req, pending)) ?? pending;
     const addressee = await findAddressee(req, sent.parameters);
     const decision = form.get('decision');
     if (decision === 'deny') {
@@ -25,7 +27,7 @@ export function consent(web: Web) {
     }
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
     try {
-      const request = await withinRights(ctx, await validate(ctx, addressee, sent.parameters), session);
+      const request = await withinRights(ctx, await validate(ctx, addressee, sent.parameters, sent.pushed !== undefined), session);
       if (session !== null) await transaction(ctx, (tx) => giveConsent(tx, consentQuestion(request, session.user_id), originOf(req)));
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;

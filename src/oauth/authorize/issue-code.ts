@@ -1,21 +1,31 @@
 import { acrOf } from '../../domain/sessions/authentication-context.js';
 import type { Context } from '../../domain/context.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
-import { insertAuthorizationCode } from '../../db/tables/authorization_codes.js';
+import { insertAuthorizationCode, insertCodeForPushedRequest } from '../../db/tables/authorization_codes.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
 import { knownClaims } from '../../domain/tokens/claims.js';
+import { unusableRequestUri } from './pushed-request.js';
 import type { AuthorizationRequest } from './request.js';
 
 const codeLifetimeMs = 60_000;
 
-/** Stores a code of 256 random bits, good for one use within 60 s, bound to all that was asked (RFC 6749 4.1.2, RFC 9700 2.1.1). */
-export async function issueCode(ctx: Context, request: AuthorizationRequest, session: BrowserSession): Promise<string> {
+/**
+ * Stores a code of 256 random bits, good for one use within 60 s, bound to all that was asked (RFC 6749 4.1.2, RFC 9700 2.1.1).
+ * @param pushed the reference of the pushed request that it answers, which is spent with that (RFC 9126 4)
+ * @throws {PageError} when the pushed request was answered with a code before
+ */
+export async function issueCode(
+  ctx: Context,
+  request: AuthorizationRequest,
+  session: BrowserSession,
+  pushed: Buffer | null,
+): Promise<string> {
   const code = randomToken('ac_');
   const now = ctx.clock.now();
   const [atUserinfo, inIdToken] = [knownClaims(request.claims.userinfo), knownClaims(request.claims.id_token)];
-  await insertAuthorizationCode(ctx.scope, {
+  const row = {
     digest: digest(code),
     grant_id: uuidv7(now.getTime()),
     client_id: request.client.id,
@@ -36,6 +46,8 @@ export async function issueCode(ctx: Context, request: AuthorizationRequest, ses
     acr: acrOf(session),
     amr: session.amr,
     expires_at: new Date(now.getTime() + codeLifetimeMs),
-  });
+  };
+  if (pushed === null) await insertAuthorizationCode(ctx.scope, row);
+  else if (!(await insertCodeForPushedRequest(ctx.scope, row, { reference: pushed, now }))) throw unusableRequestUri();
   return code;
 }

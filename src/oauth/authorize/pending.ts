@@ -6,6 +6,8 @@ import type { Parameters } from '../../lib/parameters.js';
 /** An authorization request as it was sent. */
 export type SentRequest = {
   readonly parameters: Parameters;
+  /** Of a pushed request (RFC 9126): the digest of its reference, and what goes through sign-in and consent in the place of its parameters. */
+  readonly pushed?: { readonly reference: Buffer; readonly carried: Parameters };
   /** When it first came, in milliseconds; it keeps that through sign-in and consent. */
   readonly since: number;
 };
@@ -18,7 +20,7 @@ const known = [
 
 /** The request in the form in which it is sealed. */
 export function toPending(sent: SentRequest, fresh = false): PendingAuthorization {
-  const { all, repeated } = sent.parameters;
+  const { all, repeated } = sent.pushed?.carried ?? sent.parameters;
   const parameters = Object.fromEntries(known.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const])));
   return { parameters, repeated: [...repeated].slice(0, 1), at: sent.since, fresh };
 }

@@ -2,7 +2,7 @@ import { clientClockSkewSeconds, verifyClientJwt } from '../../domain/clients/ke
 import { enabledClient, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
-import type { Parameters } from '../../lib/parameters.js';
+import { parametersOf, type Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
 import { findAddressee, type Asked } from './addressee.js';
 import { named } from '../../lib/named.js';
@@ -47,6 +47,28 @@ const isUnsigned = (jwt: string): boolean => {
   }
 };
 
+/** The parameters in the request object of a client (RFC 9101 4), as texts; or what is wrong with it. */
+export async function readRequestObject(
+  ctx: Context,
+  client: Client,
+  jwt: string,
+  sent: Parameters,
+): Promise<{ readonly parameters: Readonly<Record<string, string>> } | { readonly error: OAuthErrorCode; readonly reason: string }> {
+  if (isUnsigned(jwt)) return { error: 'request_not_supported', reason: 'unsigned request objects are not supported' };
+  const verified = await verifyClientJwt(ctx, client, jwt);
+  if ('reason' in verified) return { error: 'invalid_request_object', reason: verified.reason };
+  const reason = problemOf(ctx, client, sent, verified.payload);
+  if (reason !== null) return { error: 'invalid_request_object', reason };
+  const parameters: Record<string, string> = named();
+  for (const [name, value] of Object.entries(verified.payload)) {
+    if (envelope.has(name)) continue;
+    const text = asText(value);
+    if (text === null) return { error: 'invalid_request_object', reason: 'a parameter in the request object is not text' };
+    parameters[name] = text;
+  }
+  return { parameters };
+}
+
 /**
  * The parameters of a request whose `request` parameter holds a signed request object (OIDC Core 6.1): those of the object, and beside
  * them those of the request that it doesn't name. A request object is taken or refused, never ignored; a refusal goes only to a
@@ -61,21 +83,8 @@ export async function unwrapRequestObject(req: Asked, sent: Parameters): Promise
   if (jwt === undefined || client_id === undefined || sent.repeated.size > 0 || sent.get('request_uri') !== undefined) return sent;
   const client = await enabledClient(ctx, client_id);
   if (!client) return sent;
-  const fail = async (error: OAuthErrorCode, description: string) =>
-    new AuthorizationError(await findAddressee(req, sent), error, description);
-  if (isUnsigned(jwt)) throw await fail('request_not_supported', 'unsigned request objects are not supported');
-  const verified = await verifyClientJwt(ctx, client, jwt);
-  if ('reason' in verified) throw await fail('invalid_request_object', verified.reason);
-  const problem = problemOf(ctx, client, sent, verified.payload);
-  if (problem !== null) throw await fail('invalid_request_object', problem);
-
-  const all: Record<string, string> = named({ ...sent.all });
-  delete all['request'];
-  for (const [name, value] of Object.entries(verified.payload)) {
-    if (envelope.has(name)) continue;
-    const text = asText(value);
-    if (text === null) throw await fail('invalid_request_object', 'a parameter in the request object is not text');
-    all[name] = text;
-  }
-  return { all, repeated: sent.repeated, get: (name) => all[name] || undefined };
+  const read = await readRequestObject(ctx, client, jwt, sent);
+  if ('reason' in read) throw new AuthorizationError(await findAddressee(req, sent), read.error, read.reason);
+  const { request: _object, ...outside } = sent.all;
+  return parametersOf({ ...outside, ...read.parameters });
 }

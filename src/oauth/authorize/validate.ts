@@ -18,6 +18,8 @@ type Reading = {
   readonly client: Client;
   readonly addressee: Addressee;
   readonly sent: Parameters;
+  /** Whether the client pushed the request (RFC 9126), or pushes it now. */
+  readonly pushed: boolean;
   readonly get: (name: string) => string | undefined;
   readonly prompts: Prompt[] | null;
   readonly max_age: number | null | undefined;
@@ -38,6 +40,7 @@ export const requestChecks: readonly Check[] = [
   ['no parameter twice', once, 'RFC 6749 3.1'],
   ['no request object left', notSupported('request', 'request_not_supported'), 'OIDC Core 6.1'],
   ['no request_uri', notSupported('request_uri', 'request_uri_not_supported'), 'OIDC Core 6.2'],
+  ['pushed where that is demanded', pushedWhereDemanded, 'RFC 9126 5'],
   ['no registration', notSupported('registration', 'registration_not_supported'), 'OIDC Core 7.2.1'],
   ['no parameter too long', shortEnough, 'RFC 6749 4.1.2.1'],
   ['response_type', responseType, 'RFC 6749 3.1.1'],
@@ -57,7 +60,7 @@ export const requestChecks: readonly Check[] = [
  * Checks the rest of the request.
  * @throws {AuthorizationError} for the first check of {@link requestChecks} that fails
  */
-export async function validate(ctx: Context, addressee: Addressee, sent: Parameters): Promise<AuthorizationRequest> {
+export async function validate(ctx: Context, addressee: Addressee, sent: Parameters, pushed: boolean): Promise<AuthorizationRequest> {
   const { client } = addressee;
   const get = (name: string) => sent.get(name);
   const r: Reading = {
@@ -65,6 +68,7 @@ export async function validate(ctx: Context, addressee: Addressee, sent: Paramet
     client,
     addressee,
     sent,
+    pushed,
     get,
     target: null,
     prompts: parsePrompts(get('prompt')),
@@ -103,6 +107,11 @@ function once({ sent }: Reading): Problem | null {
 /** Refuses a parameter that this service doesn't support. `request` (by value) was read before. */
 function notSupported(name: string, error: OAuthErrorCode): Check[1] {
   return ({ get }) => (get(name) === undefined ? null : [error, `${name} is not supported`]);
+}
+
+function pushedWhereDemanded({ ctx, client, pushed }: Reading): Problem | null {
+  const demanded = ctx.environment.require_pushed_authorization_requests || client.require_pushed_authorization_requests;
+  return malformed(demanded && !pushed, 'the request has to be pushed to the pushed authorization request endpoint first');
 }
 
 function shortEnough({ sent }: Reading): Problem | null {

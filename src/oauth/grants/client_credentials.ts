@@ -28,7 +28,8 @@ export const client_credentials = grant({
   async handle(ctx, client, params) {
     const resource = await apiResourceOf(ctx, params.resource);
     const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
-    if (!resource || !clientGrant) throw OAuthError.invalid_target('the client has no grant for this resource');
+    if (!resource || !clientGrant)
+      throw OAuthError.invalid_target(`the resource is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`);
 
     const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
     const asked = parseScope(params.scope ?? '');
@@ -58,6 +59,7 @@ export const client_credentials = grant({
       issued_at: now,
       permissions: granted,
       typ: resource.token_typ,
+      algorithm: resource.signing_alg,
       // Nobody is behind the token: constants, and the client's own permissions.
       mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
     });

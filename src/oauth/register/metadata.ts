@@ -5,6 +5,7 @@ import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { holdsInvisible } from '../../lib/plain-words.js';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch/fetch.js';
 import { grants } from '../grants/index.js';
@@ -13,11 +14,14 @@ import { named } from '../../lib/named.js';
 const text = (max: number) => z.string().trim().min(1, 'must not be empty').max(max, `must have at most ${max} characters`);
 const uris = z.array(z.string()).max(50, 'must have at most 50 members');
 
+/** What the service allows at all, and the environment signs with. */
+type Policy = { readonly allowPrivateNetwork: boolean; readonly signingAlgorithms: readonly SigningAlgorithm[] };
+
 /**
  * The shape of the client metadata that is read (RFC 7591 2, OIDC Registration 2, the logout specifications); whatever else comes is ignored.
  * Strangers may not name addresses inside the network, even those that only browsers follow.
  */
-const schema = (policy: { allowPrivateNetwork: boolean }) => {
+const schema = (policy: Policy) => {
   const webUrl = z.string().refine((url) => checkUrl(url, policy) === null, 'must be an https address on the public network').nullish();
   return z.object({
     redirect_uris: uris.default([]),
@@ -29,9 +33,10 @@ const schema = (policy: { allowPrivateNetwork: boolean }) => {
     token_endpoint_auth_method: z.enum(clientAuthMethods).default('client_secret_basic'),
     token_endpoint_auth_signing_alg: z.enum(clientSigningAlgorithms).nullish(),
     request_object_signing_alg: z.enum(clientSigningAlgorithms).nullish(),
-    id_token_signed_response_alg: z.literal('RS256').nullish(),
-    userinfo_signed_response_alg: z.literal('RS256').nullish(),
-    initiate_login_uri: z.string().nullish(),
+    id_token_signed_response_alg: z.enum(policy.signingAlgorithms).nullish(),
+    userinfo_signed_response_alg: z.enum(policy.signingAlgorithms).nullish(),
+    require_pushed_authorization_requests: z.boolean().default(false),
+    initiate_login_uri: webUrl,
     subject_type: z.literal('public').nullish(),
     scope: z.string().max(4096).refine((scope) => parseScope(scope) !== null, 'must be words separated by spaces').nullish(),
     contacts: z.array(text(255)).max(20).default([]),
@@ -52,7 +57,7 @@ type ClientMetadata = z.infer<ReturnType<typeof schema>>;
 const refuse = (name: string, description: string) =>
   new OAuthError(400, name === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata', `${name}: ${description}`);
 
-function readClientMetadata(body: unknown, policy: { allowPrivateNetwork: boolean }): ClientMetadata {
+function readClientMetadata(body: unknown, policy: Policy): ClientMetadata {
   const parsed = schema(policy).safeParse(body);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -93,7 +98,9 @@ function clientColumns(metadata: ClientMetadata) {
     tos_uri: metadata.tos_uri ?? null,
     jwks: (metadata.jwks ?? null) as ClientRow['jwks'],
     jwks_uri: metadata.jwks_uri ?? null,
+    require_pushed_authorization_requests: metadata.require_pushed_authorization_requests,
     initiate_login_uri: metadata.initiate_login_uri ?? null,
+    id_token_signed_response_alg: metadata.id_token_signed_response_alg ?? ('RS256' as const),
     userinfo_signed_response_alg: metadata.userinfo_signed_response_alg ?? null,
     backchannel_logout_uri: metadata.backchannel_logout_uri ?? null,
     backchannel_logout_session_required: metadata.backchannel_logout_session_required,
@@ -104,7 +111,7 @@ function clientColumns(metadata: ClientMetadata) {
  * Reads client metadata as columns, by the rules that hold for every client; first failure wins.
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata` (RFC 7591 3.2.2)
  */
-export function readClient(body: unknown, policy: { allowPrivateNetwork: boolean }): ReturnType<typeof clientColumns> {
+export function readClient(body: unknown, policy: Policy): ReturnType<typeof clientColumns> {
   const columns = clientColumns(readClientMetadata(body, policy));
   const [problem] = clientProblems(columns, policy);
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
@@ -123,7 +130,7 @@ export function metadataOf(client: ClientRow): Record<string, unknown> {
     grant_types: client.grant_types,
     response_types: client.grant_types.includes('authorization_code') ? ['code'] : [],
     token_endpoint_auth_method: client.token_endpoint_auth_method,
-    id_token_signed_response_alg: 'RS256',
+    id_token_signed_response_alg: client.id_token_signed_response_alg,
     userinfo_signed_response_alg: client.userinfo_signed_response_alg,
     subject_type: 'public',
     scope: client.scopes?.join(' '),
@@ -134,6 +141,7 @@ export function metadataOf(client: ClientRow): Record<string, unknown> {
     tos_uri: client.tos_uri,
     jwks: client.jwks,
     jwks_uri: client.jwks_uri,
+    require_pushed_authorization_requests: client.require_pushed_authorization_requests || undefined,
     initiate_login_uri: client.initiate_login_uri,
     backchannel_logout_uri: client.backchannel_logout_uri,
     backchannel_logout_session_required: client.backchannel_logout_session_required,

@@ -6,6 +6,8 @@ import { emit } from '../../domain/events/emit.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import { fullReach, requireReach, stranger } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
+import { chosenAlgorithms } from '../../domain/clients/registration.js';
+import { requireSigningAlgorithms } from '../../domain/signing-keys/algorithms.js';
 import { listNamesBeyondManagement } from '../../db/tables/permissions.js';
 import { deleteClient, findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
@@ -53,6 +55,11 @@ const secretColumns = (secret: string | null, now: Date): Partial<ClientRow> => 
   previous_secret_expires_at: null,
 });
 
+const policyOf = ({ config, environment }: Context) => ({
+  allowPrivateNetwork: config.allowPrivateNetwork,
+  signingAlgorithms: environment.signing_algorithms,
+});
+
 /** Strangers hold nothing of the Management API, and may not ask people for it either. @throws {OAuthError} `invalid_client_metadata` */
 async function refuseManagementScopes(ctx: Context, scopes: readonly string[] | null): Promise<void> {
   const named = (scopes ?? []).filter((scope) => fullReach.has(scope));
@@ -76,12 +83,13 @@ async function requireOwnReach(tx: Context, client: ClientRow): Promise<void> {
 /** POST /oauth/register (RFC 7591 3): a client registers itself. Emits `client.registered`. */
 export async function createRegistration(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
-  const columns = readClient(req.body, ctx.config);
+  const columns = readClient(req.body, policyOf(ctx));
   await refuseManagementScopes(ctx, columns.scopes);
   const now = ctx.clock.now();
   const client_secret = hasSecret(columns.token_endpoint_auth_method) ? randomToken('cs_') : null;
   const registration_access_token = randomToken('');
   const client = await transaction(ctx, async (tx) => {
+    await requireSigningAlgorithms(tx, chosenAlgorithms(columns));
     const row = await insertClient(tx.scope, {
       ...columns,
       ...secretColumns(client_secret, now),
@@ -139,7 +147,7 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   ) {
     throw invalid('client_secret is not the one of this client');
   }
-  const columns = readClient(body, ctx.config);
+  const columns = readClient(body, policyOf(ctx));
   await refuseManagementScopes(ctx, columns.scopes);
   const now = ctx.clock.now();
   const needsSecret = hasSecret(columns.token_endpoint_auth_method);
@@ -147,6 +155,7 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   const secret = needsSecret && client_secret === null ? {} : secretColumns(client_secret, now);
   const changed = await transaction(ctx, async (tx) => {
     await requireOwnReach(tx, client);
+    await requireSigningAlgorithms(tx, chosenAlgorithms(columns));
     const row = await updateClient(tx.scope, client.id, { ...columns, ...secret, updated_at: now });
     if (row) await emitUpdated(tx, client, row);
     return row;

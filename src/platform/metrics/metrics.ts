@@ -143,6 +143,18 @@ function outboxMetrics(registers: Registry[]) {
   };
 }
 
+/** Metrics of new passwords. */
+function passwordMetrics(registers: Registry[]) {
+  return {
+    breachedPasswordChecks: new Counter({
+      name: 'breached_password_checks_total',
+      help: 'New passwords looked for among those of data breaches, by result: clean, breached, failed, skipped.',
+      labelNames: ['result'],
+      registers,
+    }),
+  };
+}
+
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
   const registry = new Registry();
@@ -157,6 +169,7 @@ export function createMetrics() {
     ...poolMetrics(registers),
     ...queueMetrics(registers),
     ...outboxMetrics(registers),
+    ...passwordMetrics(registers),
     requestSeconds: createFastHistogram(registry, {
       name: 'http_request_duration_seconds',
       help: 'Duration of HTTP requests by route and status class.',

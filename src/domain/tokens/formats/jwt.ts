@@ -1,17 +1,17 @@
-import { sign, verify } from 'node:crypto';
+import { isSignatureOf, signatureOf } from '../../../lib/signing-algorithm.js';
 import { createDrainRate } from '../../../lib/drain-rate.js';
-import type { KeyRing } from '../../signing-keys/signing-keys.js';
+import type { KeyRing, Signer } from '../../signing-keys/signing-keys.js';
 
 /** The media type in the header keeps one kind of JWT from being taken for another (RFC 8725 3.11). */
 export type JwtType = 'at+jwt' | 'JWT' | 'logout+jwt';
 
 const headers = new Map<string, string>();
 
-function encodedHeader(kid: string, typ: JwtType): string {
+function encodedHeader({ kid, algorithm }: Signer, typ: JwtType): string {
   const name = `${kid} ${typ}`;
   let header = headers.get(name);
   if (header === undefined) {
-    header = Buffer.from(JSON.stringify({ alg: 'RS256', typ, kid })).toString('base64url');
+    header = Buffer.from(JSON.stringify({ alg: algorithm, typ, kid })).toString('base64url');
     headers.set(name, header);
     if (headers.size > 10_000) headers.delete(headers.keys().next().value as string);
   }
@@ -21,21 +21,16 @@ function encodedHeader(kid: string, typ: JwtType): string {
 /** The signatures that this process is making. None is refused here, where what it is for may be spent already: the door asks before. */
 export const signing = createDrainRate();
 
-/** Signs the claims as RS256 with the environment's primary key, on the thread pool. Undefined claims are left out. */
-export function signJwt(
-  ring: Pick<KeyRing, 'kid' | 'privateKey'>,
-  typ: JwtType,
-  claims: Readonly<Record<string, unknown>>,
-): Promise<string> {
-  const input = `${encodedHeader(ring.kid, typ)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
-  return new Promise((resolve, reject) => {
-    signing.entered();
-    sign('sha256', Buffer.from(input), ring.privateKey, (error, signature) => {
-      signing.left();
-      if (error) reject(error);
-      else resolve(`${input}.${signature.toString('base64url')}`);
-    });
-  });
+/** Signs the claims with the key, on the thread pool. Undefined claims are left out. */
+export async function signJwt(signer: Signer, typ: JwtType, claims: Readonly<Record<string, unknown>>): Promise<string> {
+  const input = `${encodedHeader(signer, typ)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+  signing.entered();
+  try {
+    const signature = await signatureOf(signer.algorithm, signer.privateKey, input);
+    return `${input}.${signature.toString('base64url')}`;
+  } finally {
+    signing.left();
+  }
 }
 
 const maxLength = 16_384;
@@ -70,7 +65,7 @@ export function peekJwt(token: string): { readonly header: Record<string, unknow
 
 /**
  * The claims of a JWT that this environment signed with a key it still publishes, or null. Nothing in the token chooses
- * how it is verified: the algorithm is RS256, the key is ours, any other header member (jwk, jku, x5c, crit, b64, zip) is
+ * how it is verified: the key is ours, the algorithm is that key's, any other header member (jwk, jku, x5c, crit, b64, zip) is
  * a refusal (RFC 8725 3.1, 3.10). Time and audience are the caller's to check.
  */
 export function verifyJwt(ring: Pick<KeyRing, 'byKid'>, typ: JwtType, token: string): Record<string, unknown> | null {
@@ -79,10 +74,10 @@ export function verifyJwt(ring: Pick<KeyRing, 'byKid'>, typ: JwtType, token: str
   if (!parts) return null;
   const [, head = '', body = '', tail = ''] = parts;
   const header = parseObject(head);
-  if (!header || header['alg'] !== 'RS256' || header['typ'] !== typ || typeof header['kid'] !== 'string') return null;
+  if (!header || header['typ'] !== typ || typeof header['kid'] !== 'string') return null;
   if (Object.keys(header).some((name) => !allowedHeaderMembers.has(name))) return null;
   const key = ring.byKid.get(header['kid']);
   const signature = decode(tail);
-  if (!key || !signature) return null;
-  return verify('sha256', Buffer.from(`${head}.${body}`), key.publicKey, signature) ? parseObject(body) : null;
+  if (!key || header['alg'] !== key.algorithm || !signature) return null;
+  return isSignatureOf(key.algorithm, key.publicKey, `${head}.${body}`, signature) ? parseObject(body) : null;
 }

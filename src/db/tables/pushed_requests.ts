@@ -1,0 +1,33 @@
+import { run, type Scope } from '../scope.js';
+
+/** A row of `pushed_requests`: an authorization request that waits under a reference (RFC 9126). */
+export type PushedRequestRow = {
+  environment_id: string;
+  digest: Buffer;
+  client_id: string;
+  parameters: Record<string, string>;
+  created_at: Date;
+  /** Until when it may be opened; one that was opened in time may be answered later. */
+  expires_at: Date;
+  /** When a code was issued for it; null until then. */
+  used_at: Date | null;
+};
+
+/** Stores a pushed request. */
+export async function insertPushedRequest(scope: Scope, row: Omit<PushedRequestRow, 'environment_id' | 'used_at'>): Promise<void> {
+  const text = `insert into pushed_requests (environment_id, digest, client_id, parameters, created_at, expires_at) values ($1, $2, $3, $4, $5, $6)`;
+  await run(scope, { name: 'pushed_requests.insert', short: { kind: 'write', key: 2 }, text }, [
+    row.digest, row.client_id, JSON.stringify(row.parameters), row.created_at, row.expires_at,
+  ]); // prettier-ignore
+}
+
+/** The request of the reference, used or not, expired or not; null when there is none. */
+export async function findPushedRequest(scope: Scope, digest: Buffer): Promise<PushedRequestRow | null> {
+  const text = `select environment_id, digest, client_id, parameters, created_at, expires_at, used_at from pushed_requests where environment_id = $1 and digest = $2`;
+  const [row] = await run<PushedRequestRow>(scope, { name: 'pushed_requests.find', short: 'look_up', text }, [digest]);
+  return row ?? null;
+}
+
+/** SQL: spends the request of the digest; yields a row for whoever is the first. */
+export const spendPushedRequestSql = (digest: string, now: string): string =>
+  `update pushed_requests set used_at = ${now} where environment_id = $1 and digest = ${digest} and used_at is null returning digest`;

@@ -1,0 +1,93 @@
+import { countApiResourcesSignedWith } from '../../db/tables/api_resources.js';
+import { countClientsSignedWith } from '../../db/tables/clients.js';
+import { lockSigningAlgorithms } from '../../db/tables/environments.js';
+import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
+import type { Context } from '../context.js';
+import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
+import { addPrimaryKey, retireAlgorithm } from './operations.js';
+import { generateSigningKey, type NewSigningKey } from './signing-keys.js';
+
+/** Clients that read nothing of algorithms rely on it (RFC 7518 3.1, OIDC Core 15.1). */
+const always: SigningAlgorithm = 'RS256';
+
+/** Keys for those algorithms of `wanted` that `present` lacks: made outside of any transaction. */
+export const generateKeysFor = (
+  ctx: Pick<Context, 'sealer' | 'newKeyPair'>,
+  wanted: readonly SigningAlgorithm[] | undefined,
+  present: readonly SigningAlgorithm[],
+): Promise<NewSigningKey[]> =>
+  Promise.all((wanted ?? []).filter((algorithm) => !present.includes(algorithm)).map((algorithm) => generateSigningKey(ctx, algorithm)));
+
+/** What speaks against the list of an environment. */
+export const signingAlgorithmProblems = (wanted: readonly SigningAlgorithm[] | undefined): Problem[] =>
+  wanted === undefined || wanted.includes(always)
+    ? []
+    : [
+        {
+          status: 422,
+          code: 'invalid_value',
+          attribute: 'signing_algorithms',
+          detail: `${always} stays: clients that choose nothing rely on it.`,
+        },
+      ];
+
+async function refuseIfInUse(tx: Context, algorithm: SigningAlgorithm): Promise<void> {
+  const clients = await countClientsSignedWith(tx.scope, algorithm);
+  const resources = await countApiResourcesSignedWith(tx.scope, algorithm);
+  if (clients + resources === 0) return;
+  throw new Refusal({
+    status: 409,
+    code: 'signing_algorithm_in_use',
+    attribute: 'signing_algorithms',
+    detail: `${algorithm} is chosen by ${clients} clients and ${resources} API resources: choose another one there first.`,
+    meta: { algorithm, clients, api_resources: resources },
+  });
+}
+
+/**
+ * Gives each algorithm that came a key that signs at once, and lets those that went sign no more. The environment's row has been changed in the same
+ * transaction, and so is locked: nobody chooses an algorithm meanwhile that goes.
+ * @param keys of {@link generateKeysFor}
+ * @throws {Refusal} 409 for one that is in use, and when the list was changed meanwhile
+ */
+export async function changeSigningAlgorithms(
+  tx: Context,
+  before: readonly SigningAlgorithm[],
+  after: readonly SigningAlgorithm[],
+  keys: readonly NewSigningKey[],
+): Promise<void> {
+  for (const algorithm of before.filter((one) => !after.includes(one))) {
+    await refuseIfInUse(tx, algorithm);
+    await retireAlgorithm(tx, algorithm);
+  }
+  for (const algorithm of after.filter((one) => !before.includes(one))) {
+    const key = keys.find((one) => one.algorithm === algorithm);
+    if (!key)
+      throw new Refusal({ status: 409, code: 'conflict', detail: 'The algorithms were changed meanwhile: read them and try again.' });
+    await addPrimaryKey(tx, key);
+  }
+}
+
+/**
+ * Lets a client or an API resource be saved with algorithms that the environment signs with; they can't go until the transaction ends.
+ * @param chosen by attribute; null and undefined choose nothing
+ * @throws {Refusal} 422
+ */
+export async function requireSigningAlgorithms(
+  tx: Context,
+  chosen: Readonly<Record<string, SigningAlgorithm | null | undefined>>,
+): Promise<void> {
+  const others = Object.entries(chosen).filter(([, algorithm]) => algorithm && algorithm !== always);
+  if (others.length === 0) return;
+  const available = await lockSigningAlgorithms(tx.scope);
+  refuseIfAny(
+    others
+      .filter(([, algorithm]) => !available.includes(algorithm as SigningAlgorithm))
+      .map(([attribute, algorithm]) => ({
+        status: 422,
+        code: 'signing_algorithm_unavailable',
+        attribute,
+        detail: `This environment signs with ${available.join(', ')}: add ${String(algorithm)} to its signing_algorithms first.`,
+      })),
+  );
+}

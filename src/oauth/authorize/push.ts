@@ -1,0 +1,66 @@
+import type { Request, Response } from 'express';
+import type { Client } from '../../domain/clients/clients.js';
+import { insertPushedRequest } from '../../db/tables/pushed_requests.js';
+import { OAuthError, PageError } from '../../errors.js';
+import { digest } from '../../lib/digest.js';
+import { parametersOf, type Parameters } from '../../lib/parameters.js';
+import { randomToken } from '../../lib/random.js';
+import { findAddressee } from './addressee.js';
+import { AuthorizationError } from './authorization-error.js';
+import { requestUriPrefix } from './pushed-request.js';
+import { readRequestObject } from './request-object.js';
+import { validate } from './validate.js';
+
+const lifetimeSeconds = 60;
+
+/** What belongs to the HTTP request and not to the authorization request (RFC 9126 2.1). */
+const authentication = new Set(['client_secret', 'client_assertion', 'client_assertion_type']);
+
+/** The authorization request that the form bears: its parameters, or those of its request object alone (RFC 9101 6.3). @throws {OAuthError} */
+async function requestIn(req: Request, client: Client): Promise<Parameters> {
+  const { ctx, form } = req;
+  if (form.get('request_uri') !== undefined) throw OAuthError.invalid_request('request_uri must not be pushed (RFC 9126 2.1)');
+  const jwt = form.get('request');
+  if (jwt === undefined) {
+    const sent = Object.entries(form.all).filter(([name]) => !authentication.has(name));
+    return parametersOf({ ...Object.fromEntries(sent), client_id: client.id });
+  }
+  const read = await readRequestObject(ctx, client, jwt, form);
+  if ('reason' in read) throw new OAuthError(400, read.error, read.reason);
+  return parametersOf({ ...read.parameters, client_id: client.id });
+}
+
+/** The refusals of the authorization endpoint, as this one says them (RFC 9126 2.3). */
+function inJson(error: unknown): unknown {
+  if (error instanceof AuthorizationError) return new OAuthError(400, error.error, error.description);
+  if (!(error instanceof PageError)) return error;
+  return OAuthError.invalid_request(
+    error.code === 'invalid_redirect_uri' ? 'redirect_uri is not registered for this client' : 'redirect_uri is required',
+  );
+}
+
+/**
+ * POST /oauth/par (RFC 9126 2): the client leaves its authorization request here, where it proves who it is, and takes a reference to the
+ * browser. The request is judged now; the person's rights are judged when it is opened. One statement.
+ * @throws {OAuthError}
+ */
+export async function pushRequest(req: Request, res: Response): Promise<void> {
+  const { ctx, client } = req;
+  const parameters = await requestIn(req, client);
+  try {
+    await validate(ctx, await findAddressee(req, parameters), parameters, true);
+  } catch (error) {
+    throw inJson(error);
+  }
+  const reference = randomToken('');
+  const now = ctx.clock.now();
+  await insertPushedRequest(ctx.scope, {
+    digest: digest(reference),
+    client_id: client.id,
+    parameters: { ...parameters.all },
+    created_at: now,
+    expires_at: new Date(now.getTime() + lifetimeSeconds * 1000),
+  });
+  res.status(201).set('Cache-Control', 'no-store');
+  res.json({ request_uri: requestUriPrefix + reference, expires_in: lifetimeSeconds });
+}
