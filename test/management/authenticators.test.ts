@@ -239,9 +239,7 @@ describe('taking away', () => {
     expect(await shown(id)).toMatchObject({ two_step_enabled: false, authenticator_kinds: [], recovery_codes_left: 0 });
     const mails = (await mailTo(service.url, (await shown(id))['email'] as string)).map(({ subject }) => subject);
     expect(mails).toEqual(
-      expect.arrayContaining(
-        ['authenticator app was removed', 'Two-step sign-in is off'].map((words) => expect.stringContaining(words)),
-      ),
+      expect.arrayContaining(['authenticator app was removed', 'Two-step sign-in is off'].map((words) => expect.stringContaining(words))),
     );
     expect((await mailTo(service.url, (await shown(id))['email'] as string)).map(({ text }) => text).join()).not.toContain('127.0.0.1');
     expect((await api.delete(`/authenticators/${made['id']}`)).status).toBe(404);
