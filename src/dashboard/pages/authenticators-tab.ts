@@ -2,7 +2,7 @@ import type { ResourceObject } from '../../management/documents.js';
 import type { Part } from '../page-parts.js';
 import { recordPath, type ViewContext } from '../presentation.js';
 import { listOf } from '../resource-objects.js';
-import { quiet, text, time } from '../values.js';
+import { quiet, time } from '../values.js';
 import { authenticators, codesLeft, kindsOf, twoStepState } from './authenticators.js';
 
 const most = 50;
