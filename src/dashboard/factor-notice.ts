@@ -11,6 +11,6 @@ export async function factorNotice(call: Call): Promise<Part[]> {
   if (without === 0) return [];
   const who = people === 1 ? 'The administrator signs in' : without === 1 ? `One of ${people} administrators signs in` : `${without} of ${people} administrators sign in`; // prettier-ignore
   const text = `${who} with one factor: whoever learns that password has this whole environment. A passkey or an authenticator app takes a minute.`;
-  const own = { label: 'Add yours', path: '/account/authenticators', variant: 'primary' as const };
+  const own = { label: 'Add yours', path: '/account/authenticators' };
   return [{ kind: 'notice', tone: 'warning', text }, ...(viewer_without ? [{ kind: 'buttons' as const, links: [own], posts: [] }] : [])];
 }

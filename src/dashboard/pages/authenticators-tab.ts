@@ -2,7 +2,7 @@ import type { ResourceObject } from '../../management/documents.js';
 import type { Part } from '../page-parts.js';
 import { recordPath, type ViewContext } from '../presentation.js';
 import { listOf } from '../resource-objects.js';
-import { quiet, time } from '../values.js';
+import { quiet, stack, text, time } from '../values.js';
 import { authenticators, codesLeft, kindsOf, twoStepState } from './authenticators.js';
 
 const most = 50;
@@ -11,7 +11,7 @@ const most = 50;
 function signInRows({ attributes: a }: ResourceObject, now: Date) {
   const kinds = kindsOf(a);
   return [
-    { label: 'Password', value: a['has_password'] === true ? time(a['password_changed_at'], now) : quiet('None') },
+    { label: 'Password', value: a['has_password'] === true ? stack(text('Set'), time(a['password_changed_at'], now)) : quiet('None') },
     { label: 'Two-step sign-in', value: twoStepState(a) },
     { label: 'Recovery codes', value: kinds.includes('recovery_codes') ? codesLeft(a['recovery_codes_left']) : quiet('None') },
   ];
@@ -21,10 +21,14 @@ function signInRows({ attributes: a }: ResourceObject, now: Date) {
 export async function authenticatorsTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const listing = await listOf(look.req.call, authenticators.path, { filters: { user: record.id }, size: most });
   const columns = authenticators.columns.filter(({ label }) => label !== 'User');
-  const rows = listing.records.map((one) => ({
-    path: recordPath(authenticators.path, one.id),
-    cells: columns.map((column) => column.value(one, look, listing)),
-  }));
+  // Recovery codes stand in for the others: last.
+  const last = (one: ResourceObject) => Number(one.attributes['kind'] === 'recovery_codes');
+  const rows = [...listing.records]
+    .sort((one, other) => last(one) - last(other))
+    .map((one) => ({
+      path: recordPath(authenticators.path, one.id),
+      cells: columns.map((column) => column.value(one, look, listing)),
+    }));
   return [
     { kind: 'summary', title: null, rows: signInRows(record, look.now) },
     {

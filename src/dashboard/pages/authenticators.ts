@@ -26,6 +26,9 @@ export const codesLeft = (left: unknown): Value =>
 const authenticatorState = (record: ResourceObject): Value =>
   record.attributes['status'] === 'active' ? state('good', 'Active') : state('info', 'Waits for its first code');
 
+const lastUsed = ({ attributes: a }: ResourceObject, now: Date): Value =>
+  a['last_used_at'] === null ? quiet('Never') : time(a['last_used_at'], now);
+
 /** Where a passkey is kept, as far as it tells. */
 function keptIn({ kind, backup_eligible, backed_up }: Attributes): Value {
   if (kind !== 'passkey') return nothing;
@@ -74,7 +77,7 @@ export const authenticators: Presentation = {
       value: (record) =>
         record.attributes['kind'] === 'recovery_codes' ? codesLeft(record.attributes['codes_left']) : authenticatorState(record),
     },
-    { label: 'Last used', sort: 'last_used_at', value: (record, { now }) => time(record.attributes['last_used_at'], now) },
+    { label: 'Last used', sort: 'last_used_at', value: (record, { now }) => lastUsed(record, now) },
     { label: 'Added', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
   filters: [
@@ -98,7 +101,7 @@ export const authenticators: Presentation = {
             { label: 'Model (AAGUID)', value: code(a['aaguid'], true) },
           ]
         : []),
-      { label: 'Last used', value: time(a['last_used_at'], now) },
+      { label: 'Last used', value: lastUsed(record, now) },
       { label: 'Added', value: time(a['created_at'], now) },
       ...(a['expires_at'] === null ? [] : [{ label: 'Goes', value: time(a['expires_at'], now) }]),
       { label: 'Id', value: code(record.id, true) },

@@ -67,7 +67,11 @@ export const users: Presentation = {
     { name: 'role', label: 'Role', choices: roleChoices },
     { name: 'email_verified', label: 'Email verified' },
     { name: 'two_step_enabled', label: 'Two-step sign-in' },
-    { name: 'authenticator', label: 'Has', choices: async () => authenticatorKinds.map((value) => ({ value, label: kindLabel(value) })) },
+    {
+      name: 'authenticator',
+      label: 'Signs in with',
+      choices: async () => authenticatorKinds.map((value) => ({ value, label: kindLabel(value) })),
+    },
   ],
   name: (record) => fullName(record.attributes) || words(record.attributes['email']),
   state: userState,

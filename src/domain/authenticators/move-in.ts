@@ -1,5 +1,4 @@
 import type { totpAlgorithms } from '../../db/tables/authenticators.js';
-import type { Context } from '../context.js';
 import type { Problem } from '../refusal.js';
 import { defaultName } from './enrolment.js';
 import { importProblems, type ImportedAuthenticator } from './import.js';
@@ -45,7 +44,7 @@ export function completeMoveIn(input: MoveInInput): ImportedAuthenticator {
 }
 
 /** Everything that is wrong with an import, as far as the given input tells; nothing without a kind. */
-export function moveInProblems(ctx: Pick<Context, 'environment'>, input: Partial<MoveInInput>): Problem[] {
+export function moveInProblems(ctx: Parameters<typeof importProblems>[0], input: Partial<MoveInInput>): Problem[] {
   const { kind } = input;
   if (kind === undefined) return [];
   const { needed, optional } = attributesOf[kind];
