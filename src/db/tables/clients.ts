@@ -54,6 +54,10 @@ export type ClientRow = {
   require_pushed_authorization_requests: boolean;
   /** What its ID and logout tokens are signed with: one of the environment's. */
   id_token_signed_response_alg: SigningAlgorithm;
+  /** What the answers of the authorization endpoint are signed with (JARM); null: they are signed where a request asks for it, with RS256. */
+  authorization_signed_response_alg: SigningAlgorithm | null;
+  /** What introspection responses are signed with (RFC 9701 6); null: JSON, unless a request asks for a JWT. */
+  introspection_signed_response_alg: SigningAlgorithm | null;
   /** Null: userinfo is JSON for it. */
   userinfo_signed_response_alg: SigningAlgorithm | null;
   /** The class that its sign-ins must reach (`acr`); null: any. */
@@ -169,7 +173,11 @@ export async function noteClientUse(knex: Knex, uses: readonly { environment_id:
 /** How many choose the algorithm for what they get. */
 export async function countClientsSignedWith(scope: Scope, algorithm: SigningAlgorithm): Promise<number> {
   const chosen = table(scope, 'clients').where((one) =>
-    one.where({ id_token_signed_response_alg: algorithm }).orWhere({ userinfo_signed_response_alg: algorithm }),
+    one
+      .where({ id_token_signed_response_alg: algorithm })
+      .orWhere({ userinfo_signed_response_alg: algorithm })
+      .orWhere({ authorization_signed_response_alg: algorithm })
+      .orWhere({ introspection_signed_response_alg: algorithm }),
   );
   const row = await chosen.count<{ count: string }>('* as count').first();
   return Number(row?.count);

@@ -52,7 +52,7 @@ async function announce(tx: Context, user: UserRow, row: AuthenticatorRow, origi
 export async function savePasskey(
   tx: Context,
   user: UserRow,
-  { user_verified: _, ...passkey }: NewPasskey,
+  { user_verified: _user_verified, ...passkey }: NewPasskey,
   name: string,
   origin: Origin,
 ): Promise<AuthenticatorRow | null> {

@@ -1,6 +1,6 @@
 import { Secret } from 'otpauth';
 import { decodeCredentialPublicKey, cose } from '@simplewebauthn/server/helpers';
-import { countAuthenticators, insertAuthenticator, type totpAlgorithms, type AuthenticatorRow } from '../../db/tables/authenticators.js';
+import { countAuthenticators, insertAuthenticator, type AuthenticatorRow, type totpAlgorithms } from '../../db/tables/authenticators.js';
 import { lockUser, updateUser } from '../../db/tables/users.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';

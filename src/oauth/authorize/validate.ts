@@ -127,7 +127,12 @@ function responseType({ get }: Reading): Problem | null {
 
 function responseMode({ get, addressee }: Reading): Problem | null {
   const mode = get('response_mode');
-  return malformed(mode !== undefined && mode !== addressee.response_mode, `response_mode must be one of ${responseModes.join(', ')}`);
+  if (mode === undefined || mode === addressee.response_mode) return null;
+  const known = (responseModes as readonly string[]).includes(mode);
+  return [
+    'invalid_request',
+    known ? 'this client has its answers signed: response_mode must be jwt' : `response_mode must be one of ${responseModes.join(', ')}`,
+  ];
 }
 
 function mayUseCodes({ client }: Reading): Problem | null {
