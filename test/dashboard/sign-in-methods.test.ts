@@ -108,7 +108,7 @@ describe('of a person', () => {
     expect(await html(stranger, `/dashboard/users/${user.id}`)).not.toContain('Reset sign-in methods');
   });
 
-  test('of an administrator are no clerk’s to reset or remove (attack 25.566)', async () => {
+  test('of an administrator are no clerk’s to reset or remove (attack 25.576)', async () => {
     const root = await administrator();
     const own = await move(root.id, 'Key');
     const clerk = await signedInWith(service, 'users:read', 'users:write', 'authenticators:read', 'authenticators:write');

@@ -315,7 +315,7 @@ describe('a narrow permission', () => {
     expect(codes(await reader.delete(`/authenticators/${authenticator}`))).toEqual([403, 'insufficient_scope']);
   });
 
-  test('authenticators:write moves nothing in for an administrator, and removes nothing (attack 25.561)', async () => {
+  test('authenticators:write moves nothing in for an administrator, and removes nothing (attack 25.571)', async () => {
     const caller = await only('authenticators:read', 'authenticators:write', 'users:read', 'users:write');
     expect(codes(await move(administrator, { kind: 'totp', secret }, caller))).toEqual(escalation);
     expect(codes(await move(administrator, passkey(), caller))).toEqual(escalation);
@@ -327,7 +327,7 @@ describe('a narrow permission', () => {
     expect((await api.get(`/authenticators?filter[user]=${administrator}`)).body['data']).toHaveLength(1);
   });
 
-  test('users:write resets nobody who may do more, and forgets no browser of theirs (attack 25.562)', async () => {
+  test('users:write resets nobody who may do more, and forgets no browser of theirs (attack 25.572)', async () => {
     const caller = await only('users:read', 'users:write', 'authenticators:write', 'sessions:write');
     expect(codes(await caller.patch(`/users/${administrator}/reset_authenticators`))).toEqual(escalation);
     expect(codes(await caller.patch(`/users/${administrator}/forget_devices`))).toEqual(escalation);
@@ -338,7 +338,7 @@ describe('a narrow permission', () => {
     expect(await shown(administrator)).toMatchObject({ two_step_enabled: true, authenticator_kinds: ['totp'] });
   });
 
-  test('environments:write weakens no setting of the sign-in (attack 25.563)', async () => {
+  test('environments:write weakens no setting of the sign-in (attack 25.573)', async () => {
     const caller = await only(...managementPermissions.filter((name) => name !== 'signing_keys:write'));
     const { id } = ctx.environment;
     const weaker: Document = {
@@ -357,7 +357,7 @@ describe('a narrow permission', () => {
     }
   });
 
-  test('clients:write takes no demand from an application that reaches further (attack 25.564)', async () => {
+  test('clients:write takes no demand from an application that reaches further (attack 25.574)', async () => {
     const caller = await only('clients:read', 'clients:write', 'api_resources:read', 'api_resources:write');
     const app = await api.create('clients', 'client', { name: 'Console', first_party: true, redirect_uris: ['https://c.example/cb'], required_acr: 'phr', max_authentication_age: 60 }); // prettier-ignore
     for (const attributes of [{ required_acr: null }, { max_authentication_age: null }]) {
@@ -371,7 +371,7 @@ describe('a narrow permission', () => {
     expect(codes(answer)).toEqual(escalation);
   });
 
-  test('connections:write lets no provider stand in for the second step (attack 25.565)', async () => {
+  test('connections:write lets no provider stand in for the second step (attack 25.575)', async () => {
     const caller = await only('connections:read', 'connections:write', 'users:read', 'users:write');
     const attributes = {
       name: `sf${count++}`,

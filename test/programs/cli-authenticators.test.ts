@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -68,6 +68,15 @@ test('a file is checked, moved in once, listed, and somebody who lost it all is 
   expect(await findUser(ctx.scope, ada.id)).toMatchObject({ authenticator_kinds: ['totp'] });
   expect(await cli('reset-authenticators', 'ada@example.com', '--yes')).toBe('reset: Ada@example.com');
   expect(await findUser(ctx.scope, ada.id)).toMatchObject({ authenticator_kinds: [], two_step_enabled: false });
+});
+
+test('the lines of docs/sign-in-methods.md are right', async () => {
+  const ctx = await service.context();
+  await ctx.knex('users').whereIn('email_key', ['ada@example.com', 'grace@example.com']).delete();
+  for (const email of ['ada@example.com', 'grace@example.com']) await addUser(ctx, { email });
+  const guide = await readFile('docs/sign-in-methods.md', 'utf8');
+  const lines = /```jsonl\n([\s\S]*?)\n```/.exec(guide)?.[1]?.replaceAll('id.example.com', new URL(ctx.environment.issuer).hostname) ?? '';
+  expect(await cli('import-authenticators', await fileOf(lines))).toBe('3 authenticators of 2 people were moved in');
 });
 
 test('all that is wrong with a file is told by line, and nothing of it is moved in', async () => {
