@@ -1,3 +1,4 @@
+import type { Origin } from './origin.js';
 import { Refusal } from './refusal.js';
 import type { AuthenticationClass } from './sessions/classes.js';
 import type { Proof } from './sessions/proofs.js';
@@ -18,6 +19,8 @@ export type Actor = {
   readonly signed_in?: { readonly acr: AuthenticationClass; readonly at: Date | null };
   /** What the session of a person at the dashboard rests on. */
   readonly proofs?: readonly Proof[];
+  /** Where the request came from, for what a write itself records beside its entry of the audit log; absent outside of one. */
+  readonly origin?: Origin;
 };
 
 /**
