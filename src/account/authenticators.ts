@@ -94,7 +94,7 @@ export function addOwnPasskey(web: Web) {
     const added = await addPasskey(req.ctx, { user_id, passkey: verdict.passkey, name, origin: originOf(req) });
     if (added.outcome === 'not_found') throw notFound();
     if (added.outcome !== 'added') return refuse(web, req, res, addRefusals[added.outcome]);
-    await addProof(req, res, added.proof);
+    await addProof(req, res, added.proof, { enrolled: true });
     const authenticator = authenticatorDocument(added.authenticator);
     if (added.recovery_codes === null) return done(req, res, 'passkey', { authenticator }, 201);
     showRecoveryCodes(web, req, res, { status: 201, body: { authenticator }, codes: added.recovery_codes });

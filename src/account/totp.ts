@@ -149,7 +149,7 @@ export function verifyTotp(web: Web) {
       if (!wantsJson(req)) return askAgain(web, req, res, id);
       throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
     }
-    await addProof(req, res, added.proof);
+    await addProof(req, res, added.proof, { enrolled: true });
     const authenticator = authenticatorDocument(added.authenticator);
     if (added.recovery_codes === null) return done(req, res, 'totp', { authenticator });
     showRecoveryCodes(web, req, res, { status: 200, body: { authenticator }, codes: added.recovery_codes });

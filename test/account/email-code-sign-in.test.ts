@@ -39,7 +39,7 @@ describe('a code by mail', () => {
     expect(await refusalOf(await prove(browser, { sign_in_id, code }))).toEqual([410, 'code_expired']);
   });
 
-  test('is asked for in the same way by whoever has no account: same answer, and no mail (attack 23.46)', async () => {
+  test('is asked for in the same way by whoever has no account: same answer, and no mail (attack 25.546)', async () => {
     const { email } = await addUser(await service.context());
     const [known, unknown] = [await askFor(email), await askFor('nobody-here@example.com')];
     expect(Object.keys(unknown)).toEqual(Object.keys(known));
@@ -146,7 +146,7 @@ describe('the pages', () => {
     await setEnvironment(service, { email_code_sign_in_enabled: true });
   });
 
-  test('a form of another site, or without its token, is refused (attack 23.47)', async () => {
+  test('a form of another site, or without its token, is refused (attack 25.547)', async () => {
     const browser = new Browser(service.url);
     const _csrf = csrfOf(await (await browser.get('/login')).text());
     for (const path of ['/login/code', '/login/code/verify']) {

@@ -37,13 +37,13 @@ const startTotp = async (browser: Browser) =>
   (await (await browser.postJson('/login/enroll/totp', {})).json()) as { authenticator_id: string; secret: string };
 
 describe('while the policy demands a factor', () => {
-  test('a right password leads to enrolment, and opens nothing (attack 23.48)', async () => {
+  test('a right password leads to enrolment, and opens nothing (attack 25.548)', async () => {
     await setEnvironment(service, { second_factor_policy: 'required' });
     const { browser, asked } = await enrolling('/account?x=y');
     expect(asked).toEqual({
       user: null,
       redirect_to: '/login/enroll?return_to=%2Faccount%3Fx%3Dy',
-      second_factor: { methods: [], expires_in: 600, remember_device: false, enroll: ['passkey', 'totp'], skip_until: null },
+      second_factor: { methods: [], expires_in: 600, remember_device: false, enroll: ['passkey', 'totp'], skip_expires_at: null },
     });
     expect(await isSignedIn(browser)).toBe(false);
     for (const path of ['/account/authenticators/totp', '/account/authenticators/passkey/options'])
@@ -98,7 +98,7 @@ describe('while the policy demands a factor', () => {
     expect((await browser.get('/login/enroll?return_to=%2Faccount')).headers.get('location')).toBe('/login/verify?return_to=%2Faccount');
   });
 
-  test('a new account has to enrol as well: registration is no way around it (attack 23.49)', async () => {
+  test('a new account has to enrol as well: registration is no way around it (attack 25.549)', async () => {
     await setEnvironment(service, { second_factor_policy: 'required' });
     const email = 'newcomer@example.com';
     const browser = new Browser(service.url);
@@ -118,8 +118,8 @@ describe('while the policy demands a factor', () => {
   test('in the grace time it can wait; the time runs from the first demand', async () => {
     await setEnvironment(service, { second_factor_policy: 'required', second_factor_grace_lifetime: 86_400 });
     const { user, browser, asked } = await enrolling();
-    const skip_until = (asked['second_factor'] as { skip_until: string }).skip_until;
-    expect(Math.abs(Date.parse(skip_until) - now().getTime() - 86_400_000)).toBeLessThan(5_000);
+    const skip_expires_at = (asked['second_factor'] as { skip_expires_at: string }).skip_expires_at;
+    expect(Math.abs(Date.parse(skip_expires_at) - now().getTime() - 86_400_000)).toBeLessThan(5_000);
     expect(await (await browser.get('/login/enroll')).text()).toContain('Not now');
     const skipped = await browser.postJson('/login/enroll/skip', { return_to: '/account?x=y' });
     expect([skipped.status, await skipped.json()]).toEqual([200, expect.objectContaining({ redirect_to: '/account?x=y' })]);
@@ -127,9 +127,9 @@ describe('while the policy demands a factor', () => {
     service.clock.advance(43_200_000);
     const again = new Browser(service.url);
     const later = (await (await again.postJson('/login', { email: user.email, password })).json()) as {
-      second_factor: { skip_until: string };
+      second_factor: { skip_expires_at: string };
     };
-    expect(later.second_factor.skip_until).toBe(
+    expect(later.second_factor.skip_expires_at).toBe(
       (await findUser((await service.context()).scope, user.id))?.factor_required_since &&
         new Date(Number((await findUser((await service.context()).scope, user.id))?.factor_required_since) + 86_400_000).toISOString(),
     );
@@ -189,7 +189,7 @@ describe('the pages', () => {
     expect(await isSignedIn(browser)).toBe(true);
   });
 
-  test('send a stranger to the sign-in page, and refuse forms of other sites (attack 23.50)', async () => {
+  test('send a stranger to the sign-in page, and refuse forms of other sites (attack 25.550)', async () => {
     const stranger = await new Browser(service.url).get('/login/enroll?return_to=%2Faccount');
     expect([stranger.status, stranger.headers.get('location')]).toEqual([303, '/login?return_to=%2Faccount']);
     await setEnvironment(service, { second_factor_policy: 'required', second_factor_grace_lifetime: 600 });

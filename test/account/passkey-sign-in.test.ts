@@ -61,7 +61,7 @@ describe('signing in', () => {
     expect(await sessionOf(browser)).not.toBeNull();
   });
 
-  test('the options tell nothing of anybody, whatever address is sent along (attack 23.38)', async () => {
+  test('the options tell nothing of anybody, whatever address is sent along (attack 25.538)', async () => {
     const { user } = await somebody();
     const answers = [];
     for (const body of [{}, { email: user.email }, { email: 'nobody-here@example.com' }]) {
@@ -108,7 +108,7 @@ describe('signing in', () => {
     expect(page).toContain('This passkey does not sign anybody in here any more.');
   });
 
-  test('a challenge is good once, for five minutes, in the browser that it was made for (attack 23.39)', async () => {
+  test('a challenge is good once, for five minutes, in the browser that it was made for (attack 25.539)', async () => {
     const { authenticator } = await somebody();
     const browser = new Browser(service.url);
     const options = await optionsAt(browser, '/login/passkey/options');
@@ -135,7 +135,7 @@ describe('signing in', () => {
     ).toEqual([401, 'passkey_refused']);
   });
 
-  test('a challenge of another purpose or person is worth nothing (attack 23.40)', async () => {
+  test('a challenge of another purpose or person is worth nothing (attack 25.540)', async () => {
     const { user } = await addTwoStepUser(service);
     const authenticator = new SoftwareAuthenticator();
     await givePasskey(service, user, authenticator);
@@ -166,7 +166,7 @@ describe('signing in', () => {
     ['nobody present', { user_present: false }],
     ['another person’s handle', { user_handle: Buffer.alloc(16).toString('base64url') }],
     ['no handle', { user_handle: null }],
-  ] as const)('%s is refused (attack 23.41)', async (_what, how) => {
+  ] as const)('%s is refused (attack 25.541)', async (_what, how) => {
     const { authenticator } = await somebody();
     const browser = new Browser(service.url);
     const options = await optionsAt(browser, '/login/passkey/options');
@@ -176,7 +176,7 @@ describe('signing in', () => {
     expect(browser.cookies.has('session')).toBe(false);
   });
 
-  test('another environment knows none of it (attack 23.42)', async () => {
+  test('another environment knows none of it (attack 25.542)', async () => {
     const { authenticator } = await somebody();
     await addEnvironment(service.deps, 'elsewhere');
     service.deps.cache.clear();
@@ -193,7 +193,7 @@ describe('signing in', () => {
     expect([answer.status, (JSON.parse(answer.text) as { error: string }).error]).toEqual([401, 'passkey_unknown']);
   });
 
-  test('an address that signs in through one connection alone doesn’t by passkey (attack 23.43)', async () => {
+  test('an address that signs in through one connection alone doesn’t by passkey (attack 25.543)', async () => {
     const ctx = await service.context();
     const { authenticator } = await somebody({ email: 'ada@required.example' });
     const now = ctx.clock.now();
@@ -215,7 +215,7 @@ describe('signing in', () => {
     expect(browser.cookies.has('session')).toBe(false);
   });
 
-  test('a form of another site, or without its token, signs nobody in (attack 23.44)', async () => {
+  test('a form of another site, or without its token, signs nobody in (attack 25.544)', async () => {
     const { authenticator } = await somebody();
     const browser = new Browser(service.url);
     const page = await (await browser.get('/login')).text();
@@ -329,7 +329,7 @@ describe('registering', () => {
     expect(text).toContain('href="/account?a=b"');
   });
 
-  test('with an authenticator that doesn’t verify its user, another challenge or another registration’s: refused, and the token is good still (attack 23.45)', async () => {
+  test('with an authenticator that doesn’t verify its user, another challenge or another registration’s: refused, and the token is good still (attack 25.545)', async () => {
     const browser = await registering('ada-2@example.com');
     const fields = await registrationFields();
     const complete = (credential: unknown) => browser.postJson('/register/complete', { ...fields, credential });

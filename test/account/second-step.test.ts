@@ -72,7 +72,7 @@ describe('after a right password', () => {
 });
 
 describe('the half sign-in', () => {
-  test('opens nothing: the account, applications, the dashboard and linking see a stranger (attack 23.31)', async () => {
+  test('opens nothing: the account, applications, the dashboard and linking see a stranger (attack 25.531)', async () => {
     const ctx = await service.context();
     const client = await addClient(ctx);
     const { user } = await addTwoStepUser(service);
@@ -142,7 +142,7 @@ describe('the half sign-in', () => {
     expect(await refusalOf(await verify(browser, { method: 'totp', code: totpCode(secret, now()) }))).toEqual([410, 'sign_in_expired']);
   });
 
-  test('ten wrong steps lock the second step, not the password; the owner is told, once (attack 23.32)', async () => {
+  test('ten wrong steps lock the second step, not the password; the owner is told, once (attack 25.532)', async () => {
     const { user, secret, recovery_codes } = await addTwoStepUser(service);
     const refusals: [number, string][] = [];
     for (let sign_in = 0; sign_in < 3; sign_in++) {
@@ -190,7 +190,7 @@ describe('the half sign-in', () => {
     expect(await refusalOf(await browser.postJson('/login/verify/email', {}))).toEqual([403, 'email_code_disabled']);
   });
 
-  test('ends with its time, logout, a new password and a block (attack 23.33)', async () => {
+  test('ends with its time, logout, a new password and a block (attack 25.533)', async () => {
     const ctx = await service.context();
     const late = await addTwoStepUser(service);
     const browser = await halfSignedIn(service, late.user);
@@ -222,7 +222,7 @@ describe('the half sign-in', () => {
     expect((await verify(stopped, { method: 'totp', code: totpCode(blocked.secret, now()) })).status).toBe(410);
   });
 
-  test('a password reset removes no factor and signs nobody in: the second step follows (attack 23.34)', async () => {
+  test('a password reset removes no factor and signs nobody in: the second step follows (attack 25.534)', async () => {
     const ctx = await service.context();
     const { user, secret } = await addTwoStepUser(service);
     const browser = new Browser(service.url);
@@ -237,7 +237,7 @@ describe('the half sign-in', () => {
     expect((await verify(browser, { method: 'totp', code: totpCode(secret, now()) })).status).toBe(200);
   });
 
-  test('one code in two requests at once signs in once (attack 23.35)', async () => {
+  test('one code in two requests at once signs in once (attack 25.535)', async () => {
     const { user, secret } = await addTwoStepUser(service);
     const browser = await halfSignedIn(service, user);
     const code = totpCode(secret, now());
@@ -267,7 +267,7 @@ describe('a code by mail as the second step', () => {
 });
 
 describe('a remembered browser', () => {
-  test('skips the second step until the password changes; another browser, and another person in it, don’t (attack 23.36)', async () => {
+  test('skips the second step until the password changes; another browser, and another person in it, don’t (attack 25.536)', async () => {
     const { user, secret } = await addTwoStepUser(service);
     const other = await addTwoStepUser(service);
     const browser = await halfSignedIn(service, user);
@@ -329,7 +329,7 @@ describe('the page', () => {
     expect(page.headers.get('permissions-policy')).toBe('publickey-credentials-get=(self), publickey-credentials-create=(self)');
   });
 
-  test('a form of another site, or without its token, takes no second step (attack 23.37)', async () => {
+  test('a form of another site, or without its token, takes no second step (attack 25.537)', async () => {
     const { user, secret } = await addTwoStepUser(service);
     const browser = await halfSignedIn(service, user);
     const page = await (await browser.get('/login/verify')).text();

@@ -48,7 +48,7 @@ test('every step of a sign-in counts in one window per address, whichever it is'
   expect((await post(client, '/login/passkey/options', {})).status).toBe(200);
 });
 
-test('second steps count in the window of the person, wherever they come from (attack 23.51)', async () => {
+test('second steps count in the window of the person, wherever they come from (attack 25.551)', async () => {
   const { user, secret } = await addTwoStepUser(service);
   const first = await post(newClient(), '/login', { email: user.email, password });
   const second = await post(newClient(), '/login', { email: user.email, password });
@@ -70,7 +70,7 @@ test('sixty times a minute a page may take new options', async () => {
     expect([path, (await post(client, path, {})).status]).toEqual([path, 429]);
 });
 
-test('two processes, one code, one winner (attack 23.52)', async () => {
+test('two processes, one code, one winner (attack 25.552)', async () => {
   const other = await startTestService(
     { BASE_URL: service.url },
     { database: { url: service.databaseUrl, secretKey: service.secretKey }, clock: service.clock },

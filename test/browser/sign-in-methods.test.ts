@@ -230,9 +230,9 @@ describe('without JavaScript', () => {
     await page.getByText('The name has been saved.').waitFor();
     expect(await methods(page).textContent()).toContain('My telephone');
 
-    await page.getByRole('button', { name: 'Turn two-step sign-in off' }).click();
+    await page.getByRole('button', { name: 'Turn off two-step sign-in' }).click();
     await page.getByText('Two-step sign-in is off.').waitFor();
-    await page.getByRole('button', { name: 'Turn two-step sign-in on' }).click();
+    await page.getByRole('button', { name: 'Turn on two-step sign-in' }).click();
     await page.getByText('Two-step sign-in is on.').waitFor();
     const origin = { ip_address: '203.0.113.5', user_agent: null, request_id: null };
     await transaction(ctx, (tx) => rememberBrowser(tx, { id: `device of ${user.id}` }, user.id, origin));

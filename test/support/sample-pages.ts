@@ -43,6 +43,7 @@ const connections: PageModels['account/login']['connections'] = [
 ];
 
 const passkey = {
+  rp_id: 'acme.example',
   options_path: '/login/passkey/options',
   options: JSON.stringify({ rpId: 'acme.example', timeout: 300_000 }),
   elsewhere: null,
@@ -95,7 +96,7 @@ const totpPage: PageModels['account/totp'] = {
 const times = { created_at: '2026-11-01T08:00:00.000Z', last_used_at: '2026-11-20T08:00:00.000Z' };
 
 const signInMethods: NonNullable<PageModels['account/account']['sign_in_methods']> = {
-  passkey: { options_path: '/account/authenticators/passkey/options', options: null, elsewhere: null },
+  passkey: { rp_id: 'acme.example', options_path: '/account/authenticators/passkey/options', options: null, elsewhere: null },
   totp: true,
   authenticators: [
     { id: 'a1', kind: 'passkey', name: 'Chrome on macOS', ...times, codes_left: null },
@@ -303,7 +304,7 @@ const samples: Record<string, SamplePage> = {
       email: 'ada@example.com',
       passkey: { ...passkey, options: null },
       totp: true,
-      skip_until: '2026-11-28T09:05:00.000Z',
+      skip_expires_at: '2026-11-28T09:05:00.000Z',
       hidden: { return_to: '', acr_values: '' },
       return_to: '',
     },
@@ -536,7 +537,7 @@ const samples: Record<string, SamplePage> = {
       email: 'ada@example.com',
       ways: { password: false, methods: ['passkey', 'totp', 'recovery_code'], by_mail: false, enroll: false },
       connections: [],
-      passkey: { options_path: '/account/confirm/passkey/options', options: null, elsewhere: null },
+      passkey: { rp_id: 'id.example', options_path: '/account/confirm/passkey/options', options: null, elsewhere: null },
       held: false,
     },
   },

@@ -19,7 +19,7 @@ export interface LoginEnrollPage extends FormPage {
   passkey: PagePasskey | null;
   totp: boolean;
   /** ISO 8601; null: it can't wait. */
-  skip_until: string | null;
+  skip_expires_at: string | null;
   hidden: Record<string, string>;
   return_to: string;
 }
@@ -53,7 +53,7 @@ export async function renderEnroll(
       email: claimant.user.email,
       passkey: can.passkey ? passkeyPart(req, '/login/enroll/passkey/options', null) : null,
       totp: can.totp && acr_values !== 'phr',
-      skip_until: claimant.sign_in ? (graceEnd(ctx, claimant.user)?.toISOString() ?? null) : null,
+      skip_expires_at: claimant.sign_in ? (graceEnd(ctx, claimant.user)?.toISOString() ?? null) : null,
       hidden: { return_to: return_to ?? '', acr_values },
       return_to: return_to ?? '',
       errors: refusal && pageErrors(req, refusal),

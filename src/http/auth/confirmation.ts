@@ -79,21 +79,27 @@ export type ProofOutcome =
   | { readonly outcome: 'wrong'; readonly attempts_left: number | null }
   | { readonly outcome: 'locked'; readonly retry_after: number };
 
+/** What else is told of a proof: the hash of a password that was proven; `enrolled`: it comes of a factor that was just added, which is recorded as that. */
+type Told = { readonly proven_hash?: string | null; readonly enrolled?: boolean };
+
 /**
  * Adds a proof to the session of this browser: its class never falls, its cookie gets a new token (session fixation), and the sign-in is recorded.
- * @param proven_hash the hash of a password that was proven: changed meanwhile, it proves nothing
- * @returns false when the session or the password ended meanwhile
+ * @returns false when the session ended meanwhile, or the password was changed
  */
-export async function addProof(req: Request, res: Response, proof: Proof, proven_hash: string | null = null): Promise<boolean> {
+export async function addProof(
+  req: Request,
+  res: Response,
+  proof: Proof,
+  { proven_hash = null, enrolled = false }: Told = {},
+): Promise<boolean> {
   const session = sessionOf(req);
+  const { id: session_id, user_id } = session;
   const origin = originOf(req);
-  const last_here = lastSignInHere(req, session.user_id);
+  const last_here = lastSignInHere(req, user_id);
   const renewed = await transaction(req.ctx, async (tx) => {
-    if (proven_hash !== null && !(await holdPassword(tx.scope, session.user_id, proven_hash))) return null;
-    const added = await addProofs(tx, session.id, [proof]);
-    if (!added) return null;
-    const { amr } = added.session;
-    await recordSignIn(tx, { user_id: session.user_id, session_id: session.id, amr, renewed: true, last_here, origin });
+    if (proven_hash !== null && !(await holdPassword(tx.scope, user_id, proven_hash))) return null;
+    const added = await addProofs(tx, session_id, [proof]);
+    if (added && !enrolled) await recordSignIn(tx, { user_id, session_id, amr: added.session.amr, renewed: true, last_here, origin });
     return added;
   });
   if (!renewed) return false;
@@ -110,7 +116,7 @@ async function provePasswordOf(req: Request, res: Response, password: string): P
   const verdict = await provePassword(req.ctx, session.user_email, password, by);
   if (verdict.outcome !== 'ok' || verdict.user.id !== session.user_id) return wrong;
   const proof = proofNow('password', req.ctx.clock.now());
-  return (await addProof(req, res, proof, verdict.user.password_hash)) ? { outcome: 'proven' } : wrong;
+  return (await addProof(req, res, proof, { proven_hash: verdict.user.password_hash })) ? { outcome: 'proven' } : wrong;
 }
 
 /**

@@ -39,7 +39,7 @@ export type SecondFactor = {
   /** Kinds that can be enrolled, when the policy wants a factor that the person has yet to get. */
   readonly enroll?: readonly ('passkey' | 'totp')[];
   /** Until when the person may go on without one, in ISO 8601; null: not any more. */
-  readonly skip_until?: string | null;
+  readonly skip_expires_at?: string | null;
 };
 
 /** `second_factor` null: signed in. Otherwise the person is half signed in, which opens nothing, and `redirect_to` leads to the next step. */
@@ -65,8 +65,8 @@ export async function askFor(
   }
   const can = enrollable(req.ctx.environment);
   const enroll = (['passkey', 'totp'] as const).filter((kind) => can[kind]);
-  const skip_until = next.skip_until?.toISOString() ?? null;
-  const second_factor = { methods: [], expires_in, remember_device: false, enroll, skip_until };
+  const skip_expires_at = next.skip_until?.toISOString() ?? null;
+  const second_factor = { methods: [], expires_in, remember_device: false, enroll, skip_expires_at };
   return { redirect_to: stepPath('/login/enroll', claim.return_to), second_factor };
 }
 

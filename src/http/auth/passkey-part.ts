@@ -12,7 +12,7 @@ export function passkeyPart(req: Request, options_path: string, options: object 
   const { protocol, port } = new URL(req.ctx.config.baseUrl);
   const here = (req.headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
   const elsewhere = here === rp_id ? null : `${protocol}//${rp_id}${port === '' ? '' : `:${port}`}${req.originalUrl}`;
-  return { options_path, options: options && JSON.stringify(options), elsewhere };
+  return { rp_id, options_path, options: options && JSON.stringify(options), elsewhere };
 }
 
 /** The request for a passkey of whoever is there: it names no credential, whatever is sent along, and tells nothing of anybody. */

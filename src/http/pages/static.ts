@@ -63,7 +63,8 @@ function readPackaged({ from, file }: (typeof packaged)[number]): Buffer {
 }
 
 /**
- * Everything in `public/` (one flat folder) and the packaged scripts, read and hashed now and compressed when first asked for, each once; the files are few and small.
+ * Everything in `public/` (one flat folder) and the packaged scripts, read and hashed now and compressed when first asked for, each once; the files are
+ * few and small.
  * @throws {Error} from `url` for a file that isn't there
  */
 export function createAssets(options: { publicDir?: string } = {}): Assets {
