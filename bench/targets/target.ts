@@ -1,6 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 /** A server under load, and what a client of it must know. */
 export type Target = {
@@ -82,6 +83,21 @@ export async function startProcess(
     if (status === 200) return { process: child, pid: child.pid as number, seconds: (performance.now() - started) / 1000 };
     await delay(50);
   }
+}
+
+/** What another server is started with: its empty database, its processors, and the open file that its output goes to. */
+export type ServerOptions = { readonly databaseUrl: string; readonly processors: string; readonly log: number };
+
+/** Starts a server of this folder, by the name of its file, that is compared with the service. */
+export async function startServer(name: string, { databaseUrl, processors, log }: ServerOptions): Promise<Started & { port: number }> {
+  const port = await freePort();
+  const started = await startProcess([process.execPath, '--import', 'tsx', fileURLToPath(new URL(`./${name}`, import.meta.url))], {
+    processors,
+    env: { PORT: String(port), DATABASE_URL: databaseUrl },
+    readyUrl: `http://127.0.0.1:${port}/jwks`,
+    log,
+  });
+  return { ...started, port };
 }
 
 /** Ends a server process and waits for it. */

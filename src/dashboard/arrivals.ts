@@ -22,10 +22,15 @@ const shown = 50;
 const whose = ({ attributes: a, id }: ResourceObject): Value =>
   a['origin'] === 'metadata_document' ? code(URL.canParse(id) ? new URL(id).host : id) : quiet('Registered itself');
 
+/** The host, or the scheme of a private one. */
+function hostOf(uri: string): string {
+  if (!URL.canParse(uri)) return uri;
+  const { host, protocol } = new URL(uri);
+  return /^https?:$/.test(protocol) ? host : protocol;
+}
+
 const hostsOf = ({ attributes: a }: ResourceObject): string =>
-  [...new Set((a['redirect_uris'] as string[]).map((uri) => (URL.canParse(uri) ? new URL(uri).host || new URL(uri).protocol : uri)))]
-    .slice(0, 3)
-    .join(', ');
+  [...new Set((a['redirect_uris'] as string[]).map((uri) => hostOf(uri)))].slice(0, 3).join(', ');
 
 function rowOf(record: ResourceObject, now: Date, writable: boolean): TableRow {
   const { attributes: a, id } = record;

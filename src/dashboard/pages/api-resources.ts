@@ -1,6 +1,7 @@
-import { apiResourceChoices, clientChoices, signingAlgorithmChoices } from '../choices.js';
+import { acrLabel, apiResourceChoices, clientChoices, signingAlgorithmChoices } from '../choices.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { Part } from '../page-parts.js';
+import { demandFields } from '../demand-fields.js';
 import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
 import { relatedId, includedRecord, may, relatedOf } from '../resource-objects.js';
 import type { ResourceObject } from '../../management/documents.js';
@@ -98,6 +99,8 @@ export const api_resources: Presentation = {
     { label: 'Documentation', value: a['documentation_url'] === null ? quiet('–') : { kind: 'web', text: words(a['documentation_url']) } },
     { label: 'Metadata', value: code(a['metadata_url'], true) },
     { label: 'What it answers with 401 (WWW-Authenticate)', value: code(a['challenge_header'], true) },
+    { label: 'People have to prove', value: text(acrLabel(a['required_acr'])) },
+    { label: 'Proofs may be as old as', value: duration(a['max_authentication_age'], 'The session') },
     { label: 'Claim mappings', value: lines((a['claim_mappings'] as unknown[]).map(mappingLine.show)) },
     { label: 'Created', value: time(a['created_at'], now) },
     { label: 'Id', value: code(id, true) },
@@ -153,6 +156,7 @@ export const api_resources: Presentation = {
       choices: signingAlgorithmChoices,
       hint: 'Every verifier knows RS256. ES256 and EdDSA cost a fraction of the processor time.',
     },
+    ...demandFields('tokens for it'),
     {
       name: 'claim_mappings',
       label: 'Claim mappings',

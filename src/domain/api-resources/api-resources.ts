@@ -15,20 +15,10 @@ import { claimMappingProblems } from '../tokens/claim-mappings.js';
 export type ApiResourceInput = Partial<
   Pick<
     ApiResourceRow,
-    | 'identifier'
-    | 'name'
-    | 'token_format'
-    | 'access_token_lifetime'
-    | 'user_access'
-    | 'token_typ'
-    | 'user_scopes'
-    | 'claim_mappings'
-    | 'signing_alg'
-    | 'allow_unverified_clients'
-    | 'default_scopes'
-    | 'documentation_url'
+    | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
+    | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url'
   >
->;
+>; // prettier-ignore
 
 type Surroundings = Pick<Context, 'environment'>;
 

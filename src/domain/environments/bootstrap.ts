@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findApiResourceByIdentifier, findSystemApiResource, insertApiResource, updateApiResource } from '../../db/tables/api_resources.js';
-import { insertClientGrant, findClientGrant, updateClientGrant } from '../../db/tables/client_grants.js';
+import { insertClientGrant, findClientGrant, updateClientGrant, widenSystemGrants } from '../../db/tables/client_grants.js';
 import { listConnectionIdsOfClient, removeClientConnections } from '../../db/tables/client_connections.js';
 import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { findDefaultEnvironment, insertEnvironment, listEnvironments, type EnvironmentRow } from '../../db/tables/environments.js';
@@ -64,17 +64,19 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
     else if (resource.identifier !== identifier || resource.user_access !== 'granted')
       await updateApiResource(tx.scope, resource.id, { identifier, user_access: 'granted', updated_at: times.updated_at });
     const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
-    for (const name of managementPermissions) {
-      if (!known.has(name))
-        await insertPermission(tx.scope, {
-          id: id(),
-          api_resource_id: resource.id,
-          name,
-          description: describe(name),
-          is_system: true,
-          ...times,
-        });
-    }
+    const added = managementPermissions.filter((name) => !known.has(name));
+    for (const name of added)
+      await insertPermission(tx.scope, {
+        id: id(),
+        api_resource_id: resource.id,
+        name,
+        description: describe(name),
+        is_system: true,
+        ...times,
+      });
+    // Who held everything before an upgrade holds everything after it.
+    if (added.length > 0 && known.size > 0)
+      await widenSystemGrants(tx.scope, resource.id, { held: [...known], wanted: managementPermissions, at: times.updated_at });
     const role =
       (await findRoleByName(tx.scope, administratorRole)) ??
       (await insertRole(tx.scope, {
@@ -150,7 +152,7 @@ const machineClientColumns = ({ client_secret }: { client_secret: string }): Par
   is_system: true,
 });
 
-/** A confidential machine client that holds every Management permission of its environment. */
+/** A confidential machine client that holds every Management permission of its environment. @throws {Error} in an environment that wasn't prepared */
 export async function ensureMachineClient(ctx: Context, wanted: { client_id: string; client_secret: string; name: string }): Promise<void> {
   await transaction(ctx, async (tx) => {
     const { id, times } = stamp(tx);
@@ -170,7 +172,10 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
   });
 }
 
-/** Everything that a new environment needs before it can answer: its key, its Management API, its system role. */
+/**
+ * Everything that a new environment needs before it can answer: its key, its Management API, its system role.
+ * @throws {Error} when there is no environment of the id
+ */
 export async function prepareEnvironment(deps: Deps, id: string): Promise<Context> {
   const environment = await findEnvironmentById(deps, id);
   if (!environment) throw new Error(`there is no environment ${id}`);
@@ -197,7 +202,7 @@ export async function bootstrap(deps: Deps): Promise<void> {
   deps.cache.clear();
 }
 
-/** The context of the default environment. */
+/** The context of the default environment. @throws {Error} when the database was not bootstrapped */
 export async function defaultContext(deps: Deps): Promise<Context> {
   const row = await findDefaultEnvironment(deps.knex);
   const environment = row && (await findEnvironmentById(deps, row.id));

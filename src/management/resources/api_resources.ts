@@ -8,6 +8,7 @@ import {
 } from '../../domain/api-resources/api-resources.js';
 import { challengeOf, metadataUrlOf } from '../../domain/api-resources/metadata.js';
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
+import { requiredAcrs } from '../../db/tables/environments.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
@@ -37,6 +38,10 @@ const settable = {
   allow_unverified_clients: z.boolean().optional(),
   default_scopes: uniqueTexts(scopeToken, 100).optional(),
   documentation_url: webUrl.nullable().optional(),
+  required_acr: z.enum(requiredAcrs).nullable().optional(),
+  max_authentication_age: lifetime(1, 365 * 86_400)
+    .nullable()
+    .optional(),
 };
 
 /** APIs that access tokens are issued for. */
@@ -85,6 +90,13 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     challenge_header: z.string().meta({
       description: 'What the API answers with 401 in `WWW-Authenticate`, so that clients find the metadata, and with it this service.',
     }),
+    required_acr: z
+      .enum(requiredAcrs)
+      .nullable()
+      .meta({ description: 'The class that people need for its tokens: `2` = a second factor, `phr` = a passkey; null = none.' }),
+    max_authentication_age: z.int().nullable().meta({
+      description: 'How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session.',
+    }),
     is_system: z.boolean(),
     ...stamps,
   }),
@@ -109,6 +121,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       // What people are asked for on behalf of clients that don't say.
       default_scopes: 'control',
       documentation_url: 'plain',
+      required_acr: 'control',
+      max_authentication_age: 'control',
       // What its API is told of people.
       claim_mappings: 'reach and control',
     },

@@ -28,7 +28,7 @@ async function scopeTexts(ctx: Context, request: AuthorizationRequest, question:
 /** The host, or for a private-use scheme (RFC 8252 7.1) the scheme, that the browser goes on to. */
 function hostOf(redirect_uri: string): string {
   const { host, protocol } = new URL(redirect_uri);
-  return host || protocol;
+  return /^https?:$/.test(protocol) ? host : protocol;
 }
 
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
@@ -36,7 +36,10 @@ const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC
 /** What is known of a client that nobody vouches for (RFC 8252 8.6); null for others. */
 function unverifiedOf({ client, redirect_uri }: AuthorizationRequest): ConsentPage['unverified'] {
   if (client.verified) return null;
-  const whose = client.origin === 'metadata_document' ? new URL(client.id).host : `registered itself on ${day.format(client.created_at)}`;
+  const whose =
+    client.origin === 'metadata_document'
+      ? `It comes from ${new URL(client.id).host}.`
+      : `It registered itself on ${day.format(client.created_at)}.`;
   return { whose, local: isNativeRedirectUri(redirect_uri) };
 }
 
