@@ -126,6 +126,7 @@ export function creations(type: string, world: World): { attributes: Document; r
         relationships: { user: one('user', name) },
       }));
     case 'role':
+    case 'registration_token':
       return [{ attributes: { name: 'New' } }];
     case 'permission':
       return [{ attributes: { name: 'new' }, relationships: { api_resource: one('api_resource', 'api near') } }];
