@@ -161,7 +161,7 @@ describe('what a stranger gets', () => {
     expect((await rowOf(await register({ redirect_uris, scope: 'users:read' }))).scopes).toEqual([]);
   });
 
-  test('neither first_party nor verified nor an id of its own (attack 30.541)', async () => {
+  test('neither first_party nor verified nor an id of its own (attack 30.553)', async () => {
     const pretended = {
       client_id: 'management',
       first_party: true,

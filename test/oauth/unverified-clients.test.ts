@@ -41,7 +41,7 @@ const page = async (client: TestClient, extra: Record<string, string> = {}) =>
   (await authorizeGet(browser, authorizeQuery(client, { ...challenge, ...extra }))).text();
 
 describe('what it reaches', () => {
-  test('an API resource that lets it in, and no other; verified, both (attack 30.542)', async () => {
+  test('an API resource that lets it in, and no other; verified, both (attack 30.554)', async () => {
     const client = await arrive();
     expect((await redeem(service.url, client, await allowCode(browser, client, { resource: open.identifier, scope: 'read' }))).status).toBe(
       200,
@@ -57,7 +57,7 @@ describe('what it reaches', () => {
     expect(await service.deps.knex('audit_logs').where({ action: 'client.verified', target_id: client.id })).toHaveLength(1);
   });
 
-  test('the Management API never, in any spelling, nor with a grant (attack 30.542)', async () => {
+  test('the Management API never, in any spelling, nor with a grant (attack 30.554)', async () => {
     const client = await arrive({ registration_token_digest: null });
     const [system] = (await service.deps.knex('api_resources').where({ is_system: true })) as [ApiResourceRow];
     await addGrant(await service.context(), client, system, ['users:read'], 'user');
@@ -68,7 +68,7 @@ describe('what it reaches', () => {
     })).status).toBe(403); // prettier-ignore
   });
 
-  test('nothing more once the API shuts it out: tokens in use, refresh, its own (attack 30.542)', async () => {
+  test('nothing more once the API shuts it out: tokens in use, refresh, its own (attack 30.554)', async () => {
     const ctx = await service.context();
     const resource = await addResource(ctx, { identifier: 'https://fickle.example', allow_unverified_clients: true });
     const client = await arrive({ grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
@@ -121,13 +121,13 @@ describe('its consent page', () => {
     ['My\u200b \u0000Bank\n\n', 'My Bank'],
     ['x'.repeat(300), `${'x'.repeat(59)}…`],
     ['\u2066\u2069', 'An application'],
-  ])('shows a name as text, short and in one direction: %j (attack 30.543)', async (name, shown) => {
+  ])('shows a name as text, short and in one direction: %j (attack 30.555)', async (name, shown) => {
     const html = await page(await arrive({ name: name.replaceAll('\0', '') }));
     expect(html).toContain(`Let ${shown} use your account?`);
     expect(html).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b]|<b>Bank/);
   });
 
-  test('is shown each time for what any program of the device could send (attack 30.544)', async () => {
+  test('is shown each time for what any program of the device could send (attack 30.556)', async () => {
     for (const uri of ['http://127.0.0.1:7000/cb', 'com.example.app:/cb']) {
       const client = await arrive({ application_type: 'native', redirect_uris: [uri] });
       const html = await page(client);
