@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { allSigningAlgorithmChoices, breachedPasswordChoices, environmentKindChoices } from './choices.js';
+import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
@@ -112,6 +112,12 @@ const sections: readonly Section[] = [
     title: 'Pushed authorization requests',
     text: 'Clients can leave their authorization requests at /oauth/par before they send the browser (RFC 9126). Here all of them have to.',
     fields: [{ name: 'require_pushed_authorization_requests', label: 'Every client has to push its requests' }],
+  },
+  {
+    name: 'dpop',
+    title: 'DPoP',
+    text: 'Clients that prove a key get tokens bound to it (RFC 9449). With a nonce nobody makes proofs ahead of time; it costs a client one more request now and then.',
+    fields: [{ name: 'dpop_nonce', label: 'A nonce in every proof', choices: dpopNonceChoices }],
   },
   {
     name: 'registration_of_clients',

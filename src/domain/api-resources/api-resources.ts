@@ -17,6 +17,7 @@ export type ApiResourceInput = Partial<
     | 'user_scopes'
     | 'claim_mappings'
     | 'signing_alg'
+    | 'dpop_bound_access_tokens'
   >
 >;
 

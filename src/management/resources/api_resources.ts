@@ -32,6 +32,7 @@ const settable = {
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
   signing_alg: z.enum(signingAlgorithms).optional(),
+  dpop_bound_access_tokens: z.boolean().optional(),
 };
 
 /** APIs that access tokens are issued for. */
@@ -63,6 +64,9 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     signing_alg: z
       .enum(signingAlgorithms)
       .meta({ description: 'What its JWTs are signed with: one of the `signing_algorithms` of the environment.' }),
+    dpop_bound_access_tokens: z.boolean().meta({
+      description: 'Whether its tokens have to be bound to a key: they are then given out for a DPoP proof only (RFC 9449).',
+    }),
     signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
     is_system: z.boolean(),
     ...stamps,
@@ -80,6 +84,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       token_typ: 'control',
       user_scopes: 'control',
       signing_alg: 'control',
+      dpop_bound_access_tokens: 'control',
       // What its API is told of people.
       claim_mappings: 'reach and control',
     },

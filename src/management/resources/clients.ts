@@ -45,6 +45,8 @@ const idTokenContent =
 const mappings =
   'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
 const pushesOnly = 'Whether it has to push its authorization requests (RFC 9126 6); the environment can demand it of all.';
+const boundOnly =
+  'Whether its tokens have to be bound to a key: the token endpoint then takes nothing without a DPoP proof (RFC 9449 5.2).';
 const signedTokens = 'What its ID tokens and logout tokens are signed with: one of the `signing_algorithms` of the environment.';
 const signedUserinfo =
   'Userinfo as a JWT signed so (OIDC Core 5.3.2), with one of the `signing_algorithms` of the environment; null = JSON.';
@@ -78,6 +80,7 @@ const settable = z
     id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
     claim_mappings: claimMappings.meta({ description: mappings }),
     require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
+    dpop_bound_access_tokens: z.boolean().meta({ description: boundOnly }),
     id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
     userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
     client_uri: webUrl.nullable(),
@@ -126,6 +129,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
     claim_mappings: claimMappings.meta({ description: mappings }),
     require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
+    dpop_bound_access_tokens: z.boolean().meta({ description: boundOnly }),
     id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
     userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
     client_uri: z.string().nullable(),
@@ -169,6 +173,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       id_token_claims: 'control',
       claim_mappings: 'reach and control',
       require_pushed_authorization_requests: 'control',
+      dpop_bound_access_tokens: 'control',
       id_token_signed_response_alg: 'control',
       userinfo_signed_response_alg: 'control',
       client_uri: 'plain',

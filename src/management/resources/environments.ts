@@ -10,7 +10,13 @@ import {
 import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
 import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-keys/algorithms.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
-import { breachedPasswordRules, environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
+import {
+  breachedPasswordRules,
+  dpopNonceRules,
+  environmentKinds,
+  visibleEnvironments,
+  type ListedEnvironmentRow,
+} from '../../db/tables/environments.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
@@ -51,6 +57,10 @@ const settings = {
   dynamic_registration_enabled: z.boolean(),
   require_pushed_authorization_requests: z.boolean().meta({
     description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
+  }),
+  dpop_nonce: z.enum(dpopNonceRules).meta({
+    description:
+      'Whether DPoP proofs have to bear a nonce of ours (RFC 9449 8). Without one they are good for a minute by the clock of the client.',
   }),
   signing_algorithms: uniqueTexts(z.enum(signingAlgorithms), signingAlgorithms.length).meta({
     description:
@@ -112,6 +122,8 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       dynamic_registration_enabled: 'plain',
       // Refuses requests, and lets none in that was refused.
       require_pushed_authorization_requests: 'everything',
+      // Optional, a stolen proof that was not used yet is good for its minute.
+      dpop_nonce: 'everything',
       // Adds keys whose private halves the service alone holds; one that is used can't go.
       signing_algorithms: 'plain',
     },

@@ -1,5 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import type { Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import { OAuthError } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
@@ -45,7 +46,8 @@ export function readParams<P extends Params>(params: P, sent: Parameters): Param
 /** The token response (RFC 6749 5.1, specification 5.5.1). */
 export type TokenResponse = {
   access_token: string;
-  token_type: 'Bearer';
+  /** `DPoP`: bound to the key of the proof that came with the request (RFC 9449 5). */
+  token_type: 'Bearer' | 'DPoP';
   /** Seconds. */
   expires_in: number;
   scope: string;
@@ -57,33 +59,37 @@ export type TokenResponse = {
 type Declaration<P extends Params> = {
   /** Whether a client without a secret may use it, on the strength of PKCE or of a refresh token bound to it. */
   readonly public_clients: boolean;
+  /** Whether its own statement spends the DPoP proof; else the token endpoint does before. */
+  readonly spends_proof?: boolean;
   /** Its parameters: they are read before `handle`, and discovery and docs/specification/05-oauth.md follow from them. */
   readonly params: P;
   /** What to say of a required parameter that is missing, beside that: how to find its value. */
   readonly missing?: { readonly [Name in keyof P]?: (ctx: Context, client: Client) => Promise<string> };
   /**
-   * Answers with tokens. `origin`: where the request comes from, for the security event of a replay.
+   * Answers with tokens. `origin`: where the request comes from, for the security event of a replay. `proof`: the key that the tokens are to be bound to;
+   * null: bearer tokens.
    * @throws {OAuthError}
    */
-  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin): Promise<TokenResponse>;
+  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin, proof: Proof | null): Promise<TokenResponse>;
 };
 
 /** A grant type, as the token endpoint uses it. */
-export type Grant = Pick<Declaration<Params>, 'public_clients' | 'params'> & {
+export type Grant = Pick<Declaration<Params>, 'public_clients' | 'spends_proof' | 'params'> & {
   /** Reads the parameters and answers with tokens. @throws {OAuthError} */
-  answer(ctx: Context, client: Client, sent: Parameters, origin: () => Origin): Promise<TokenResponse>;
+  answer(ctx: Context, client: Client, sent: Parameters, origin: () => Origin, proof: Proof | null): Promise<TokenResponse>;
 };
 
 /** Makes a grant type of its declaration. */
-export function grant<P extends Params>({ public_clients, params, missing, handle }: Declaration<P>): Grant {
+export function grant<P extends Params>({ public_clients, spends_proof = false, params, missing, handle }: Declaration<P>): Grant {
   return {
     public_clients,
+    spends_proof,
     params,
-    async answer(ctx, client, sent, origin) {
+    async answer(ctx, client, sent, origin, proof) {
       for (const [name, hint] of Object.entries<((ctx: Context, client: Client) => Promise<string>) | undefined>(missing ?? {}))
         if (hint && sent.get(name) === undefined && sent.repeated.size === 0)
           throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`);
-      return handle(ctx, client, readParams(params, sent), origin);
+      return handle(ctx, client, readParams(params, sent), origin, proof);
     },
   };
 }
@@ -92,11 +98,12 @@ export function grant<P extends Params>({ public_clients, params, missing, handl
 export function tokenResponse(
   given: Pick<TokenResponse, 'access_token' | 'expires_in' | 'scope'>,
   { refresh_token, id_token }: { readonly refresh_token?: string | null; readonly id_token?: string | undefined } = {},
+  proof: Proof | null = null,
 ): TokenResponse {
   const { access_token, expires_in, scope } = given;
   return {
     access_token,
-    token_type: 'Bearer',
+    token_type: proof === null ? 'Bearer' : 'DPoP',
     expires_in,
     scope,
     ...(refresh_token == null ? {} : { refresh_token }),
