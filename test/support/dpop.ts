@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTHeaderParameters } from 'jose';
-import { proofAlgorithms } from '../../src/domain/dpop/proof.js';
+import type { proofAlgorithms } from '../../src/domain/dpop/proof.js';
 
 /** What a proof is made for; `token`: the access token that it comes with. */
 export type ProofFor = { readonly htu: string; readonly htm?: string; readonly token?: string; readonly nonce?: string | undefined };
