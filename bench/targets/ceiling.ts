@@ -18,6 +18,8 @@ export async function startCeiling(options: { databaseUrl: string; processors: s
     name: 'ceiling',
     pid: started.pid,
     port,
+    // It checks no proofs.
+    lacks: ['cc_jwt_dpop'],
     paths: {
       token: '/token',
       introspect: '/introspect',
