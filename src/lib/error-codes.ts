@@ -41,6 +41,7 @@ export const apiErrorCodes = {
   own_account: [[409], 'Have another administrator do it.'],
   last_administrator: [[409], 'Make somebody else an administrator first.'],
   last_way_in: [[409], 'Give the user a password or another identity first.'],
+  too_many: [[409], 'Remove one of the kind first.'],
   role_in_use: [[409], 'Take the role from its users first.'],
   public_client: [[409, 422], 'Public clients, and those with keys, have no secret, and so nothing that takes one.'],
   self_registered_client: [[422], 'Make a client of your own for this: whoever registered this one can change it.'],

@@ -12,6 +12,8 @@ export const sealPurposes = [
   'idempotency_keys',
   'mails',
   'sso_flows',
+  'authenticators',
+  'sign_ins',
   'authorization-request',
   'logout-request',
   'setup',
@@ -30,6 +32,7 @@ export const digestPurposes = [
   'csrf',
   'cursor',
   'sso-browser',
+  'webauthn challenge',
   'demo',
   'dpop nonce',
 ] as const;
@@ -137,7 +140,10 @@ export function keyIdOf(sealed: Buffer): string | null {
   return named ? sealed.subarray(magic.length, headerLength).toString('hex') : null;
 }
 
-/** @param secretKey 32 random bytes in base64; `previous` are other keys that open, and never seal. */
+/**
+ * @param secretKey 32 random bytes in base64; `previous` are other keys that open, and never seal.
+ * @throws {SealError} from `open` for a value that none of the keys has sealed
+ */
 export function createSealer(secretKey: string, previous: readonly string[] = []): Sealer {
   const current = new MasterKey(secretKey);
   const keys = [current, ...previous.map((text) => new MasterKey(text))].filter(

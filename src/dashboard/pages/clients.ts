@@ -108,6 +108,8 @@ export const clients: Presentation = {
       label: 'Userinfo',
       value: text(a['userinfo_signed_response_alg'] === null ? 'JSON' : `A JWT signed with ${words(a['userinfo_signed_response_alg'])}`),
     },
+    { label: 'Authorization answers', value: text(a['authorization_signed_response_alg'] ?? 'Signed on demand') },
+    { label: 'Introspection responses', value: text(a['introspection_signed_response_alg'] ?? 'Signed on demand') },
     { label: 'ID token lifetime', value: duration(a['id_token_lifetime'], 'The environment’s') },
     { label: 'Refresh token lifetime', value: duration(a['refresh_token_lifetime'], 'The environment’s') },
     { label: 'Token requests a minute', value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']) },

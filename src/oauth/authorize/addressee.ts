@@ -3,7 +3,7 @@ import { enabledClient, type Client } from '../../domain/clients/clients.js';
 import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
-import { responseModes, type Addressee, type ResponseMode } from './request.js';
+import { isSigned, responseModes, type Addressee, type ResponseMode } from './request.js';
 
 /** Of the HTTP request that bears the authorization request. */
 export type Asked = Pick<Request, 'ctx' | 'request_id'>;
@@ -60,6 +60,13 @@ function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Clie
   ];
 }
 
+/** The response mode that was asked for, where it is one; signed in any case for a client that has its answers signed. */
+function responseModeOf({ authorization_signed_response_alg }: Client, asked: string | undefined): ResponseMode {
+  const mode = responseModes.find((one) => one === asked) ?? 'query';
+  if (authorization_signed_response_alg === null || isSigned(mode)) return mode;
+  return mode === 'form_post' ? 'form_post.jwt' : 'query.jwt';
+}
+
 /**
  * The client that asks, and the redirect URI that the answer may go to. Anything wrong with them is shown to the person and never redirected
  * (RFC 6749 4.1.2.1, RFC 9700 4.11).
@@ -74,11 +81,10 @@ export async function findAddressee(req: Asked, sent: Parameters): Promise<Addre
     const [, , code, text] = failed;
     throw new PageError(400, code, text, {}, undefined, null, code === 'invalid_redirect_uri' ? tellMismatch(req, sent, client) : []);
   }
-  const mode = sent.get('response_mode');
   return {
     client: client as Client,
     redirect_uri: sent.get('redirect_uri') as string,
     state: sent.repeated.has('state') ? undefined : sent.get('state'),
-    response_mode: responseModes.includes(mode as ResponseMode) ? (mode as ResponseMode) : 'query',
+    response_mode: responseModeOf(client as Client, sent.get('response_mode')),
   };
 }
