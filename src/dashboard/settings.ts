@@ -4,6 +4,7 @@ import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
+import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
 import type { Part } from './page-parts.js';
@@ -12,12 +13,13 @@ import type { ResourceObject } from '../management/documents.js';
 import { may, recordOf, resourceOf, recordVersion } from './resource-objects.js';
 import { attempt } from './resource-forms.js';
 import { secretKeyPart } from './secret-key-part.js';
+import { strongSignInSections } from './strong-sign-in-sections.js';
 import { code, text } from './values.js';
 import { named } from '../lib/named.js';
 import type { Render } from './render.js';
 
 const guarded =
-  ' What guards everybody’s sign-in (lifetimes, passwords, codes, lockout, the kind) takes every permission, which you do not hold.';
+  ' What guards everybody’s sign-in (lifetimes, passwords, passkeys, codes, second factors, lockout, the kind) takes every permission, which you do not hold.';
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
 
@@ -79,6 +81,7 @@ const sections: readonly Section[] = [
       { name: 'lockout_lifetime', label: 'How long it stays locked', hint: seconds('86400') },
     ],
   },
+  ...strongSignInSections,
   {
     name: 'codes',
     title: 'One-time codes',
@@ -129,6 +132,9 @@ const sections: readonly Section[] = [
 
 type Failed = { readonly section: Section; readonly entries: Entries; readonly errors: Record<string, string> };
 
+/** A title within a sentence; an abbreviation stays as it is. */
+const inSentence = (title: string) => (/^[A-Z][^A-Z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title);
+
 /** A section that can only be read. */
 async function sectionSummary(look: ViewContext, { title }: Section, fields: readonly BoundField[], entries: Entries): Promise<Part> {
   const rows = fields.map(async ({ spec }) => {
@@ -167,7 +173,7 @@ async function show(
         action: `/dashboard/settings/${section.name}`,
         hidden: { _version: String(recordVersion(record)) },
         sections: await fieldSections(look, {}, fields, entries, errors),
-        button: { label: `Save ${section.title.toLowerCase()}`, variant: 'primary' },
+        button: { label: `Save ${inSentence(section.title)}`, variant: 'primary' },
         cancel: null,
       };
     }),
@@ -189,7 +195,7 @@ async function show(
       lead: `Of this environment. Each part is saved on its own.${holdsEverything(call.actor) ? '' : guarded}`,
       errors: failed?.errors ?? {},
       labels,
-      parts: [...exposureNotice(req.ctx), facts, ...forms, ...(await secretKeyPart(req.ctx))],
+      parts: [...exposureNotice(req.ctx), ...(await factorNotice(call)), facts, ...forms, ...(await secretKeyPart(req.ctx))],
     },
     status,
   );

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Visit } from './browser.js';
 import { grantOrders, ordersAreProtected, ordersNeedPermission, type OrdersApi } from './orders.js';
-import type { Service } from './service.js';
+import { person, type Service } from './service.js';
+import { stepUpIsAsked } from './step-up.js';
 
 /** A guide whose application is run. */
 export type Trial = {
@@ -59,7 +60,7 @@ const orders: OrdersApi = {
 const ledger: OrdersApi = {
   folder: 'dpop',
   audience: 'https://ledger.example.org',
-  origin: 'http://localhost:3005',
+  origin: 'http://localhost:3006',
   paths: ['/orders'],
 };
 
@@ -164,12 +165,25 @@ export const trials: readonly Trial[] = [
     name: 'dpop',
     title: 'DPoP',
     programs: ['npm'],
-    url: 'http://localhost:3005/',
+    url: 'http://localhost:3006/',
     visit: null,
     prepare: grantOrders(ledger),
     check: ledgerIsBound,
     version: fromPackage('openid-client'),
     shows: 'client credentials bound to a key; an API that takes them with a proof, and not without',
+  },
+  {
+    name: 'step-up',
+    title: 'Step-up',
+    programs: ['npm'],
+    url: 'http://localhost:3005/',
+    visit: null,
+    prepare: async (service) => {
+      await service.create('/api_resources', JSON.parse(await readFile('examples/clients/step-up/api_resource.json', 'utf8')));
+    },
+    check: ({ issuer }) => stepUpIsAsked(issuer, 'http://localhost:3005/', person),
+    version: fromPackage('openid-client'),
+    shows: 'an API asks for a second factor, the person gives it, nothing else is asked',
   },
   {
     name: 'single-page',

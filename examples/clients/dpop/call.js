@@ -9,7 +9,7 @@ const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair());
 const asked = { resource: 'https://ledger.example.org', scope: 'orders:read' };
 const { access_token, token_type } = await client.clientCredentialsGrant(config, asked, { DPoP });
 
-const url = new URL('http://localhost:3005/orders');
+const url = new URL('http://localhost:3006/orders');
 const answer = await client.fetchProtectedResource(config, access_token, url, 'GET', undefined, undefined, { DPoP });
 const stolen = await fetch(url, { headers: { authorization: `DPoP ${access_token}` } });
 console.log(JSON.stringify({ token_type, status: answer.status, orders: await answer.json(), without_proof: stolen.status }));

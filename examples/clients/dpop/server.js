@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import * as oauth from 'oauth4webapi';
 
 const { ISSUER } = process.env;
-const own = 'http://localhost:3005';
+const own = 'http://localhost:3006';
 const options = { requireDPoP: true, [oauth.allowInsecureRequests]: ISSUER.startsWith('http:') };
 const as = await oauth.processDiscoveryResponse(new URL(ISSUER), await oauth.discoveryRequest(new URL(ISSUER), options));
 
@@ -34,4 +34,4 @@ const needs = (permission) => async (req, res, next) => {
 
 const app = express();
 app.get('/orders', needs('orders:read'), (req, res) => res.json({ for: req.claims.sub }));
-app.listen(3005, 'localhost');
+app.listen(3006, 'localhost');

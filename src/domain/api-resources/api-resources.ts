@@ -8,18 +8,10 @@ import { claimMappingProblems } from '../tokens/claim-mappings.js';
 export type ApiResourceInput = Partial<
   Pick<
     ApiResourceRow,
-    | 'identifier'
-    | 'name'
-    | 'token_format'
-    | 'access_token_lifetime'
-    | 'user_access'
-    | 'token_typ'
-    | 'user_scopes'
-    | 'claim_mappings'
-    | 'signing_alg'
-    | 'dpop_bound_access_tokens'
+    | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
+    | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
   >
->;
+>; // prettier-ignore
 
 type Surroundings = Pick<Context, 'environment'>;
 

@@ -31,6 +31,10 @@ export type TokenContent = {
   readonly claims: readonly string[];
   /** The thumbprint of the key that it is bound to (RFC 9449 6); null for a bearer token. */
   readonly jkt: string | null;
+  /** How the person signed in, and when (RFC 9470 6); null and empty where it isn't known, and for a client. */
+  readonly acr: string | null;
+  readonly amr: readonly string[];
+  readonly auth_time: Date | null;
   readonly issued_at: Date;
   readonly expires_at: Date;
 };
@@ -93,6 +97,9 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     issuer: iss,
     claims: texts(claims['userinfo_claims']),
     jkt: thumbprintIn(claims['cnf']),
+    acr: text(claims['acr']),
+    amr: texts(claims['amr']),
+    auth_time: isSeconds(claims['auth_time']) ? new Date(claims['auth_time'] * 1000) : null,
     issued_at: new Date(iat * 1000),
     expires_at: new Date(exp * 1000),
   };
@@ -149,6 +156,9 @@ export async function lookUpToken(
     issuer: ctx.environment.issuer,
     claims: Object.keys(row.claims ?? {}),
     jkt: row.jkt,
+    acr: row.acr,
+    amr: row.amr ?? [],
+    auth_time: row.auth_time,
     issued_at: row.issued_at,
     expires_at: row.expires_at,
   };

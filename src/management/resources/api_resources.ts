@@ -7,6 +7,7 @@ import {
   type ApiResourceInput,
 } from '../../domain/api-resources/api-resources.js';
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
+import { requiredAcrs } from '../../db/tables/environments.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
@@ -33,6 +34,10 @@ const settable = {
   claim_mappings: claimMappings.optional(),
   signing_alg: z.enum(signingAlgorithms).optional(),
   dpop_bound_access_tokens: z.boolean().optional(),
+  required_acr: z.enum(requiredAcrs).nullable().optional(),
+  max_authentication_age: lifetime(1, 365 * 86_400)
+    .nullable()
+    .optional(),
 };
 
 /** APIs that access tokens are issued for. */
@@ -68,6 +73,13 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       description: 'Whether its tokens have to be bound to a key: they are then given out for a DPoP proof only (RFC 9449).',
     }),
     signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
+    required_acr: z
+      .enum(requiredAcrs)
+      .nullable()
+      .meta({ description: 'The class that people need for its tokens: `2` = a second factor, `phr` = a passkey; null = none.' }),
+    max_authentication_age: z.int().nullable().meta({
+      description: 'How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session.',
+    }),
     is_system: z.boolean(),
     ...stamps,
   }),
@@ -85,6 +97,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       user_scopes: 'control',
       signing_alg: 'control',
       dpop_bound_access_tokens: 'control',
+      required_acr: 'control',
+      max_authentication_age: 'control',
       // What its API is told of people.
       claim_mappings: 'reach and control',
     },
