@@ -137,7 +137,7 @@ describe('passkeys', () => {
     expect(codeOf(await post(`${at}/passkey`, { credential: options }))).toEqual([422, 'passkey_refused']);
   });
 
-  test('a challenge of somebody else makes no passkey, with whatever browser (attack 25.561)', async () => {
+  test('a challenge of somebody else makes no passkey, with whatever browser (attack 25.570)', async () => {
     const credential = await newCredential();
     const { cookies } = browser;
     const [, other] = await signedIn();
@@ -320,7 +320,7 @@ describe('taking away', () => {
     });
   });
 
-  test('what is somebody else’s can neither be renamed nor removed, nor what is in no form an id (attack 25.562)', async () => {
+  test('what is somebody else’s can neither be renamed nor removed, nor what is in no form an id (attack 25.571)', async () => {
     const id = await addPasskey();
     const [, other] = await signedIn();
     for (const path of [`${at}/${id}/rename`, `${at}/${id}/remove`, `${at}/x/rename`, `${at}/x/remove`])
@@ -365,7 +365,7 @@ describe('remembered devices', () => {
     expect(await remembered()).toEqual([]);
   });
 
-  test('those of somebody else stay (attack 25.562)', async () => {
+  test('those of somebody else stay (attack 25.571)', async () => {
     await remember(`four-${user.id}`);
     const [own] = await remembered();
     const [, other] = await signedIn();

@@ -537,7 +537,7 @@ const samples: Record<string, SamplePage> = {
       email: 'ada@example.com',
       ways: { password: false, methods: ['passkey', 'totp', 'recovery_code'], by_mail: false, enroll: false },
       connections: [],
-      passkey: { rp_id: 'acme.example', options_path: '/account/confirm/passkey/options', options: null, elsewhere: null },
+      passkey: { rp_id: 'id.example', options_path: '/account/confirm/passkey/options', options: null, elsewhere: null },
       held: false,
     },
   },

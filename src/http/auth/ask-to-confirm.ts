@@ -190,6 +190,7 @@ function refusalOf({ failed }: ConfirmationNeeded, code: string): PageError {
  * Lets a change pass while the session is confirmed for the class that it takes, or with a proof beside it: others get a page that asks for one and
  * holds their form, JSON 403 with the code, or the refusal of the proof. Needs the session, a parsed body and `csrf` before.
  * @param demand a class beyond the person's own
+ * @throws {PageError} 403 with the code, or as the proof is refused
  */
 export function confirmed(
   web: Web,
