@@ -73,12 +73,9 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       .enum(requiredAcrs)
       .nullable()
       .meta({ description: 'The class that people need for its tokens: `2` = a second factor, `phr` = a passkey; null = none.' }),
-    max_authentication_age: z
-      .int()
-      .nullable()
-      .meta({
-        description: 'How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session.',
-      }),
+    max_authentication_age: z.int().nullable().meta({
+      description: 'How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session.',
+    }),
     is_system: z.boolean(),
     ...stamps,
   }),

@@ -29,14 +29,10 @@ const usedWithin: Filter = {
 
 /** What an import says beside what is shown: which kind it is of, and what it is when left out. */
 const moveIn = {
-  secret: z
-    .string()
-    .min(1)
-    .max(300)
-    .meta({
-      writeOnly: true,
-      description: 'Of `totp`, and needed for it: the shared secret in base32 (RFC 4648 6), 16 to 128 bytes. Sealed; never shown.',
-    }),
+  secret: z.string().min(1).max(300).meta({
+    writeOnly: true,
+    description: 'Of `totp`, and needed for it: the shared secret in base32 (RFC 4648 6), 16 to 128 bytes. Sealed; never shown.',
+  }),
   algorithm: z.enum(totpAlgorithms).meta({ description: 'Of `totp`: the hash function (RFC 6238 1.2); SHA1 unless given.' }),
   digits: z.literal([6, 8]).meta({ description: 'Of `totp`: how long its codes are; 6 unless given.' }),
   period: z.int().min(15).max(60).meta({ description: 'Of `totp`: how long each is good, in seconds; 30 unless given.' }),
