@@ -1,5 +1,7 @@
 import type { Origin } from './origin.js';
 import { Refusal } from './refusal.js';
+import type { AuthenticationClass } from './sessions/classes.js';
+import type { Proof } from './sessions/proofs.js';
 
 /** Who acts through the Management API or the dashboard, and what they may do there right now. */
 export type Actor = {
@@ -13,6 +15,10 @@ export type Actor = {
   readonly session_id?: string | null;
   /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */
   readonly proven_at?: Date | null;
+  /** How the person of a token signed in, as the token says it. */
+  readonly signed_in?: { readonly acr: AuthenticationClass; readonly at: Date | null };
+  /** What the session of a person at the dashboard rests on. */
+  readonly proofs?: readonly Proof[];
   /** Where the request came from, for what a write itself records beside its entry of the audit log; absent outside of one. */
   readonly origin?: Origin;
 };
@@ -20,6 +26,7 @@ export type Actor = {
 /**
  * Refuses to hand out Management permissions that the actor doesn't hold (CWE-269).
  * @param attribute or relationship that would hand them out, for the error's pointer
+ * @throws {Refusal} 403 `scope_escalation`
  */
 export function refuseEscalation(
   actor: Pick<Actor, 'permissions'>,

@@ -19,7 +19,7 @@ export const apiErrorCodes = {
   invalid_cursor: [[400], 'Take cursors from `links.next` and `links.prev` of the same list, in the same order.'],
   invalid_idempotency_key: [[400], 'Make the key 1 to 255 printable ASCII characters.'],
   invalid_token: [[401], 'Get a new access token whose audience is this API.'],
-  insufficient_user_authentication: [[401], 'Sign in again, then repeat with the new token: this takes a sign-in of the last ten minutes (RFC 9470).'],
+  insufficient_user_authentication: [[401], 'Sign in again with the `acr_values` and the `max_age` of the challenge, then repeat with the new token (RFC 9470).'],
   insufficient_scope: [[403], 'Have the permissions in `meta.required` granted to the client, or to a role of the user.'],
   scope_escalation: [[403], 'Nobody hands out, or takes over, what they may not do themselves: somebody with the permissions in `meta.required` has to.'],
   operators_only: [[403], 'Use a token of the default environment.'],

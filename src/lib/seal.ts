@@ -139,7 +139,10 @@ export function keyIdOf(sealed: Buffer): string | null {
   return named ? sealed.subarray(magic.length, headerLength).toString('hex') : null;
 }
 
-/** @param secretKey 32 random bytes in base64; `previous` are other keys that open, and never seal. */
+/**
+ * @param secretKey 32 random bytes in base64; `previous` are other keys that open, and never seal.
+ * @throws {SealError} from `open` for a value that none of the keys has sealed
+ */
 export function createSealer(secretKey: string, previous: readonly string[] = []): Sealer {
   const current = new MasterKey(secretKey);
   const keys = [current, ...previous.map((text) => new MasterKey(text))].filter(

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { listPublishedSigningKeys } from '../../src/db/tables/signing_keys.js';
 import { findAccessToken, deleteAccessToken, findJwtStanding } from '../../src/db/tables/access_tokens.js';
@@ -44,19 +44,14 @@ import { startTotp } from '../../src/domain/authenticators/enrolment.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { findUserClaims } from '../../src/db/tables/user_claims.js';
 import { digest } from '../../src/lib/digest.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { signedIn } from '../support/browser.js';
+import { addClient, addEnvironment, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let own: Context;
-let foreign: Context;
-
-beforeAll(async () => {
-  own = await service.context();
-  foreign = await addEnvironment(service.deps, 'staging');
-});
+const own = contextOf(service);
+const foreign = shared(() => addEnvironment(service.deps, 'staging'));
 
 test('every table function, called from a second environment, finds nothing and changes nothing', async () => {
   const user = await addUser(own, { email: 'ada@example.com' });
@@ -65,8 +60,7 @@ test('every table function, called from a second environment, finds nothing and 
   await addGrant(own, client, resource);
   const role = await findRoleByName(own.scope, 'administrator');
   await addUserRoles(own.scope, user.id, [role?.id ?? '']);
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const session_token = browser.cookies.get('session') ?? '';
   const session = await findSessionByToken(own.scope, digest(session_token));
   const grant = await authorizeCode(browser, client);

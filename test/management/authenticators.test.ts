@@ -315,7 +315,7 @@ describe('a narrow permission', () => {
     expect(codes(await reader.delete(`/authenticators/${authenticator}`))).toEqual([403, 'insufficient_scope']);
   });
 
-  test('authenticators:write moves nothing in for an administrator, and removes nothing (attack 25.571)', async () => {
+  test('authenticators:write moves nothing in for an administrator, and removes nothing (attack 25.577)', async () => {
     const caller = await only('authenticators:read', 'authenticators:write', 'users:read', 'users:write');
     expect(codes(await move(administrator, { kind: 'totp', secret }, caller))).toEqual(escalation);
     expect(codes(await move(administrator, passkey(), caller))).toEqual(escalation);

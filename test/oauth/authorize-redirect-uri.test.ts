@@ -1,8 +1,9 @@
 // Which addresses an answer may go to (docs/security.md, attacks of section 2).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectPage400 } from '../support/authorize.js';
-import { Browser, locationParameters } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { locationParameters, signedIn } from '../support/browser.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
@@ -17,8 +18,7 @@ beforeAll(async () => {
   client = await addClient(ctx);
   await service.deps.knex('environments').where({ id: ctx.environment.id }).update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const page400 = (redirect_uri: string) => expectPage400(service, () => authorizeGet(browser, authorizeQuery(client, { redirect_uri })));

@@ -5,7 +5,7 @@ import { targetInForce } from '../../domain/tokens/target.js';
 import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import { findUserClaims, type UserWithRoles } from '../../db/tables/user_claims.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
-import { withinRights } from '../../oauth/authorize/held-permissions.js';
+import { withinRights } from '../../oauth/authorize/validate.js';
 import { grantedScopes } from '../../oauth/authorize/validate.js';
 import { apiResourceChoices } from '../choices.js';
 import type { FilterField, Part } from '../page-parts.js';

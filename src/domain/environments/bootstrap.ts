@@ -152,7 +152,7 @@ const machineClientColumns = ({ client_secret }: { client_secret: string }): Par
   is_system: true,
 });
 
-/** A confidential machine client that holds every Management permission of its environment. */
+/** A confidential machine client that holds every Management permission of its environment. @throws {Error} in an environment that wasn't prepared */
 export async function ensureMachineClient(ctx: Context, wanted: { client_id: string; client_secret: string; name: string }): Promise<void> {
   await transaction(ctx, async (tx) => {
     const { id, times } = stamp(tx);
@@ -172,7 +172,10 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
   });
 }
 
-/** Everything that a new environment needs before it can answer: its key, its Management API, its system role. */
+/**
+ * Everything that a new environment needs before it can answer: its key, its Management API, its system role.
+ * @throws {Error} when there is no environment of the id
+ */
 export async function prepareEnvironment(deps: Deps, id: string): Promise<Context> {
   const environment = await findEnvironmentById(deps, id);
   if (!environment) throw new Error(`there is no environment ${id}`);
@@ -199,7 +202,7 @@ export async function bootstrap(deps: Deps): Promise<void> {
   deps.cache.clear();
 }
 
-/** The context of the default environment. */
+/** The context of the default environment. @throws {Error} when the database was not bootstrapped */
 export async function defaultContext(deps: Deps): Promise<Context> {
   const row = await findDefaultEnvironment(deps.knex);
   const environment = row && (await findEnvironmentById(deps, row.id));

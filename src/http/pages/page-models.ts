@@ -1,95 +1,20 @@
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
+import type { BasePage, FormPage, PageClient, PageConnection } from './form-page.js';
+import type { PageSignInMethods } from './sign-in-methods.js';
+import type {
+  LoginPage,
+  PasswordForgotPage,
+  PasswordResetPage,
+  RegisterCompletePage,
+  RegisterPage,
+  RegisterVerifyPage,
+} from './sign-in-models.js';
 
-/** What every page needs; `basePage` in pages.ts builds it. */
-export interface BasePage {
-  /** The h1 and, with the environment's name, the document's title. */
-  title: string;
-  environment: {
-    name: string;
-    logo_url: string | null;
-    support_email: string | null;
-    kind: 'production' | 'staging' | 'development';
-  };
-  /** `accentPath(branding.primary_color)` */
-  accent_path: string;
-  request_id: string;
-  /** Required by every page with a POST form. */
-  csrf_token?: string | undefined;
-}
-
-/** A remark above the form; `good` after something worked, `info` for the rest. */
-export type Notice = { tone: 'good' | 'info' | 'warning'; text: string };
-
-/**
- * A page with a form. `errors` holds a sentence per field name (see error-texts.ts); the key `form` is for what belongs to no single
- * field. `values` fills the fields again.
- */
-export interface FormPage extends BasePage {
-  errors?: Record<string, string> | undefined;
-  values?: Record<string, string | null | undefined> | undefined;
-  notice?: Notice | null | undefined;
-}
-
-/** The application on whose behalf the person is here, while an authorization request is pending. */
-export type PageClient = { name: string; logo_uri: string | null };
-
-export type PageConnection = {
-  id: string;
-  display_name: string;
-  strategy: 'oidc' | 'google' | 'microsoft' | 'github' | 'apple' | 'oauth2';
-  /** Set on the one this browser used last, which the handler puts first. */
-  last_used?: boolean | undefined;
-};
+export type * from './form-page.js';
+export type * from './sign-in-models.js';
 
 export type { PageLink };
-
-/** `values`: email. Posts `email`, `password`, `return_to` to /login. Title: "Sign in" or "Sign in to Acme Notes". */
-export interface LoginPage extends FormPage {
-  client: PageClient | null;
-  /** Same-origin path, empty for none; travels on in the form and in the links. */
-  return_to: string;
-  connections: PageConnection[];
-  /** Whether addresses of some domains need no password here (home-realm discovery). */
-  company_login?: boolean | undefined;
-  registration_enabled: boolean;
-}
-
-/** `values`: email. Posts `email`, `return_to` to /register. */
-export interface RegisterPage extends FormPage {
-  client: PageClient | null;
-  return_to: string;
-  connections: PageConnection[];
-}
-
-/** Posts `registration_id`, `code`, `return_to` to /register/verify; the resend form posts `registration_id`, `return_to` to /register/resend. */
-export interface RegisterVerifyPage extends FormPage {
-  registration_id: string;
-  email: string;
-  /** ISO 8601 */
-  expires_at: string;
-  return_to: string;
-}
-
-/** `values`: first_name, last_name. Posts `registration_token`, `first_name`, `last_name`, `password`, `return_to` to /register/complete. */
-export interface RegisterCompletePage extends FormPage {
-  registration_token: string;
-  email: string;
-  password_min_length: number;
-  return_to: string;
-}
-
-/** `values`: email. Posts `email`, `return_to` to /password/forgot. */
-export interface PasswordForgotPage extends FormPage {
-  return_to: string;
-}
-
-/** `values`: code (from the link in the mail). Posts `reset_id`, `code`, `password`, `return_to` to /password/reset. */
-export interface PasswordResetPage extends FormPage {
-  reset_id: string;
-  password_min_length: number;
-  return_to: string;
-}
 
 /** A result: one paragraph for each text, and at most one link onward. */
 export interface MessagePage extends BasePage {
@@ -149,6 +74,8 @@ export interface AccountPage extends FormPage {
   applications: PageApplication[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
   own_applications: (PageClient & { client_id: string; open_url: string })[];
+  /** Absent or null where there are none, and none can be added. */
+  sign_in_methods?: PageSignInMethods | null | undefined;
 }
 
 /** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */

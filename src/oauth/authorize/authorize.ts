@@ -4,11 +4,10 @@ import { isForeignPost, queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { AuthorizationError } from './authorization-error.js';
 import { renderConsent } from './consent-page.js';
-import { withinRights } from './held-permissions.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
 import { openPushedRequest } from './pushed-request.js';
-import { redirectToGet, sendToLogin, openRequest, type SentRequest } from './pending.js';
+import { redirectToGet, sendToLogin, sendToStep, openRequest, type SentRequest } from './pending.js';
 import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
 import { findAddressee } from './addressee.js';
@@ -21,11 +20,13 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
   const addressee = await findAddressee(req, parameters);
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
-    const request = await withinRights(ctx, await validate(ctx, addressee, parameters, pushed !== undefined), session);
-    const interaction = await interactionFor(ctx, request, session, sent.since, allowed);
+    const request = await validate(ctx, addressee, parameters, { session, pushed: pushed !== undefined });
+    const interaction = await interactionFor(ctx, request, session, { ...sent, allowed });
     switch (interaction.kind) {
       case 'login':
         return sendToLogin(req, res, sent, interaction.fresh);
+      case 'step':
+        return sendToStep(req, res, sent, interaction);
       case 'consent':
         return await renderConsent(web, req, res, { sent, request, ...interaction });
       case 'refuse':
@@ -57,7 +58,7 @@ async function enter(web: Web, req: Request, res: Response, sent: SentRequest): 
   } catch (error) {
     return refuse(web, req, res, sent, error);
   }
-  await proceed(web, req, res, { parameters, since: sent.since });
+  await proceed(web, req, res, { ...sent, parameters });
 }
 
 /** GET and POST /oauth/authorize (RFC 6749 4.1.1, OIDC Core 3.1.2.1). */
