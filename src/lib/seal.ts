@@ -20,10 +20,11 @@ export const sealPurposes = [
   'sso-test',
   'password-review',
   'device',
+  'device-request',
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */
-export const digestPurposes = ['passcode', 'password_reset_link', 'refresh successor', 'csrf', 'cursor', 'sso-browser', 'demo'] as const;
+export const digestPurposes = ['passcode', 'password_reset_link', 'refresh successor', 'csrf', 'cursor', 'sso-browser', 'demo', 'user code'] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];
 type DigestPurpose = (typeof digestPurposes)[number];
