@@ -30,12 +30,12 @@ const machineText = (target: Target, resource: string) => tokenText(target, { gr
 
 const isJwt = (token: string) => token.split('.').length === 3;
 
-function machine(kind: 'jwt' | 'opaque') {
+function machine(kind: keyof Target['resources']) {
   return async (target: Target): Promise<Operation> => {
     const text = machineText(target, target.resources[kind]);
     return async (connection) => {
       const reply = await connection.send(text);
-      expectThat(isJwt(json(reply).access_token) === (kind === 'jwt'), `expected ${kind}`, reply);
+      expectThat(isJwt(json(reply).access_token) === (kind !== 'opaque'), `expected ${kind}`, reply);
     };
   };
 }
@@ -56,15 +56,24 @@ function introspect(kind: 'jwt' | 'opaque') {
   };
 }
 
+/** Leaves the request at the service (RFC 9126), and answers what the browser brings in its place. */
+async function pushed(connection: Connection, target: Target, request: URLSearchParams): Promise<URLSearchParams> {
+  const headers = { ...host(target), Authorization: basic(target.client) };
+  const answer = ok(await connection.send(requestText('POST', target.paths.par, headers, Object.fromEntries(request))), 201);
+  const { request_uri } = JSON.parse(answer.body) as { request_uri: string };
+  return new URLSearchParams({ client_id: target.client.id, request_uri });
+}
+
 /** Sign-in that has happened already: authorize, follow to the code, exchange it. Answers the token response. */
 async function codeFlow(
   connection: Connection,
   target: Target,
   cookie: string,
   client: { id: string; secret: string | null },
+  push = false,
 ): Promise<Json> {
   const verifier = randomBytes(32).toString('base64url');
-  const query = new URLSearchParams({
+  const request = new URLSearchParams({
     response_type: 'code',
     client_id: client.id,
     redirect_uri: target.redirect_uri,
@@ -73,6 +82,7 @@ async function codeFlow(
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
   });
+  const query = push ? await pushed(connection, target, request) : request;
   const sent = await connection.send(
     requestText('GET', `${target.paths.authorize}?${query.toString()}`, { ...host(target), Cookie: cookie }),
   );
@@ -87,13 +97,15 @@ async function codeFlow(
   return json(await connection.send(text));
 }
 
-async function openCodeFlow(target: Target): Promise<Operation> {
-  const cookie = await target.session();
-  return async (connection) => {
-    const tokens = await codeFlow(connection, target, cookie, target.client);
-    if (!isJwt(tokens.id_token) || !tokens.refresh_token || isJwt(tokens.access_token)) throw new Error('a token is missing');
+const openCodeFlow =
+  (push: boolean) =>
+  async (target: Target): Promise<Operation> => {
+    const cookie = await target.session();
+    return async (connection) => {
+      const tokens = await codeFlow(connection, target, cookie, target.client, push);
+      if (!isJwt(tokens.id_token) || !tokens.refresh_token || isJwt(tokens.access_token)) throw new Error('a token is missing');
+    };
   };
-}
 
 async function openedTokens(target: Target, client: { id: string; secret: string | null }): Promise<Json> {
   const connection = new Connection(target.port);
@@ -132,10 +144,13 @@ function document(name: 'jwks' | 'discovery', proof: string) {
 /** Everything that is compared side by side. */
 export const scenarios: readonly Scenario[] = [
   { name: 'cc_jwt', title: 'client credentials, RS256 JWT', open: machine('jwt') },
+  { name: 'cc_jwt_es256', title: 'client credentials, ES256 JWT', open: machine('ES256') },
+  { name: 'cc_jwt_eddsa', title: 'client credentials, EdDSA JWT', open: machine('EdDSA') },
   { name: 'cc_opaque', title: 'client credentials, opaque', open: machine('opaque') },
   { name: 'introspect', title: 'introspection, opaque', open: introspect('opaque') },
   { name: 'introspect_jwt', title: 'introspection, JWT', open: introspect('jwt') },
-  { name: 'code_flow', title: 'code flow + PKCE, live session', open: openCodeFlow },
+  { name: 'code_flow', title: 'code flow + PKCE, live session', open: openCodeFlow(false) },
+  { name: 'code_par', title: 'the same, pushed first', open: openCodeFlow(true) },
   { name: 'refresh', title: 'refresh with rotation', open: openRefresh },
   { name: 'userinfo', title: 'userinfo', open: openUserinfo },
   { name: 'jwks', title: 'JWKS', open: document('jwks', '"keys"') },

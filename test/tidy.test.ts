@@ -182,6 +182,18 @@ describe('src', () => {
     ).toEqual([]);
   });
 
+  test('what an exported function throws, its docstring says', () => {
+    const quiet = sources
+      .filter(({ path }) => /^src\/(?:lib|platform|db|domain|http)\//.test(path))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/(\/\*\*(?:(?!\*\/)[^])*\*\/\n)?export (?:async )?function (\w+)[^]*?\n\}\n/g)]
+          // What is caught and thrown on belongs to whatever threw it.
+          .filter(([body, docstring = '']) => /\bthrow (?:new |\w+[.(])/.test(withoutComments(body)) && !docstring.includes('@throws'))
+          .map(([, , name]) => `${path}: ${name}`),
+      );
+    expect(quiet, 'Say which error, and when: `@throws {Refusal} 409 when ...`.').toEqual([]);
+  });
+
   test('exports have names', () => {
     expect(
       places(sources, /\bexport default\b/g),
@@ -294,4 +306,9 @@ test('no test is skipped but for want of a program', async () => {
   const files = (await read('test', /\.ts$/)).map((file) => ({ ...file, code: withoutTexts(file.code) }));
   const found = places(files, passedOver, (path) => path === 'test/support/programs.ts');
   expect(found, "Make the test hold everywhere; if it runs another program, let it say so: const test = needs('...').").toEqual([]);
+  const silent = files.filter(({ path, code }) => path.endsWith('.test.ts') && /\brunBeside\(/.test(code) && !/\bneeds\(/.test(code));
+  expect(
+    silent.map(({ path }) => path),
+    "It runs another program and fails where that isn't installed: let the test say needs('...').",
+  ).toEqual([]);
 });

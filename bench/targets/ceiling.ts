@@ -1,25 +1,19 @@
-import { fileURLToPath } from 'node:url';
-import { endProcess, fixtures, freePort, startProcess, type Target } from './target.js';
-
-const server = fileURLToPath(new URL('./ceiling-server.ts', import.meta.url));
+import { endProcess, fixtures, startServer, type ServerOptions, type Target } from './target.js';
 
 /** Starts the bare handler on an empty database. */
-export async function startCeiling(options: { databaseUrl: string; processors: string; log: number }): Promise<Target> {
-  const port = await freePort();
-  const started = await startProcess([process.execPath, '--import', 'tsx', server], {
-    processors: options.processors,
-    env: { PORT: String(port), DATABASE_URL: options.databaseUrl },
-    readyUrl: `http://127.0.0.1:${port}/jwks`,
-    log: options.log,
-  });
+export async function startCeiling(options: ServerOptions): Promise<Target> {
+  const started = await startServer('ceiling-server.ts', options);
   let sessions = 0;
   return {
     ...fixtures,
     name: 'ceiling',
     pid: started.pid,
-    port,
+    port: started.port,
+    // What they add to others is measured against those of the product itself.
+    lacks: ['cc_jwt_es256', 'cc_jwt_eddsa', 'code_par'],
     paths: {
       token: '/token',
+      par: '/par',
       introspect: '/introspect',
       authorize: '/authorize',
       userinfo: '/userinfo',

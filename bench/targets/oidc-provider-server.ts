@@ -1,5 +1,5 @@
 // oidc-provider as a careful operator would run it on PostgreSQL: one JSONB table, named statements, static clients (its best case).
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Provider, type Adapter, type AdapterPayload, type Configuration, type JWK } from 'oidc-provider';
 import pg from 'pg';
@@ -55,12 +55,25 @@ class PostgresAdapter implements Adapter {
   }
 }
 
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const jwk = (key: KeyObject, alg: string): JWK => ({ ...(key.export({ format: 'jwk' }) as JWK), use: 'sig', alg, kid: alg });
+const keys = [
+  jwk(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, 'RS256'),
+  jwk(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, 'ES256'),
+  jwk(generateKeyPairSync('ed25519').privateKey, 'EdDSA'),
+];
+const { resources } = fixtures;
+/** What the JWTs for a resource are signed with. */
+const algorithms: Record<string, 'RS256' | 'ES256' | 'EdDSA'> = {
+  [resources.jwt]: 'RS256',
+  [resources.ES256]: 'ES256',
+  [resources.EdDSA]: 'EdDSA',
+};
 const common = { redirect_uris: [fixtures.redirect_uri], response_types: ['code' as const] };
 
 const configuration: Configuration = {
   adapter: PostgresAdapter,
-  jwks: { keys: [{ ...(privateKey.export({ format: 'jwk' }) as JWK), use: 'sig', alg: 'RS256', kid: 'k' }] },
+  jwks: { keys },
+  enabledJWA: { idTokenSigningAlgValues: ['RS256', 'ES256', 'EdDSA'] },
   clients: [
     {
       ...common,
@@ -88,7 +101,9 @@ const configuration: Configuration = {
       getResourceServerInfo: (_ctx, resource) => ({
         scope: 'read write',
         accessTokenTTL: 3600,
-        accessTokenFormat: resource === fixtures.resources.jwt ? 'jwt' : 'opaque',
+        ...(algorithms[resource]
+          ? { accessTokenFormat: 'jwt', jwt: { sign: { alg: algorithms[resource] } } }
+          : { accessTokenFormat: 'opaque' }),
       }),
     },
   },

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.js';
 import { defaultContext } from '../../src/domain/environments/bootstrap.js';
-import type { Context } from '../../src/domain/context.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { changeEnvironment } from '../../src/domain/environments/settings.js';
+import { generateKeysFor } from '../../src/domain/signing-keys/algorithms.js';
+import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { insertApiResource } from '../../src/db/tables/api_resources.js';
 import { insertClientGrant } from '../../src/db/tables/client_grants.js';
@@ -52,12 +55,17 @@ async function seed(ctx: Context): Promise<string> {
     token_endpoint_auth_method: 'none',
     require_pkce: true,
   });
-  for (const token_format of ['jwt', 'opaque'] as const) {
+  const { environment } = ctx;
+  const signing_algorithms = ['RS256', 'ES256', 'EdDSA'] as const;
+  const keys = await generateKeysFor(ctx, signing_algorithms, environment.signing_algorithms);
+  await transaction(ctx, (tx) => changeEnvironment(tx, environment, { signing_algorithms: [...signing_algorithms] }, keys));
+  for (const kind of ['jwt', 'opaque', 'ES256', 'EdDSA'] as const) {
     const resource = await insertApiResource(ctx.scope, {
       ...stamp(ctx),
-      identifier: fixtures.resources[token_format],
-      name: token_format,
-      token_format,
+      identifier: fixtures.resources[kind],
+      name: kind,
+      token_format: kind === 'opaque' ? 'opaque' : 'jwt',
+      ...(kind === 'ES256' || kind === 'EdDSA' ? { signing_alg: kind } : {}),
       access_token_lifetime: 3600,
     });
     for (const name of ['read', 'write']) await insertPermission(ctx.scope, { ...stamp(ctx), api_resource_id: resource.id, name });
@@ -112,6 +120,7 @@ export async function startProduct(options: {
     started,
     paths: {
       token: '/oauth/token',
+      par: '/oauth/par',
       introspect: '/oauth/introspect',
       authorize: '/oauth/authorize',
       userinfo: '/oauth/userinfo',
@@ -119,7 +128,12 @@ export async function startProduct(options: {
       discovery: '/.well-known/openid-configuration',
     },
     async session() {
-      const { token } = await startSession(ctx, { user_id, amr: ['pwd'], ip_address: '127.0.0.1', user_agent: 'bench' });
+      const { token } = await startSession(ctx, {
+        user_id,
+        proofs: [proofNow('password', ctx.clock.now())],
+        ip_address: '127.0.0.1',
+        user_agent: 'bench',
+      });
       return `session=${token}`;
     },
     async stop() {

@@ -1,16 +1,18 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 /** A server under load, and what a client of it must know. */
 export type Target = {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
-  readonly paths: Readonly<Record<'token' | 'introspect' | 'authorize' | 'userinfo' | 'jwks' | 'discovery', string>>;
+  readonly paths: Readonly<Record<'token' | 'par' | 'introspect' | 'authorize' | 'userinfo' | 'jwks' | 'discovery', string>>;
   readonly client: { readonly id: string; readonly secret: string };
   readonly publicClient: { readonly id: string };
-  readonly resources: { readonly jwt: string; readonly opaque: string };
+  /** By token format, or by the algorithm of its JWTs. */
+  readonly resources: Readonly<Record<'jwt' | 'opaque' | 'ES256' | 'EdDSA', string>>;
   readonly redirect_uri: string;
   /** Scenarios that it has no endpoint for. */
   readonly lacks?: readonly string[];
@@ -23,7 +25,12 @@ export type Target = {
 export const fixtures = {
   client: { id: 'bench', secret: 'cs_0123456789012345678901234567890123456789012' },
   publicClient: { id: 'bench-public' },
-  resources: { jwt: 'https://jwt.bench.example', opaque: 'https://opaque.bench.example' },
+  resources: {
+    jwt: 'https://jwt.bench.example',
+    opaque: 'https://opaque.bench.example',
+    ES256: 'https://es256.bench.example',
+    EdDSA: 'https://eddsa.bench.example',
+  },
   redirect_uri: 'https://app.bench.example/cb',
 } as const;
 
@@ -76,6 +83,21 @@ export async function startProcess(
     if (status === 200) return { process: child, pid: child.pid as number, seconds: (performance.now() - started) / 1000 };
     await delay(50);
   }
+}
+
+/** What another server is started with: its empty database, its processors, and the open file that its output goes to. */
+export type ServerOptions = { readonly databaseUrl: string; readonly processors: string; readonly log: number };
+
+/** Starts a server of this folder, by the name of its file, that is compared with the service. */
+export async function startServer(name: string, { databaseUrl, processors, log }: ServerOptions): Promise<Started & { port: number }> {
+  const port = await freePort();
+  const started = await startProcess([process.execPath, '--import', 'tsx', fileURLToPath(new URL(`./${name}`, import.meta.url))], {
+    processors,
+    env: { PORT: String(port), DATABASE_URL: databaseUrl },
+    readyUrl: `http://127.0.0.1:${port}/jwks`,
+    log,
+  });
+  return { ...started, port };
 }
 
 /** Ends a server process and waits for it. */

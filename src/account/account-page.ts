@@ -76,7 +76,7 @@ const ownApplication = (req: Request, { id, name, logo_uri, initiate_login_uri }
   client_id: id,
   name,
   logo_uri,
-  open_url: openUrl(req.ctx.environment, initiate_login_uri) ?? initiate_login_uri,
+  open_url: openUrl(req.ctx.environment, initiate_login_uri),
 });
 
 async function load(req: Request) {

@@ -3,6 +3,7 @@ import { connectionForEmail, offeredConnections } from '../domain/clients/connec
 import { clientOf, type Client } from '../domain/clients/clients.js';
 import type { Connection } from '../domain/connections/connections.js';
 import { provePassword } from '../domain/passwords/prove-password.js';
+import { proofNow } from '../domain/sessions/proofs.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { errorTexts } from '../http/pages/error-texts.js';
@@ -120,7 +121,8 @@ export function login(web: Web) {
       if (wantsJson(req)) throw new PageError(status, code, errorTexts[code]);
       return renderLogin(web, req, res, { return_to, email, errors: { form: errorTexts[code] }, status });
     }
-    await signIn(req, res, verdict.user.id, ['pwd'], null, verdict.user.password_hash);
+    const { id: user_id, password_hash: proven_hash } = verdict.user;
+    await signIn(req, res, { user_id, proofs: [proofNow('password', req.ctx.clock.now())], proven_hash });
     const redirect_uri = return_to ?? home;
     if (wantsJson(req)) {
       res.set('Cache-Control', 'no-store').json({ user: userDocument(verdict.user), redirect_to: redirect_uri });

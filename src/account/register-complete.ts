@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { passwordProblems } from '../domain/passwords/passwords.js';
 import { completeRegistration, findProvenRegistration } from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
+import { proofNow } from '../domain/sessions/proofs.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { wantsJson } from '../http/request/form.js';
 import { basePage } from '../http/pages/pages.js';
@@ -11,9 +12,6 @@ import { bodyReturnTo, bodyText, nameProblems } from './fields.js';
 import { pendingClient, pendingFormAction } from './login.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { userDocument } from './user-document.js';
-
-/** How a registered person was authenticated (RFC 8176): a one-time passcode by mail, and the new password. */
-const amr = ['otp', 'pwd'];
 
 type CompleteState = {
   registration: Pick<PasscodeRow, 'email'>;
@@ -80,7 +78,10 @@ export function complete(web: Web) {
     if (completion.outcome === 'expired') return refuse(expired);
     if (completion.outcome === 'password_breached') return refuse(refuseFields({ password: ['password_breached'] }) as StepRefusal);
     if (completion.outcome === 'email_taken') return refuse({ status: 409, code: 'email_taken' });
-    await signIn(req, res, completion.user.id, amr);
+    const now = req.ctx.clock.now();
+    // A code by mail, and the new password.
+    const proofs = [proofNow('email', now), proofNow('password', now)];
+    await signIn(req, res, { user_id: completion.user.id, proofs });
     req.ctx.metrics.logins.inc({ method: 'registration', outcome: 'ok' });
     req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
     const redirect_to = return_to ?? '/account';

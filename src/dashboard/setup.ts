@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { hashNewPassword } from '../domain/passwords/new-password.js';
 import { passwordProblems } from '../domain/passwords/passwords.js';
 import { createFirstAdministrator, mayUseSetup } from '../domain/users/setup.js';
+import { proofNow } from '../domain/sessions/proofs.js';
 import { PageError } from '../errors.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { errorTexts } from '../http/pages/error-texts.js';
@@ -82,7 +83,7 @@ export function setup(web: Web) {
       password_hash,
     });
     if (!user) throw invalid();
-    await signIn(req, res, user.id, ['pwd']);
+    await signIn(req, res, { user_id: user.id, proofs: [proofNow('password', req.ctx.clock.now())] });
     res.redirect(303, '/dashboard');
   };
 }

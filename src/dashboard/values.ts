@@ -1,4 +1,6 @@
 import { dateTimeWords } from '../lib/date-words.js';
+import { named } from '../lib/named.js';
+import type { ResourceObject } from '../management/documents.js';
 import type { Tone, Value } from './page-parts.js';
 
 /** Plain text; a dash for nothing. */
@@ -15,6 +17,12 @@ export const code = (value: unknown, copy = false): Value =>
 export const link = (label: string, path: string): Value => ({ kind: 'link', text: label, path });
 
 export const state = (tone: Tone, word: string): Value => ({ kind: 'state', tone, word });
+
+/** What shows the `status` of records as an icon and a word, each by its value; one that isn't among them as it is. */
+export function statusStates(states: Readonly<Record<string, readonly [Tone, string]>>): (record: ResourceObject) => Value {
+  const known = named(states);
+  return ({ attributes: { status } }) => state(...(known[words(status)] ?? (['quiet', words(status)] as const)));
+}
 
 export const stack = (...values: Value[]): Value => ({ kind: 'stack', values });
 

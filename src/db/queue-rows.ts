@@ -36,6 +36,38 @@ export type QueueRows<Row> = {
   release(knex: Knex, held: readonly (HeldRow & { due_at: Date })[]): Promise<void>;
 };
 
+/** What an attempt at a held row led to: `retry_in_ms` until the next one, null when it was the last. */
+export type AttemptRecord = HeldRow & { readonly last_error: string | null; readonly retry_in_ms: number | null };
+
+/**
+ * Records attempts at rows of the table `name`, and gives up their leases. Rows whose lease was lost meanwhile are left alone.
+ * @param set what else changes, as SQL over the row `q` and the record `g`
+ * @param columns the members of a record that `set` names, with their types
+ * @returns the ids of the rows that were recorded
+ */
+export async function recordAttempts(
+  knex: Knex,
+  { name, set, columns }: { readonly name: string; readonly set: string; readonly columns: string },
+  records: readonly AttemptRecord[],
+): Promise<string[]> {
+  const text = `update ${name} q
+    set ${set}, last_error = g.last_error, attempt_count = q.attempt_count + 1, lease_id = null, leased_until = null,
+        next_attempt_at = now() + make_interval(secs => g.retry_in_ms / 1000)
+    from json_to_recordset($1::json) as g
+      (environment_id uuid, id uuid, lease_id uuid, last_error text, retry_in_ms float8, ${columns})
+    where q.environment_id = g.environment_id and q.id = g.id and q.lease_id = g.lease_id
+    returning q.id`;
+  const rows = await runSystem<{ id: string }>(knex, { name: `${name}.record`, text }, [JSON.stringify(records)]);
+  return rows.map((row) => row.id);
+}
+
+/** Seconds since `since` (a column) of the oldest row of the table `name` that is or will be due; 0 when there is none. */
+export async function oldestWaitingSeconds(knex: Knex, name: string, since: 'created_at' | 'next_attempt_at'): Promise<number> {
+  const text = `select extract(epoch from now() - min(${since}))::float8 as seconds from ${name} where next_attempt_at is not null`;
+  const [row] = await runSystem<{ seconds: number | null }>(knex, { name: `${name}.oldest_due`, text }, []);
+  return Math.max(0, row?.seconds ?? 0);
+}
+
 /** The statements over such a table, written once for all of them. */
 function statementsFor(name: string, channel: string, destination: string | null) {
   const key = destination === null ? 'environment_id' : `environment_id, ${destination}`;

@@ -94,6 +94,17 @@ export async function update<Row extends object>(
   return (row as Row | undefined) ?? null;
 }
 
+/** Inserts rows stamped with the environment; those that are there already stay as they are. */
+export async function insertMissing<Row extends object>(scope: Scope, name: string, rows: readonly Partial<Row>[]): Promise<void> {
+  if (rows.length === 0) return;
+  scope.touched.add(name);
+  await scope
+    .knex(name)
+    .insert(rows.map((row) => ({ ...row, environment_id: scope.environment_id })))
+    .onConflict()
+    .ignore();
+}
+
 /** Deletes the rows of the given key and returns how many there were. */
 export async function remove<Row extends object>(scope: Scope, name: string, key: Partial<Row>): Promise<number> {
   scope.touched.add(name);

@@ -17,6 +17,7 @@ export type Actor = {
 /**
  * Refuses to hand out Management permissions that the actor doesn't hold (CWE-269).
  * @param attribute or relationship that would hand them out, for the error's pointer
+ * @throws {Refusal} 403 `scope_escalation`
  */
 export function refuseEscalation(
   actor: Pick<Actor, 'permissions'>,

@@ -25,7 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Throws when there are problems. */
+/** Refuses what has problems. @throws {Refusal} that lists them */
 export function refuseIfAny(problems: readonly Problem[]): void {
   if (problems.length > 0) throw new Refusal(problems);
 }
@@ -43,6 +43,7 @@ export function systemRecord(detail: string): Refusal {
 /**
  * Runs `work` and turns a violated unique index into a 409 at the place that the map gives for it. The index decides, not a look
  * beforehand: of parallel writes one wins.
+ * @throws {Refusal} 409 `already_exists`, and what `work` throws
  */
 export async function refuseDuplicates<T>(
   constraints: Readonly<Record<string, Pick<Problem, 'attribute' | 'relationship'> & { detail: string }>>,

@@ -1,5 +1,5 @@
 import { addDailyStats } from '../db/tables/daily_stats.js';
-import { startLoop, type Loop } from '../platform/loop.js';
+import { startFlushing, type Loop } from '../platform/loop.js';
 import type { Deps } from '../domain/context.js';
 
 const pauseMs = 20_000;
@@ -18,20 +18,7 @@ async function flushDailyStats(deps: Pick<Deps, 'knex' | 'clock' | 'metrics'>): 
 
 /** Writes the counts every twenty seconds, and a last time when it stops. */
 export function startDailyStats(deps: Deps): Loop {
-  const loop = startLoop({
-    name: 'daily_stats',
-    pauseMs,
-    logger: deps.logger,
-    async pass() {
-      await flushDailyStats(deps);
-      return false;
-    },
-  });
-  return {
-    wake: () => loop.wake(),
-    async stop() {
-      await loop.stop();
-      await flushDailyStats(deps).catch((error: unknown) => deps.logger.warn({ err: error }, 'daily_stats.lost'));
-    },
-  };
+  const { logger } = deps;
+  const lost = (error: unknown) => logger.warn({ err: error }, 'daily_stats.lost');
+  return startFlushing({ name: 'daily_stats', pauseMs, logger, flush: () => flushDailyStats(deps), lost });
 }

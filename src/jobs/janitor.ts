@@ -40,31 +40,17 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock'>): Promise<R
 
 /** Runs passes until stopped. */
 export function startJanitor(deps: Deps): Loop {
-  return startLoop({
-    name: 'janitor',
-    pauseMs,
-    logger: deps.logger,
-    async pass() {
-      await janitorPass(deps);
-      return false;
-    },
-  });
+  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass: () => janitorPass(deps) });
 }
 
 const statisticsPauseMs = 3_000;
 
 /** Runs ANALYZE on tables that have grown, so that the planner has current statistics; one replica at a time (advisory lock). */
-export function startStatistics(deps: Deps): Loop {
-  return startLoop({
-    name: 'statistics',
-    pauseMs: statisticsPauseMs,
-    logger: deps.logger,
-    async pass() {
-      await tryAdvisoryLock(deps.knex, 'statistics', async () => {
-        const analyzed = await analyzeGrownTables(deps.knex);
-        if (analyzed.length > 0) deps.logger.debug({ tables: analyzed }, 'statistics.renewed');
-      });
-      return false;
-    },
-  });
+export function startStatistics({ knex, logger }: Deps): Loop {
+  const renew = async () => {
+    const analyzed = await analyzeGrownTables(knex);
+    if (analyzed.length > 0) logger.debug({ tables: analyzed }, 'statistics.renewed');
+  };
+  const pass = () => tryAdvisoryLock(knex, 'statistics', renew);
+  return startLoop({ name: 'statistics', pauseMs: statisticsPauseMs, logger, pass });
 }

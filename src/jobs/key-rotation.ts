@@ -64,13 +64,5 @@ export async function rotationPass(deps: Deps): Promise<Rotation> {
 
 /** Runs passes until stopped. */
 export function startSigningKeyRotation(deps: Deps): Loop {
-  return startLoop({
-    name: 'signing_keys',
-    pauseMs,
-    logger: deps.logger,
-    async pass() {
-      await rotationPass(deps);
-      return false;
-    },
-  });
+  return startLoop({ name: 'signing_keys', pauseMs, logger: deps.logger, pass: () => rotationPass(deps) });
 }

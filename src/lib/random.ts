@@ -64,3 +64,13 @@ const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export function isUuid(text: string): boolean {
   return uuidShape.test(text);
 }
+
+/** A text of `length` letters of the alphabet (at most 128), each uniformly random. */
+export function randomText(alphabet: string, length: number): string {
+  const fair = 256 - (256 % alphabet.length);
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) if (byte < fair && text.length < length) text += alphabet[byte % alphabet.length];
+  }
+  return text;
+}

@@ -12,6 +12,8 @@ export const sealPurposes = [
   'idempotency_keys',
   'mails',
   'sso_flows',
+  'authenticators',
+  'sign_ins',
   'authorization-request',
   'logout-request',
   'setup',
@@ -24,7 +26,17 @@ export const sealPurposes = [
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */
-export const digestPurposes = ['passcode', 'password_reset_link', 'refresh successor', 'csrf', 'cursor', 'sso-browser', 'demo', 'user code'] as const;
+export const digestPurposes = [
+  'passcode',
+  'password_reset_link',
+  'refresh successor',
+  'csrf',
+  'cursor',
+  'sso-browser',
+  'webauthn challenge',
+  'demo',
+  'user code',
+] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];
 type DigestPurpose = (typeof digestPurposes)[number];
@@ -129,7 +141,10 @@ export function keyIdOf(sealed: Buffer): string | null {
   return named ? sealed.subarray(magic.length, headerLength).toString('hex') : null;
 }
 
-/** @param secretKey 32 random bytes in base64; `previous` are other keys that open, and never seal. */
+/**
+ * @param secretKey 32 random bytes in base64; `previous` are other keys that open, and never seal.
+ * @throws {SealError} from `open` for a value that none of the keys has sealed
+ */
 export function createSealer(secretKey: string, previous: readonly string[] = []): Sealer {
   const current = new MasterKey(secretKey);
   const keys = [current, ...previous.map((text) => new MasterKey(text))].filter(

@@ -53,7 +53,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     application_type: '`web` and `machine` can keep a secret, `spa` and `native` can not. It can not be changed.',
     redirect_uris: 'Where answers may go, compared as exact text (RFC 9700 2.1).',
     post_logout_redirect_uris: 'Where people may be sent after signing out, compared as exact text.',
-    allowed_origins: 'Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS).',
+    allowed_origins: 'Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person.',
     grant_types: 'The grant types that it may use at the token endpoint.',
     token_endpoint_auth_method: 'How it authenticates (RFC 7591 2); `none` for public clients.',
     access_token_format: 'The format of its access tokens without `resource`, which are good at userinfo.',
@@ -81,7 +81,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     subject_type: '`client`: what the client may have for itself; `user`: what it may ask people for.',
   },
   api_resource: {
-    identifier: 'An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens. It can not be changed.',
+    identifier: 'An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens; no address of this service. It can not be changed.',
     name: 'For administrators.',
     token_format: '`jwt`: the API verifies tokens by itself; `opaque`: it asks at introspection, and revocation works at once.',
     access_token_lifetime: 'How long its access tokens are valid, in seconds.',
@@ -166,7 +166,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   environment: {
     name: 'For people: on pages and in mail, unless `branding.name` says otherwise.',
     slug: 'A DNS label: the environment is reached at `<slug>.<host>`. It can not be changed.',
-    kind: 'What it is for; `development` shows more to developers.',
+    kind: 'What it is for; `development` shows mails at `/dev/mailbox`, and to whoever comes with a wrong redirect URI those of the client.',
     is_default: 'The environment that answers at the base address; there is one.',
     base_url: 'Where it is reached without custom domains.',
     issuer: '`iss` of its tokens: its primary custom domain, else base_url.',

@@ -6,7 +6,7 @@ const read = express.raw({ type: () => true, limit: '2mb', inflate: false });
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const maxDepth = 32;
 
-/** Whether everything in the value can be stored as text: no NUL, no lone surrogate, no number beyond what JSON can say, bounded depth. */
+/** Whether everything in the value can be stored as text: no NUL, no lone surrogate, no number beyond what JSON can say, no member `__proto__`, bounded depth. */
 function isStorable(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value === 'number') return Number.isFinite(value);
@@ -32,6 +32,7 @@ export function parseDocument(bytes: Buffer): Record<string, unknown> {
     throw malformed(bytes.length === 0 ? 'The request needs a body.' : 'The body is not valid JSON in UTF-8.');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('The body must be a JSON object.');
-  if (!isStorable(value)) throw malformed('The body holds text or numbers that can not be stored, or is nested too deeply.');
+  if (!isStorable(value))
+    throw malformed('The body holds text or numbers that can not be stored, a member __proto__, or is nested too deeply.');
   return value as Record<string, unknown>;
 }

@@ -58,8 +58,11 @@ export function parametersOf(query: string): QueryParameters {
   return parsed.all;
 }
 
+/** Names with commas between them; an empty text is none (JSON:API 1.1, "Inclusion of Related Resources", "Sparse Fieldsets"). */
+const namesIn = (text: string): readonly string[] => (text === '' ? [] : text.split(','));
+
 function readInclude(call: Call, resource: Resource, text: string): IncludeTree {
-  const paths = text.split(',').filter((path) => path !== '');
+  const paths = namesIn(text);
   if (paths.length > maxIncludePaths) throw badParameter('include', 'invalid_include', `At most ${maxIncludePaths} paths can be included.`);
   const tree: Record<string, IncludeTree> = named();
   for (const path of paths) {
@@ -85,7 +88,7 @@ function readInclude(call: Call, resource: Resource, text: string): IncludeTree 
 function readFields(call: Call, parameter: string, type: string, text: string): ReadonlySet<string> {
   const target = call.registry.byType.get(type);
   if (!target) throw badParameter(parameter, 'unknown_type', `There is no type "${type.slice(0, 100)}".`);
-  const names = text.split(',').filter((name) => name !== '');
+  const names = namesIn(text);
   for (const name of names) {
     if (!Object.hasOwn(target.attributes.shape, name) && !Object.hasOwn(target.relationships, name)) {
       throw badParameter(parameter, 'unknown_field', `A ${type} has no field "${name.slice(0, 100)}".`);

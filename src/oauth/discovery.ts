@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { acrValues } from '../domain/sessions/authentication-context.js';
+import { acrValuesOf } from '../domain/sessions/authentication-context.js';
 import { clientSigningAlgorithms } from '../domain/clients/key-set.js';
 import { publicMaxAgeMs } from '../domain/environments/environments.js';
 import type { Environment } from '../domain/environments/environment.js';
@@ -27,12 +27,14 @@ export function metadata(environment: Environment): Record<string, unknown> {
     scopes_supported: openidScopes,
     response_types_supported: ['code'],
     response_modes_supported: responseModes,
+    authorization_signing_alg_values_supported: environment.signing_algorithms,
     grant_types_supported: Object.keys(grants),
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: environment.signing_algorithms,
     userinfo_signing_alg_values_supported: environment.signing_algorithms,
     token_endpoint_auth_methods_supported: clientAuthMethods,
     token_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
+    introspection_signing_alg_values_supported: environment.signing_algorithms,
     introspection_endpoint_auth_methods_supported: confidentialMethods,
     introspection_endpoint_auth_signing_alg_values_supported: clientSigningAlgorithms,
     revocation_endpoint_auth_methods_supported: clientAuthMethods,
@@ -42,7 +44,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     claims_supported: ['sub', ...claimNames, 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash'],
     claim_types_supported: ['normal'],
     claims_parameter_supported: true,
-    acr_values_supported: acrValues,
+    acr_values_supported: acrValuesOf(environment),
     request_parameter_supported: true,
     request_object_signing_alg_values_supported: clientSigningAlgorithms,
     request_uri_parameter_supported: false,

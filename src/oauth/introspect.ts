@@ -1,5 +1,7 @@
 import type { Request, Response } from 'express';
 import { sessionBounds } from '../domain/sessions/sessions.js';
+import { signerFor } from '../domain/signing-keys/signing-keys.js';
+import { signJwt } from '../domain/tokens/formats/jwt.js';
 import { describeActiveToken, type DescribedToken } from '../domain/tokens/active-token.js';
 import { lookUpScope, type Context } from '../domain/context.js';
 import type { Client } from '../domain/clients/clients.js';
@@ -51,6 +53,15 @@ function noteInactive({ ctx, client, request_id }: Request, reason: string): voi
   ctx.logger.info({ request_id, environment_id: ctx.environment.id, client_id: client.id, reason }, 'introspection.inactive');
 }
 
+const jwtMediaType = 'application/token-introspection+jwt';
+
+/** Whether the answer is to be signed (RFC 9701 4): accepted by the request, or what the client registered and nothing in the request speaks against. */
+function wantsJwt({ headers, client }: Request): boolean {
+  const accept = headers.accept?.toLowerCase();
+  if (accept?.includes(jwtMediaType)) return true;
+  return client.introspection_signed_response_alg !== null && !accept?.includes('application/json');
+}
+
 /**
  * POST /oauth/introspect (RFC 7662): one statement, and one more where claim mappings draw on the person, of a read replica if there is one. Whatever is wrong with a token, the answer is exactly `{"active":false}`, and the log says why; the
  * token's own form tells its kind, so a wrong hint changes nothing. A client without `introspection_allowed` is told of its own tokens only:
@@ -71,6 +82,13 @@ export async function introspect(req: Request, res: Response): Promise<void> {
     else noteInactive(req, 'the client may introspect its own tokens only');
   }
   res.setHeader('Cache-Control', 'no-store');
-  res.setHeader('Content-Type', 'application/json');
-  res.end(JSON.stringify(answer ?? { active: false }));
+  const token_introspection = answer ?? { active: false };
+  if (!wantsJwt(req)) {
+    res.setHeader('Content-Type', 'application/json');
+    return void res.end(JSON.stringify(token_introspection));
+  }
+  const signer = await signerFor(ctx, client.introspection_signed_response_alg ?? 'RS256');
+  const claims = { iss: ctx.environment.issuer, aud: client.id, iat: seconds(ctx.clock.now()), token_introspection };
+  res.setHeader('Content-Type', jwtMediaType);
+  res.end(await signJwt(signer, 'token-introspection+jwt', claims));
 }

@@ -1,9 +1,38 @@
 import type { Request, Response } from 'express';
+import type { Client } from '../domain/clients/clients.js';
+import type { Context } from '../domain/context.js';
 import { OAuthError } from '../errors.js';
 import { originOf } from '../http/pages/mail-origin.js';
+import type { Parameters } from '../lib/parameters.js';
+import type { Grant, Param, Params, ParamValues } from './grants/grant.js';
 import { grants } from './grants/index.js';
 
-/** POST /oauth/token (RFC 6749 3.2): answers with the tokens of the grant type, `Cache-Control: no-store`. @throws {OAuthError} */
+/**
+ * Reads the declared parameters of a token request; an empty one counts as missing (RFC 6749 3.2), others are ignored.
+ * @throws {OAuthError} `invalid_request` for the first, in the order of declaration, that is sent twice, is missing or is too long (RFC 6749 5.2)
+ */
+export function readParams<P extends Params>(params: P, sent: Parameters): ParamValues<P> {
+  const values: [string, string | undefined][] = [];
+  for (const name of Object.keys(params)) {
+    const { required: needed, maxLength } = params[name] as Param;
+    const value = sent.get(name);
+    if (sent.repeated.has(name)) throw OAuthError.invalid_request(`${name} was sent twice`);
+    if (needed && value === undefined) throw OAuthError.invalid_request(`${name} is required`);
+    if (value !== undefined && value.length > maxLength) throw OAuthError.invalid_request(`${name} is longer than ${maxLength} characters`);
+    values.push([name, value]);
+  }
+  return Object.fromEntries(values) as ParamValues<P>;
+}
+
+/** The parameters of the request, with more to say of a missing one where the grant has it. @throws {OAuthError} `invalid_request` */
+async function paramsOf({ params, missing = {} }: Grant, ctx: Context, client: Client, sent: Parameters): Promise<ParamValues<Params>> {
+  for (const [name, hint] of Object.entries(missing))
+    if (hint && sent.get(name) === undefined && sent.repeated.size === 0)
+      throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`);
+  return readParams(params, sent);
+}
+
+/** POST /oauth/token (RFC 6749 3.2): answers with the tokens of the grant type (RFC 6749 5.1), `Cache-Control: no-store`. @throws {OAuthError} */
 export async function token(req: Request, res: Response): Promise<void> {
   const { ctx, client, form } = req;
   const grant_type = form.get('grant_type');
@@ -15,12 +44,14 @@ export async function token(req: Request, res: Response): Promise<void> {
     throw OAuthError.unauthorized_client('the client may not use this grant type');
   }
   const started = performance.now();
-  const answer = await grant.answer(ctx, client, form, () => originOf(req));
+  const given = await grant.handle(ctx, client, await paramsOf(grant, ctx, client, form), () => originOf(req));
   ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
   ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
-  ctx.metrics.tokensIssued.count(grant_type, answer.access_token.startsWith('at_') ? 'opaque' : 'jwt');
+  ctx.metrics.tokensIssued.count(grant_type, given.access_token.startsWith('at_') ? 'opaque' : 'jwt');
+  const { access_token, expires_in, scope, refresh_token, id_token } = given;
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Pragma', 'no-cache');
   res.setHeader('Content-Type', 'application/json');
-  res.end(JSON.stringify(answer));
+  // What is undefined is left out.
+  res.end(JSON.stringify({ access_token, token_type: 'Bearer', expires_in, scope, refresh_token: refresh_token ?? undefined, id_token }));
 }

@@ -8,16 +8,20 @@ export type Loop = {
   stop(): Promise<void>;
 };
 
+type LoopOptions = {
+  /** As the log calls it. */
+  readonly name: string;
+  readonly pauseMs: number;
+  readonly logger: Logger;
+  /** @returns true when there may be more to do at once. */
+  readonly pass: (signal: AbortSignal) => Promise<unknown>;
+};
+
 /**
- * Runs `pass` again and again: at once while it says that there was work, else after `pauseMs` (spread by a quarter, so that
+ * Runs `pass` again and again: at once while it answers true, else after `pauseMs` (spread by a quarter, so that
  * replicas don't move in step) or when woken. A pass that throws is logged and tried again after the pause.
  */
-export function startLoop(options: {
-  name: string;
-  pauseMs: number;
-  logger: Logger;
-  pass: (signal: AbortSignal) => Promise<boolean>;
-}): Loop {
+export function startLoop(options: LoopOptions): Loop {
   const { name, pauseMs, logger, pass } = options;
   const stopping = new AbortController();
   let woken = false;
@@ -38,7 +42,7 @@ export function startLoop(options: {
       woken = false;
       let busy = false;
       try {
-        busy = await pass(stopping.signal);
+        busy = (await pass(stopping.signal)) === true;
       } catch (error) {
         if (!stopping.signal.aborted) logger.warn({ err: error, loop: name }, 'loop.failed');
       }
@@ -57,6 +61,22 @@ export function startLoop(options: {
       stopping.abort();
       endWait?.();
       await finished;
+    },
+  };
+}
+
+/**
+ * Writes what the process has collected, every `pauseMs` and a last time when it stops.
+ * @param options.flush writes; keeps what it had taken when it throws
+ * @param options.lost is told why the last time failed, when what was collected goes with the process
+ */
+export function startFlushing(options: Omit<LoopOptions, 'pass'> & { flush: () => Promise<void>; lost: (error: unknown) => void }): Loop {
+  const loop = startLoop({ ...options, pass: options.flush });
+  return {
+    wake: loop.wake,
+    async stop() {
+      await loop.stop();
+      await options.flush().catch(options.lost);
     },
   };
 }

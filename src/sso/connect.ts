@@ -8,7 +8,7 @@ import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { requiresOtherConnection } from './linking.js';
 import { ssoRefusal } from './refusal.js';
-import { accountOf } from './settle.js';
+import { accountOf } from './profile.js';
 
 /** Links the provider's account to the signed-in user. @throws {PageError} `sso_account_exists` when it is linked to another user, `sso_domain_not_allowed` */
 export async function finishConnect(

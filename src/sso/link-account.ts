@@ -4,6 +4,7 @@ import { transaction } from '../domain/context.js';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import { linkToAccount, proveIdentity, type ProviderAccount } from '../domain/connections/identities.js';
 import { proveLocalAccount, type PasswordVerdict } from '../domain/passwords/prove-password.js';
+import { proofNow } from '../domain/sessions/proofs.js';
 import { findIdentity } from '../db/tables/identities.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { csrfToken } from '../http/auth/csrf.js';
@@ -21,7 +22,7 @@ import { browserMark, isBrowserMark } from './flow.js';
 import { requiresOtherConnection } from './linking.js';
 import { strategyOfPage } from './page-models.js';
 import { backToSignIn, ssoRefusal } from './refusal.js';
-import { accountOf } from './settle.js';
+import { accountOf } from './profile.js';
 
 /** A login that waits for the proof of the local account: bound to the user, the connection, the provider's subject and this browser. */
 type Waiting = {
@@ -133,7 +134,8 @@ export function linkAccount(web: Web) {
     }
     await link(req, user, waiting.account, connection.display_name);
     const provider = { amr: waiting.amr, acr: waiting.acr, auth_time: null };
-    await signIn(req, res, user.id, ['pwd'], null, verdict.user.password_hash, provider);
+    const proofs = [proofNow('password', req.ctx.clock.now())];
+    await signIn(req, res, { user_id: user.id, proofs, proven_hash: verdict.user.password_hash, provider });
     req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
     res.redirect(303, waiting.return_to ?? '/account');
   };

@@ -1,5 +1,18 @@
+import { transaction, type Context } from '../domain/context.js';
+import type { Connection } from '../domain/connections/connections.js';
+import { giveDefaultRoles } from '../domain/roles/default-roles.js';
+import { userData } from '../domain/events/data.js';
+import { emit } from '../domain/events/emit.js';
+import { linkIdentity, linkToAccount } from '../domain/connections/identities.js';
+import type { Origin } from '../domain/origin.js';
 import { Duplicate } from '../db/failures.js';
+import { updateIdentity } from '../db/tables/identities.js';
+import { listRoleNamesOfUser } from '../db/tables/roles.js';
+import { insertUser, recordLogin, updateUser, type UserRow } from '../db/tables/users.js';
+import { own } from '../lib/named.js';
+import { uuidv7 } from '../lib/random.js';
 import type { Request, Response } from 'express';
+import { providerProof } from '../domain/sessions/proofs.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { pendingOf } from '../http/request/return-to.js';
 import { signIn } from '../http/auth/sign-in.js';
@@ -7,13 +20,82 @@ import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { requireFreshness } from './freshness.js';
 import { askForProof } from './link-account.js';
-import { decide } from './linking.js';
-import { settle } from './settle.js';
+import { decide, type Decision } from './linking.js';
+import { accountOf, type Profile, type ProfileAttributes } from './profile.js';
 
 const home = '/account';
 
 /** The application on whose behalf the person signs in. */
 const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, return_to)?.parameters['client_id'] ?? null;
+
+/** What of the profile differs from the user. Another phone number is one that nobody has proven. */
+function changesOf(user: UserRow, attributes: ProfileAttributes): Partial<UserRow> {
+  const changes: Partial<UserRow> = Object.fromEntries(Object.entries(attributes).filter(([name, value]) => own(user, name) !== value));
+  return changes.phone_number !== undefined && user.phone_number_verified ? { ...changes, phone_number_verified: false } : changes;
+}
+
+/** `profile_sync` `on_login`: the provider's word for names and the like, never for the address that signs in. Emits `user.updated`. */
+async function syncProfile(tx: Context, connection: Connection, user: UserRow, attributes: ProfileAttributes): Promise<void> {
+  if (connection.profile_sync !== 'on_login') return;
+  const changes = changesOf(user, attributes);
+  if (Object.keys(changes).length === 0) return;
+  const updated = await updateUser(tx.scope, user.id, { ...changes, updated_at: tx.clock.now() });
+  if (!updated) return;
+  const previous_attributes = Object.fromEntries(Object.keys(changes).map((name) => [name, own(user, name)]));
+  await emit(tx, 'user.updated', { ...userData(updated, await listRoleNamesOfUser(tx.scope, user.id)), previous_attributes });
+}
+
+/**
+ * Just-in-time registration (specification 8.3.4): the user, the default roles, the identity and the event, or nothing of it. A connection that isn't trusted
+ * makes neither a verified address nor an administrator, whatever its provider says.
+ */
+async function register(tx: Context, connection: Connection, profile: Profile, client_id: string | null): Promise<UserRow> {
+  if (!profile.email) throw new Error('a user needs an address');
+  const now = tx.clock.now();
+  const user = await insertUser(tx.scope, {
+    ...(connection.profile_sync === 'never' ? {} : profile.attributes),
+    id: uuidv7(now.getTime()),
+    ...profile.email,
+    email_verified: connection.trusted,
+    created_at: now,
+    updated_at: now,
+  });
+  const roles = await giveDefaultRoles(tx, user.id, connection.trusted);
+  await linkIdentity(tx, user.id, accountOf(connection, profile));
+  await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'sso', connection_id: connection.id, client_id });
+  return user;
+}
+
+/** What a login writes: one transaction, and the user who is signed in by it. */
+async function settle(
+  ctx: Context,
+  connection: Connection,
+  profile: Profile,
+  decision: Extract<Decision, { kind: 'known' | 'link' | 'register' }>,
+  { client_id, origin }: { readonly client_id: string | null; readonly origin: Origin },
+): Promise<UserRow> {
+  return transaction(ctx, async (tx) => {
+    const now = tx.clock.now();
+    if (decision.kind === 'register') {
+      const user = await register(tx, connection, profile, client_id);
+      await recordLogin(tx.scope, user.id, now);
+      return user;
+    }
+    const { user } = decision;
+    const account = accountOf(connection, profile);
+    if (decision.kind === 'link') await linkToAccount(tx, user, account, { provider: connection.display_name, origin });
+    else
+      await updateIdentity(tx.scope, decision.identity.id, {
+        email: account.email,
+        claims: account.claims,
+        last_login_at: now,
+        updated_at: now,
+      });
+    await syncProfile(tx, connection, user, profile.attributes);
+    await recordLogin(tx.scope, user.id, now);
+    return user;
+  });
+}
 
 /** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). */
 export async function finishLogin(web: Web, req: Request, res: Response, answer: ProviderAssertion): Promise<void> {
@@ -28,7 +110,8 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
       const asker = { client_id: clientOfFlow(req, flow.return_to), origin: originOf(req) };
       const user = await settle(req.ctx, connection, profile, decision, asker);
       // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
-      await signIn(req, res, user.id, [], null, null, authentication);
+      const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time)];
+      await signIn(req, res, { user_id: user.id, proofs, provider: authentication });
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
       req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
       return res.redirect(303, flow.return_to ?? home);

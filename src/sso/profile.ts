@@ -1,5 +1,6 @@
 import { attributeAliases, strategyOf, type MappableAttribute, type StrategyName } from '../domain/connections/strategies.js';
 import { domainOfEmail, namesDomain, type Connection } from '../domain/connections/connections.js';
+import type { ProviderAccount } from '../domain/connections/identities.js';
 import type { ProviderSignIn } from '../domain/sessions/sessions.js';
 import type { UserRow } from '../db/tables/users.js';
 import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
@@ -133,5 +134,16 @@ export function authenticationOf(claims: Claims, isOidc: boolean): ProviderSignI
     amr,
     acr: typeof acr === 'string' && /^[\x21-\x7e]{1,255}$/.test(acr) ? acr : null,
     auth_time: known ? new Date(auth_time * 1000) : null,
+  };
+}
+
+/** The account as identities store it. */
+export function accountOf(connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount {
+  return {
+    connection_id: connection.id,
+    generation: connection.generation,
+    subject,
+    email: email?.email ?? null,
+    claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
   };
 }

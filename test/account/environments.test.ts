@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { transaction, type Context } from '../../src/domain/context.js';
+import { transaction } from '../../src/domain/context.js';
 import { startRegistration } from '../../src/domain/registration/registration.js';
 import { startPasscode } from '../../src/domain/registration/passcodes.js';
 import { deleteBrowserLockout, findBrowserLockout, recordBrowserFailure } from '../../src/db/tables/browser_lockouts.js';
@@ -22,20 +22,18 @@ import { listLiveSessionsOfUser } from '../../src/db/tables/sessions.js';
 import { listRecentMails } from '../../src/db/tables/mails.js';
 import { digest } from '../../src/lib/digest.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { Browser } from '../support/browser.js';
+import { Browser, signedIn } from '../support/browser.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
 import { jsonFrom, fromAddress } from '../support/from-address.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let own: Context;
-let foreign: Context;
+const foreign = shared(() => addEnvironment(service.deps, 'staging'));
+const own = contextOf(service);
 let foreignHost: string;
 
 beforeAll(async () => {
-  own = await service.context();
-  foreign = await addEnvironment(service.deps, 'staging');
   foreignHost = `staging.${new URL(service.url).host}`;
 });
 
@@ -117,8 +115,7 @@ test('a code, a session and the mailbox of one environment are worth nothing at 
   expect([crossed.status, JSON.parse(crossed.text)]).toMatchObject([410, { error: 'code_expired' }]);
   expect((await new Browser(service.url).postJson('/register/verify', body)).status).toBe(200);
   const user = await addUser(own);
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const headers = { host: foreignHost, accept: 'application/json', cookie: `session=${browser.cookies.get('session')}` };
   expect((await fromAddress('127.0.0.1', `${service.url}/account`, { headers })).status).toBe(401);
   expect((await fromAddress('127.0.0.1', `${service.url}/dev/mailbox`, { headers })).status).toBe(404);

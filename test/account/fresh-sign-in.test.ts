@@ -1,33 +1,26 @@
 // How somebody signs in changes only within ten minutes of a proof of who they are.
-import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeEach, expect, test } from 'vitest';
 import { linkIdentity, listIdentities } from '../../src/domain/connections/identities.js';
-import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import { Browser, csrfOf } from '../support/browser.js';
+import type { Browser } from '../support/browser.js';
+import { csrfOf, signedIn } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
-let connection: ConnectionRow;
-let other: ConnectionRow;
+const ctx = contextOf(service);
+const connection = shared(() => addConnection(ctx, { display_name: 'Corp', authorization_endpoint: 'http://127.0.0.1:9/a', token_endpoint: 'http://127.0.0.1:9/t', jwks_uri: 'http://127.0.0.1:9/j' })); // prettier-ignore
+const other = shared(() => addConnection(ctx, { display_name: 'Hub', strategy: 'github', issuer: null }));
 let user: UserRow;
 let browser: Browser;
 let unlink: string;
 
-beforeAll(async () => {
-  ctx = await service.context();
-  connection = await addConnection(ctx, { display_name: 'Corp', authorization_endpoint: 'http://127.0.0.1:9/a', token_endpoint: 'http://127.0.0.1:9/t', jwks_uri: 'http://127.0.0.1:9/j' }); // prettier-ignore
-  other = await addConnection(ctx, { display_name: 'Hub', strategy: 'github', issuer: null });
-});
 beforeEach(async () => {
   user = await addUser(ctx);
   const account = { connection_id: connection.id, generation: 1, subject: user.id, email: 'ada@corp.example', claims: {} };
   unlink = `/account/identities/${(await linkIdentity(ctx, user.id, account)).id}/unlink`;
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const token = async () => csrfOf(await (await browser.get('/account')).text());

@@ -1,6 +1,5 @@
 // A recovery shows what else opens the account, and drops what is chosen.
-import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeEach, expect, test } from 'vitest';
 import { linkIdentity, listIdentities } from '../../src/domain/connections/identities.js';
 import type { IdentityRow } from '../../src/db/tables/identities.js';
 import type { UserRow } from '../../src/db/tables/users.js';
@@ -10,17 +9,14 @@ import { addEnvironment, addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { findReviewed, mintReview } from '../../src/domain/passwords/review.js';
 import { plainWords } from '../../src/lib/plain-words.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
+const ctx = contextOf(service);
 let user: UserRow;
 let mine: IdentityRow;
 let theirs: IdentityRow;
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
 beforeEach(async () => {
   user = await addUser(ctx);
   const [one, other] = [await addConnection(ctx, { display_name: 'Corp' }), await addConnection(ctx, { display_name: 'Hub' })];

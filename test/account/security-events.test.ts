@@ -1,23 +1,19 @@
 // What signing in, being refused, changing a password and recovering an account leave behind: by name, success and refusal.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { drainMails } from '../../src/outbox/mail/send.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo, otherCode } from '../support/mailbox.js';
 import { auditRows, eventLines, lastRow, marks, origin } from '../support/security-events.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
+const ctx = contextOf(service);
 let user: UserRow;
 let browser: Browser;
 const newPassword = 'a wholly different sentence';
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
 beforeEach(async () => {
   user = await addUser(ctx);
   browser = new Browser(service.url, marks);

@@ -1,20 +1,16 @@
 import * as openid from 'openid-client';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { setupUrl } from '../../src/domain/users/setup.js';
 import { axeViolations } from '../support/axe.js';
-import { launchChromium, reloadUntil } from '../support/chromium.js';
+import { sharedChromium, reloadUntil } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
 import { close, listen } from '../support/late-receiver.js';
 
 const test = needs('chromium');
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser?.close());
+const browser = sharedChromium();
 
 const administrator = { email: 'root@example.com', password: 'nanoseconds of wire' };
 const person = { email: 'ada@example.com', password: 'notes on the engine' };

@@ -1,36 +1,14 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { launchChromium } from '../support/chromium.js';
-import { startExampleApp, type ExampleApp } from '../support/example-app.js';
+import { expect } from 'vitest';
+import { picture, sharedChromium } from '../support/chromium.js';
+import { sharedExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
 const test = needs('chromium');
 
-let service: TestService;
-let app: ExampleApp;
-let chromium: Browser;
-
-beforeAll(async () => {
-  service = await startTestService();
-  app = await startExampleApp(service);
-  chromium = await launchChromium();
-});
-afterAll(async () => {
-  await chromium?.close();
-  app?.stop();
-  await service?.stop();
-});
-
-/** Pictures for looking at: set SCREENSHOTS to a directory. */
-async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env['SCREENSHOTS'];
-  if (!directory) return;
-  mkdirSync(directory, { recursive: true });
-  await page.screenshot({ path: join(directory, `${name}.png`) });
-}
+const service = sharedService();
+const app = sharedExampleApp(service);
+const chromium = sharedChromium();
 
 const forms = [
   { name: 'desktop-light', viewport: { width: 1280, height: 800 }, colorScheme: 'light' },

@@ -1,22 +1,14 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { axeViolations } from '../support/axe.js';
-import { launchChromium } from '../support/chromium.js';
+import { sharedChromium } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { Keyboard } from '../support/keyboard.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
 const test = needs('chromium');
 
-let browser: Browser;
-let service: TestService;
-beforeAll(async () => {
-  [browser, service] = await Promise.all([launchChromium(), startTestService()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+const browser = sharedChromium();
+const service = sharedService();
 
 const paths = [
   '/docs',

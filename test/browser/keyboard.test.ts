@@ -1,8 +1,8 @@
 import * as openid from 'openid-client';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
 import { setupUrl } from '../../src/domain/users/setup.js';
-import { launchChromium, reloadUntil } from '../support/chromium.js';
+import { sharedChromium, reloadUntil } from '../support/chromium.js';
 import { needs } from '../support/programs.js';
 import { Keyboard } from '../support/keyboard.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
@@ -10,11 +10,7 @@ import { close, listen } from '../support/late-receiver.js';
 
 const test = needs('chromium');
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser?.close());
+const browser = sharedChromium();
 
 const person = { email: 'ada@example.com', password: 'notes on the engine' };
 

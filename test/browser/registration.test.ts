@@ -1,28 +1,24 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { launchChromium } from '../support/chromium.js';
-import { startExampleApp, type ExampleApp } from '../support/example-app.js';
+import type { BrowserContext, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { picture, sharedChromium } from '../support/chromium.js';
+import { sharedExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { sharedService } from '../support/shared-service.js';
 
 const test = needs('chromium');
 
-let service: TestService;
-let app: ExampleApp;
-let chromium: Browser;
+const service = sharedService();
+const app = sharedExampleApp(service);
+const chromium = sharedChromium();
 
-beforeAll(async () => {
-  service = await startTestService();
-  app = await startExampleApp(service);
-  chromium = await launchChromium();
-});
-afterAll(async () => {
-  await chromium?.close();
-  app?.stop();
-  await service?.stop();
-});
+/** Signs in with the password of all who register here. */
+async function signIn(page: Page, email: string): Promise<void> {
+  await page.goto(`${service.url}/login`);
+  await page.getByLabel('Email address').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill('seven brown foxes at dawn');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(/\/account$/);
+}
 
 /** A browser beside other work is slow. */
 const patience = { timeout: 120_000 };
@@ -31,14 +27,6 @@ const views = [
   { name: 'desktop-light', viewport: { width: 1280, height: 900 }, colorScheme: 'light', javaScriptEnabled: true },
   { name: 'phone-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark', javaScriptEnabled: false },
 ] as const;
-
-/** Pictures for looking at: set SCREENSHOTS to a directory. */
-async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env['SCREENSHOTS'];
-  if (!directory) return;
-  mkdirSync(directory, { recursive: true });
-  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
-}
 
 /** Reads the newest code in the mailbox, as a developer would. */
 async function readCode(context: BrowserContext, email: string, name: string): Promise<string> {
@@ -135,11 +123,7 @@ test.each(views)(
     await page.getByText('This device').waitFor();
     await picture(page, `5-account-${name}`);
     const other = await elsewhere.newPage();
-    await other.goto(`${service.url}/login`);
-    await other.getByLabel('Email address').fill(email);
-    await other.getByLabel('Password', { exact: true }).fill('seven brown foxes at dawn');
-    await other.getByRole('button', { name: 'Sign in' }).click();
-    await other.waitForURL(/\/account$/);
+    await signIn(other, email);
 
     await page.goto(app.url);
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -162,11 +146,7 @@ test('in Chromium: the account page saves, says so, ends sessions and changes th
   await register(context, page, { email, password: 'seven brown foxes at dawn' }, 'account');
   const elsewhere = await chromium.newContext(views[0]);
   const other = await elsewhere.newPage();
-  await other.goto(`${service.url}/login`);
-  await other.getByLabel('Email address').fill(email);
-  await other.getByLabel('Password', { exact: true }).fill('seven brown foxes at dawn');
-  await other.getByRole('button', { name: 'Sign in' }).click();
-  await other.waitForURL(/\/account$/);
+  await signIn(other, email);
 
   await page.goto(`${service.url}/account`);
   await page.getByText('More about you').click();

@@ -1,47 +1,35 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { connectionTestUrl } from '../../src/domain/connections/connections.js';
-import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
-import { launchChromium } from '../support/chromium.js';
-import { startExampleApp, type ExampleApp } from '../support/example-app.js';
+import { picture, sharedChromium } from '../support/chromium.js';
+import { sharedExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
 const test = needs('chromium');
 
-let service: TestService;
-let ctx: Context;
-let app: ExampleApp;
-let chromium: Browser;
+const service = sharedService();
+const ctx = contextOf(service);
+const app = sharedExampleApp(service);
+const chromium = sharedChromium();
+const apple = ScriptedUpstream.shared();
 let upstream: UpstreamOidc;
-let apple: ScriptedUpstream;
 let corp: ConnectionRow;
 
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
-  app = await startExampleApp(service);
   // The providers are another site than the service: cookies and policies apply as they would.
   const account = { sub: 'ada', email: 'ada@corp.example', email_verified: true, given_name: 'Ada', family_name: 'Lovelace' };
   upstream = await startUpstreamOidc({ callback: `${service.url}/auth/sso/callback`, account });
-  apple = await ScriptedUpstream.start();
   corp = await addConnection(ctx, { issuer: upstream.issuer, domains: ['corp.example'] });
-  chromium = await launchChromium();
 });
 afterAll(async () => {
-  await chromium?.close();
-  app?.stop();
-  await service?.stop();
   await upstream?.close();
-  await apple?.close();
 });
 
 /** A page of a new visitor, and what its policies had to stop. */
@@ -54,14 +42,6 @@ async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page;
     if (/Content Security Policy/i.test(message.text())) violations.push(message.text());
   });
   return { page, violations };
-}
-
-/** Pictures for looking at: set SCREENSHOTS to a directory. */
-async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env['SCREENSHOTS'];
-  if (!directory) return;
-  mkdirSync(directory, { recursive: true });
-  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
 }
 
 test.each(['the first login', 'the second'])('%s: from the application through the provider and back, with tokens', async () => {

@@ -5,7 +5,7 @@ import { signedInWith } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';
 import { startTestService } from '../support/service.js';
-import { collections as permitted } from '../support/management.js';
+import { managementCollections } from '../../src/domain/api-resources/management-permissions.js';
 import { sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startTestService({ ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password }));
@@ -16,7 +16,7 @@ beforeAll(async () => {
   ctx = await service.context();
 });
 
-const collections = [...permitted, 'identities', 'consents'];
+const collections = [...managementCollections, 'identities', 'consents'];
 /** The collection whose permissions count. */
 const permittedBy = (name: string) => ({ identities: 'users', consents: 'users' })[name] ?? name;
 const creatable = collections.filter((name) => !['sessions', 'identities', 'consents', 'event_types', 'audit_logs'].includes(name));

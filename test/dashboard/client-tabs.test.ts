@@ -125,7 +125,8 @@ test('claim mappings are edited as lines; one that can not be read or is refused
     first_party: false,
     claim_mappings: [{ claim: 'tier', value: 'gold', in: ['id_token'] }],
   });
-  const browser = await signedInWith(service, ...readers);
+  // `tier` is said of everybody, whatever they are.
+  const browser = await signedInWith(service, ...readers, 'users:write', 'roles:write');
   const path = `/dashboard/clients/${client.id}`;
   const form = await (await browser.get(`${path}/edit`)).text();
   expect(form).toContain('tier = &#34;gold&#34; in id_token');

@@ -1,19 +1,18 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
-let upstream: ScriptedUpstream;
+const service = sharedService();
+const ctx = contextOf(service);
+const upstream = ScriptedUpstream.shared();
 let connection: ConnectionRow;
 let database: pg.Client;
 let browser: Browser;
@@ -21,17 +20,12 @@ let client: TestClient;
 let path: string;
 
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
-  upstream = await ScriptedUpstream.start();
   connection = await addConnection(ctx, { issuer: upstream.url, display_name: 'Corp' });
   database = new pg.Client({ connectionString: service.databaseUrl });
   await database.connect();
 });
 afterAll(async () => {
   await database?.end();
-  await service?.stop();
-  await upstream?.close();
 });
 
 /** The provider's clock is the real one: sessions age instead. */

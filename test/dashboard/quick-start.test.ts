@@ -62,6 +62,22 @@ test('one button makes the settings, and keeps mappings that are there', async (
   expect(await (await browser.get(`${path}?guide=oauth2-proxy`)).text()).not.toContain('Make these settings');
 });
 
+test('the button adds the grant types of the guide, and takes none away', async () => {
+  const client = await addClient(ctx, {
+    name: 'Dashboards',
+    first_party: false,
+    grant_types: ['authorization_code', 'client_credentials'],
+    id_token_claims: 'profile',
+    claim_mappings: [{ claim: 'groups', source: 'roles', in: ['id_token'] }],
+  });
+  const browser = await signedInWith(service, 'clients:read', 'clients:write', 'users:read', 'roles:read');
+  const path = pathOf(client.id);
+  const page = await (await browser.get(`${path}?guide=grafana`)).text();
+  expect(page).toContain('by refresh_token Grafana stays signed in');
+  expect((await browser.post(path, { _csrf: csrfOf(page), guide: 'grafana' })).status).toBe(303);
+  expect((await findClient(ctx.scope, client.id))?.grant_types).toEqual(['authorization_code', 'client_credentials', 'refresh_token']);
+});
+
 test('the API that is chosen gets the typ that the framework takes', async () => {
   const client = await addClient(ctx, { name: 'Spring', first_party: false });
   const resource = await addResource(ctx, { identifier: 'https://api.example/typ' });

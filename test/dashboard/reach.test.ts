@@ -1,20 +1,18 @@
 // What the dashboard says of records that reach further than whoever looks at them, and what it asks for before everybody's address changes.
 import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addClient, password } from '../support/data.js';
 import { manage, type Api, type Document } from '../support/management.js';
 import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let ctx: Context;
+const ctx = contextOf(service);
 let api: Api;
 
 beforeAll(async () => {
-  ctx = await service.context();
   api = await manage(service.url);
 });
 

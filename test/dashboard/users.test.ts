@@ -1,23 +1,21 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { addConsent } from '../../src/db/tables/consents.js';
 import { findUser, findUserByEmailKey } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { signedInWith } from '../support/administrators.js';
-import { Browser, csrfOf } from '../support/browser.js';
+import { Browser, csrfOf, signedIn } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
-import { addClient, addUser, password } from '../support/data.js';
+import { addClient, addUser } from '../support/data.js';
 import { lastMailTo } from '../support/mailbox.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
+const ctx = contextOf(service);
 let admin: Browser;
 let reader: Browser;
 
 beforeAll(async () => {
-  ctx = await service.context();
   admin = await signedInWith(
     service,
     ...['users', 'sessions', 'connections', 'clients', 'roles'].flatMap((name) => [`${name}:read`, `${name}:write`]),
@@ -116,8 +114,7 @@ describe('the page of a user', () => {
 
   test('ends all sessions after a question', async () => {
     const user = await addUser(ctx);
-    const theirs = new Browser(service.url);
-    await theirs.login(user.email, password);
+    const theirs = await signedIn(service, user);
     expect((await theirs.get('/account')).status).toBe(200);
     const place = `/dashboard/users/${user.id}/end_sessions`;
     expect(await html(admin, `/dashboard/users/${user.id}`)).toContain(place);

@@ -52,3 +52,12 @@ test('what is not run says so, and what is run shows the files that are', async 
     if (isRun) expect([name, text.includes(`<!-- file: examples/clients/${name.slice(0, -3)}/client.json -->`)]).toEqual([name, true]);
   }
 });
+
+test('every file of a guide is named above it', async () => {
+  for (const name of names) {
+    const unnamed = [...(await read(name)).matchAll(/^(.*)\n\n<!-- file: examples\/clients\/[^/]+\/(\S+) -->$/gm)].filter(
+      ([, above = '', file = '']) => above !== `\`${file}\`` && above !== `\`./${file}\``,
+    );
+    expect([name, unnamed.map(([, , file]) => file)]).toEqual([name, []]);
+  }
+});

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import type { Context } from '../../src/domain/context.js';
 import { addClient, addGrant, addResource, addUser } from '../support/data.js';
@@ -79,7 +80,12 @@ test('the tokens of one are good at the other, for as long as they say (fault F1
 test('a session, a code and a refresh token of one are taken by the other, once (fault F14)', async () => {
   const user = await addUser(ctx);
   const client = await addClient(ctx);
-  const { token } = await startSession(ctx, { user_id: user.id, amr: ['pwd'], ip_address: '127.0.0.1', user_agent: 'test' });
+  const { token } = await startSession(ctx, {
+    user_id: user.id,
+    proofs: [proofNow('password', ctx.clock.now())],
+    ip_address: '127.0.0.1',
+    user_agent: 'test',
+  });
   for (const [one, other] of pairs()) {
     const browser = new Browser(one.url);
     browser.cookies.set('session', token);

@@ -1,23 +1,15 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { beforeAll, expect, test } from 'vitest';
-import { Browser } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { expect, test } from 'vitest';
+import { signedIn } from '../support/browser.js';
+import { addClient, addUser } from '../support/data.js';
 import { authorizeCode, claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import type { UserRow } from '../../src/db/tables/users.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let client: TestClient;
-let user: UserRow;
-let browser: Browser;
-
-beforeAll(async () => {
-  const ctx = await service.context();
-  [client, user] = [await addClient(ctx), await addUser(ctx, { email: 'ada@example.com' })];
-  browser = new Browser(service.url);
-  const response = await browser.login('ada@example.com', password);
-  expect(response.status).toBe(303);
-});
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx));
+const user = shared(() => addUser(ctx, { email: 'ada@example.com' }));
+const browser = shared(() => signedIn(service, user));
 
 test('a signed-in person gets a code, the client tokens, and userinfo the claims of the scopes', async () => {
   const answer = await redeem(service.url, client, await authorizeCode(browser, client, { nonce: 'n-1' }));

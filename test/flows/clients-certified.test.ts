@@ -35,6 +35,9 @@ const register = async (row: Parameters<typeof addClient>[1] = {}): Promise<Test
 describe('openid-client', () => {
   const insecure = { execute: [openid.allowInsecureRequests] };
 
+  const discovered = ({ id, client_secret }: TestClient) =>
+    openid.discovery(new URL(service.url), id, client_secret, openid.ClientSecretBasic(client_secret), insecure);
+
   /** Sign in, userinfo, refresh, introspection, revocation and logout with one configuration. */
   async function wholeStory(config: openid.Configuration, parameters: Record<string, string> = {}): Promise<void> {
     const verifier = openid.randomPKCECodeVerifier();
@@ -118,13 +121,7 @@ describe('openid-client', () => {
     const resource = await addResource(await service.context(), { identifier: 'https://api.example/one' });
     const claim_mappings = [{ claim: 'mail', source: 'email', in: ['id_token'] }] satisfies TestClient['claim_mappings'];
     const client = await register({ id_token_claims: 'profile', claim_mappings });
-    const config = await openid.discovery(
-      new URL(service.url),
-      client.id,
-      client.client_secret,
-      openid.ClientSecretBasic(client.client_secret),
-      insecure,
-    );
+    const config = await discovered(client);
     await wholeStory(config, { resource: resource.identifier, scope: 'openid profile email offline_access read' });
     const verifier = openid.randomPKCECodeVerifier();
     const address = openid.buildAuthorizationUrl(config, {
@@ -145,13 +142,7 @@ describe('openid-client', () => {
 
   test('introspects', async () => {
     const client = await register();
-    const config = await openid.discovery(
-      new URL(service.url),
-      client.id,
-      client.client_secret,
-      openid.ClientSecretBasic(client.client_secret),
-      insecure,
-    );
+    const config = await discovered(client);
     expect(await openid.tokenIntrospection(config, 'unknown')).toEqual({ active: false });
   });
 });

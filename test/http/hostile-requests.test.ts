@@ -1,31 +1,21 @@
 import { connect } from 'node:net';
 import { request as send } from 'undici';
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
-import type { UserRow } from '../../src/db/tables/users.js';
+import { describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { Browser, signedIn } from '../support/browser.js';
+import { addClient, addUser, password } from '../support/data.js';
 import { oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() =>
   startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_TOKEN: '500/60', TRUST_PROXY: '1', METRICS_TOKEN: metricsToken }),
 );
-let ctx: Context;
-let client: TestClient;
-let user: UserRow;
-let browser: Browser;
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx, { first_party: true }));
+const user = shared(() => addUser(ctx));
+const browser = shared(() => signedIn(service, user));
 const metricsToken = 'a token for the metrics';
-
-beforeAll(async () => {
-  ctx = await service.context();
-  client = await addClient(ctx, { first_party: true });
-  user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
-});
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -76,8 +66,7 @@ describe('other sites', () => {
 
   test("a form of another site takes nobody's session cookie away (logout CSRF, attack 13.147)", async () => {
     const victim = new Browser(service.url);
-    const attacker = new Browser(service.url);
-    await attacker.login(user.email, password);
+    const attacker = await signedIn(service, user);
     const page = await (await attacker.get('/oauth/logout')).text();
     const request = /name="request" value="([^"]+)"/.exec(page)?.[1] ?? '';
     expect(request).not.toBe('');
@@ -90,8 +79,7 @@ describe('other sites', () => {
   });
 
   test('a browser that comes with the cookie of a session that has ended loses it', async () => {
-    const own = new Browser(service.url);
-    await own.login(user.email, password);
+    const own = await signedIn(service, user);
     await service.deps.knex('sessions').update({ revoked_at: new Date() }).where({ user_id: user.id });
     await own.get('/oauth/logout');
     expect(own.cookies.has('session')).toBe(false);

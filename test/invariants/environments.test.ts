@@ -1,5 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { listPublishedSigningKeys } from '../../src/db/tables/signing_keys.js';
 import { findAccessToken, deleteAccessToken, findJwtStanding } from '../../src/db/tables/access_tokens.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';
@@ -21,21 +20,39 @@ import {
   recordLogin,
   updateUser,
 } from '../../src/db/tables/users.js';
+import {
+  activateTotp,
+  countAuthenticators,
+  deleteAuthenticator,
+  deleteAuthenticatorsOfUser,
+  findAuthenticator,
+  findPasskey,
+  hasDiscoverablePasskey,
+  hasPasskeys,
+  insertAuthenticator,
+  listAuthenticatorsOfUser,
+  noteAuthenticatorUse,
+  recordPasskeyUse,
+  spendTotpStep,
+  updateAuthenticator,
+} from '../../src/db/tables/authenticators.js';
+import { deleteDevices, listDevicesOfUser, saveDevice, useDevice } from '../../src/db/tables/devices.js';
+import { countRecoveryCodesLeft, insertRecoveryCodes, spendRecoveryCode } from '../../src/db/tables/recovery_codes.js';
+import { countSecondStep, deleteSecondStepTries, findSecondStepTries } from '../../src/db/tables/second_step_tries.js';
+import { advanceSignIn, countSignInAttempt, deleteSignIns, findSignIn, insertSignIn, takeSignIn } from '../../src/db/tables/sign_ins.js';
+import { spendNonce } from '../../src/db/tables/spent_challenges.js';
+import { startTotp } from '../../src/domain/authenticators/enrolment.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { findUserClaims } from '../../src/db/tables/user_claims.js';
 import { digest } from '../../src/lib/digest.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { signedIn } from '../support/browser.js';
+import { addClient, addEnvironment, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let own: Context;
-let foreign: Context;
-
-beforeAll(async () => {
-  own = await service.context();
-  foreign = await addEnvironment(service.deps, 'staging');
-});
+const own = contextOf(service);
+const foreign = shared(() => addEnvironment(service.deps, 'staging'));
 
 test('every table function, called from a second environment, finds nothing and changes nothing', async () => {
   const user = await addUser(own, { email: 'ada@example.com' });
@@ -44,8 +61,7 @@ test('every table function, called from a second environment, finds nothing and 
   await addGrant(own, client, resource);
   const role = await findRoleByName(own.scope, 'administrator');
   await addUserRoles(own.scope, user.id, [role?.id ?? '']);
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const session_token = browser.cookies.get('session') ?? '';
   const session = await findSessionByToken(own.scope, digest(session_token));
   const grant = await authorizeCode(browser, client);
@@ -94,9 +110,82 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await findOldestUserCodeGuess(scope, device.digest, { limit: 1, seconds: 600 }, now)).toBeNull();
   expect(await answerDeviceCode(own.scope, device.digest, null, now)).not.toBeNull();
   expect((await listPublishedSigningKeys(scope)).map(({ kid }) => kid)).not.toContain(key?.kid);
+  await seesNoStrongSignIn(scope, user.id);
   expect((await findUser(own.scope, user.id))?.first_name).toBe('Ada');
   expect((await findClient(own.scope, client.id))?.name).toBe('Acme Notes');
 });
+
+/** Authenticators, half sign-ins, devices and counted second steps of a user, asked and changed from another environment. */
+async function seesNoStrongSignIn(scope: Context['scope'], user_id: string): Promise<void> {
+  const now = service.clock.now();
+  const started = await startTotp(own, { user_id, name: 'Phone' });
+  const id = started.outcome === 'started' ? started.authenticator_id : '';
+  const key = { id, user_id };
+  const until = new Date(now.getTime() + 60_000);
+  expect(await findAuthenticator(scope, id)).toBeNull();
+  expect(await activateTotp(scope, key, 1, now)).toBeNull();
+  expect(await activateTotp(own.scope, key, 1, now)).not.toBeNull();
+  expect(await spendTotpStep(scope, id, 2, now)).toBe(false);
+  expect(await listAuthenticatorsOfUser(scope, user_id)).toEqual([]);
+  expect(await countAuthenticators(scope, user_id, 'totp')).toBe(0);
+  await noteAuthenticatorUse(scope, id, new Date(0));
+  expect((await findAuthenticator(own.scope, id))?.last_used_at).toEqual(now);
+  expect(await updateAuthenticator(scope, key, { name: 'Eve' })).toBeNull();
+  expect(await deleteAuthenticator(scope, key)).toBe(0);
+  const stamps = { created_at: now, updated_at: now };
+  const credential = { credential_id: 'AAAA', public_key: 'AAAA', rp_id: 'localhost', sign_count: 0, transports: [] };
+  const flags = { backup_eligible: false, backed_up: false, discoverable: true };
+  const passkey = { id: uuidv7(now.getTime()), user_id, kind: 'passkey', name: 'Key', ...credential, ...flags, ...stamps } as const;
+  await insertAuthenticator(own.scope, passkey);
+  expect(await findPasskey(scope, 'AAAA')).toBeNull();
+  expect(await recordPasskeyUse(scope, passkey.id, { sign_count: 1, backed_up: false, at: now })).toBe(false);
+  expect(await hasPasskeys(scope)).toBe(false);
+  expect(await hasDiscoverablePasskey(scope, user_id)).toBe(false);
+  const codes = {
+    id: uuidv7(now.getTime()),
+    user_id,
+    kind: 'recovery_codes',
+    name: 'Codes',
+    secret_sealed: Buffer.alloc(1),
+    ...stamps,
+  } as const;
+  await insertAuthenticator(own.scope, codes);
+  await insertRecoveryCodes(own.scope, codes.id, [digest('code')]);
+  await expect(insertRecoveryCodes(scope, codes.id, [digest('other')])).rejects.toMatchObject({ sqlstate: '23503' });
+  expect(await spendRecoveryCode(scope, codes.id, digest('code'), now)).toBe(false);
+  expect(await countRecoveryCodesLeft(scope, user_id)).toBe(0);
+  expect(await deleteAuthenticatorsOfUser(scope, { user_id })).toBe(0);
+  expect(await spendNonce(own.scope, digest('nonce'), until)).toBe(true);
+  expect(await spendNonce(own.scope, digest('nonce'), until)).toBe(false);
+  expect(await spendNonce(scope, digest('nonce'), until)).toBe(true);
+  const half = {
+    id: uuidv7(now.getTime()),
+    token_digest: digest('half'),
+    user_id,
+    stage: 'verify',
+    proofs: [],
+    created_at: now,
+    expires_at: until,
+  } as const;
+  await insertSignIn(own.scope, { ...half, proofs: [] });
+  expect(await findSignIn(scope, half.token_digest, 5, now)).toBeNull();
+  expect(await countSignInAttempt(scope, half.id, 5, now)).toBeNull();
+  expect(await advanceSignIn(scope, half.id, 'enroll', [])).toBeNull();
+  expect(await takeSignIn(scope, half.id, now)).toBeNull();
+  expect(await deleteSignIns(scope, { user_id })).toBe(0);
+  expect(await deleteSignIns(own.scope, { user_id })).toBe(1);
+  const device = { id: uuidv7(now.getTime()), user_id, browser_digest: digest('browser'), ip_address: null, user_agent: null };
+  await saveDevice(own.scope, { ...device, last_used_at: now, created_at: now, expires_at: until });
+  expect(await useDevice(scope, user_id, device.browser_digest, now)).toBeNull();
+  expect(await listDevicesOfUser(scope, user_id, now)).toEqual([]);
+  expect(await deleteDevices(scope, { user_id })).toBe(0);
+  const limits = { threshold: 10, locked_until: until, max_total: null };
+  await countSecondStep(own.scope, user_id, limits, now);
+  await expect(countSecondStep(scope, user_id, limits, now)).rejects.toMatchObject({ sqlstate: '23503' });
+  expect(await findSecondStepTries(scope, user_id)).toBeNull();
+  await deleteSecondStepTries(scope, user_id);
+  expect((await findSecondStepTries(own.scope, user_id))?.total_count).toBe(1);
+}
 
 test('Postgres itself refuses a link across environments', async () => {
   const client = await addClient(own);

@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { permit } from '../support/administrators.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { Browser, signedIn } from '../support/browser.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { manage, type Api } from '../support/management.js';
 import { authorizeQuery } from '../support/authorize.js';
 import { oauthPost } from '../support/oauth.js';
@@ -37,8 +37,7 @@ beforeAll(async () => {
     'clients:read',
     'clients:write',
   );
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 type Answer = { status: number; text: string };

@@ -1,26 +1,20 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { giveConsent, isConsented } from '../../src/domain/grants/consents.js';
-import type { Context } from '../../src/domain/context.js';
 import { endSessions } from '../../src/domain/sessions/sessions.js';
 import { backchannelQueueRows, insertBackchannelLogouts, recordBackchannelAttempts } from '../../src/db/tables/backchannel_logouts.js';
 import { spendAssertion } from '../../src/db/tables/client_assertions.js';
 import { deleteConsent, findConsent, listConsentsOfUser } from '../../src/db/tables/consents.js';
 import { digest } from '../../src/lib/digest.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addEnvironment, addUser, password } from '../support/data.js';
+import { signedIn } from '../support/browser.js';
+import { addClient, addEnvironment, addUser } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let own: Context;
-let foreign: Context;
-
-beforeAll(async () => {
-  own = await service.context();
-  foreign = await addEnvironment(service.deps, 'staging');
-});
+const own = contextOf(service);
+const foreign = shared(() => addEnvironment(service.deps, 'staging'));
 
 test('consents, logout tokens and spent assertions of one environment are nothing to another', async () => {
   const [user, client] = [await addUser(own), await addClient(own, { backchannel_logout_uri: 'http://127.0.0.1:9/closed' })];
@@ -33,8 +27,7 @@ test('consents, logout tokens and spent assertions of one environment are nothin
   expect(await deleteConsent(scope, user.id, client.id)).toBe(false);
   await expect(giveConsent(foreign, question)).rejects.toMatchObject({ sqlstate: '23503' });
 
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const { body } = await redeem(service.url, client, await authorizeCode(browser, client));
   const sid = String(claimsOf(body.id_token ?? '')['sid']);
   const now = service.clock.now();
@@ -75,8 +68,7 @@ test('consents, logout tokens and spent assertions of one environment are nothin
 test("an ID token of another environment is no hint, and its clients' addresses are not gone to", async () => {
   const user = await addUser(own);
   const client = await addClient(own, { post_logout_redirect_uris: ['https://app.example/bye'] });
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const { body } = await redeem(service.url, client, await authorizeCode(browser, client));
   const query = new URLSearchParams({ id_token_hint: String(body.id_token), post_logout_redirect_uri: 'https://app.example/bye' });
   const { port, host } = new URL(service.url);

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, type Service } from '../../src/app.js';
+import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
@@ -44,7 +45,7 @@ beforeAll(async () => {
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   const user = await addUser(ctx);
-  cookie = `session=${(await startSession(ctx, { user_id: user.id, amr: ['pwd'], ip_address: null, user_agent: null })).token}`;
+  cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
   statementObserver.observe = observe;
   service.deps.knex.on('query', ({ sql }: { sql: string }) => observe(sql));

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateSigningKey } from '../../src/domain/signing-keys/signing-keys.js';
-import { transaction, type Context } from '../../src/domain/context.js';
+import { transaction } from '../../src/domain/context.js';
 import { insertSigningKey } from '../../src/db/tables/signing_keys.js';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { digest } from '../../src/lib/digest.js';
@@ -10,20 +10,17 @@ import { randomToken } from '../../src/lib/random.js';
 import { addClient, addGrant, addResource, type TestClient } from '../support/data.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { startReplica, type Replica } from '../support/replica.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
-let service: TestService;
+const service = sharedService();
+const ctx = contextOf(service);
 let replica: Replica;
-let ctx: Context;
 
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
   replica = await startReplica(service.databaseUrl, service.secretKey, { BASE_URL: service.url });
 });
 afterAll(async () => {
   await replica?.end('SIGTERM');
-  await service?.stop();
 });
 
 /** The processes that another one started. */

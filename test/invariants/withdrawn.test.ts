@@ -1,30 +1,22 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { removeApiResource } from '../../src/domain/api-resources/api-resources.js';
 import { withdrawConsent } from '../../src/domain/grants/consents.js';
-import { transaction, type Context } from '../../src/domain/context.js';
+import { transaction } from '../../src/domain/context.js';
 import { remove, update } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';
 import type { PermissionRow } from '../../src/db/tables/permissions.js';
-import { deleteUser, type UserRow } from '../../src/db/tables/users.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { deleteUser } from '../../src/db/tables/users.js';
+import { signedIn } from '../support/browser.js';
+import { addMachine, addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
-let client: TestClient;
-let user: UserRow;
-let browser: Browser;
-
-beforeAll(async () => {
-  ctx = await service.context();
-  client = await addClient(ctx, { first_party: true });
-  user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
-});
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx, { first_party: true }));
+const user = shared(() => addUser(ctx));
+const browser = shared(() => signedIn(service, user));
 
 const introspect = async (token: string) => (await oauthPost(service.url, '/oauth/introspect', client, { token })).body;
 const inactive = { active: false };
@@ -32,8 +24,7 @@ const inactive = { active: false };
 /** A machine with a grant for a resource of its own, and a token for it. */
 async function machineWithToken(name: string, token_format: 'jwt' | 'opaque') {
   const resource = await addResource(ctx, { identifier: `https://api.example/${name}`, token_format });
-  const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
-  await addGrant(ctx, machine, resource);
+  const machine = await addMachine(ctx, resource);
   const ask = () => tokenRequest(service.url, machine, { grant_type: 'client_credentials', resource: resource.identifier });
   return { resource, machine, ask, token: (await ask()).body.access_token };
 }
@@ -86,8 +77,7 @@ describe('what is withdrawn stops working at once', () => {
 
   test('a deleted user leaves no code and no token behind', async () => {
     const gone = await addUser(ctx);
-    const other = new Browser(service.url);
-    await other.login(gone.email, password);
+    const other = await signedIn(service, gone);
     const { access_token } = (await redeem(service.url, client, await authorizeCode(other, client, { scope: 'openid offline_access' })))
       .body;
     await transaction(ctx, (tx) => deleteUser(tx.scope, gone.id));

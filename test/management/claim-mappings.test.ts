@@ -1,5 +1,5 @@
 // Claim mappings and what goes with them as they are set: what is refused, and who may set them.
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { reservedClaims } from '../../src/domain/tokens/claim-mappings.js';
 import { manage, type Api, type ApiAnswer, type Document } from '../support/management.js';
 import type {} from '../support/service.js';
@@ -109,9 +109,9 @@ test('what tells of people takes the permission to read it, beside that to write
   };
   for (const record of [client, resource]) {
     await lacks(record, { source: 'metadata.salary' }, ['users:read']);
+    await lacks(record, { claim: 'given_name', source: 'first_name' }, ['users:read']);
     await lacks(record, { source: 'roles' }, ['roles:read', 'users:read']);
     await lacks(record, { source: 'permissions' }, ['permissions:read', 'users:read']);
-    expect((await set(writer, record, map({ in: ['access_token'], value: 'gold' }))).status).toBe(200);
     expect((await set(api, record, map({ in: ['access_token'], source: 'metadata.salary' }))).status).toBe(200);
   }
   // Whoever controls such a client is told the same.
@@ -119,4 +119,77 @@ test('what tells of people takes the permission to read it, beside that to write
   expect([status, body['errors'][0].meta.required]).toEqual([403, ['users:read']]);
   const reader = await manage(service.url, 'clients:write clients:read users:read');
   expect((await set(reader, client, { redirect_uris: ['https://app.example/other'] })).status).toBe(200);
+});
+
+test('what says of people what no administrator of people wrote takes the permissions to change people and their roles (attack 22.411)', async () => {
+  const attested: [Document, string[]][] = [
+    [{ value: ['admins'] }, ['roles:write', 'users:write']],
+    [{ claim: 'upn', source: 'preferred_username' }, ['roles:write', 'users:read', 'users:write']],
+    [{ claim: 'preferred_username', source: 'nickname' }, ['roles:write', 'users:read', 'users:write']],
+    [{ claim: 'Given_Name', source: 'first_name' }, ['roles:write', 'users:read', 'users:write']],
+  ];
+  const own = 'clients:write clients:read api_resources:write api_resources:read';
+  const [writer, reader] = [await manage(service.url, own), await manage(service.url, `${own} users:read roles:read permissions:read`)];
+  const full = await manage(service.url, `${own} users:read users:write roles:write`);
+  for (const record of [client, resource]) {
+    for (const [mapping, required] of attested) {
+      await set(api, record, { claim_mappings: [] });
+      const attributes = map({ in: ['access_token'], ...mapping });
+      const refused = await set(writer, record, attributes);
+      expect([refused.status, refused.body['errors'][0].meta.required]).toEqual([403, required]);
+      expect((await set(reader, record, attributes)).body['errors'][0].meta.required).toEqual(['roles:write', 'users:write']);
+      expect((await set(full, record, attributes)).status).toBe(200);
+      // What it is taken for is also who acts with it, and who takes the mapping away.
+      const moved =
+        record === client
+          ? { redirect_uris: ['https://elsewhere.example/cb'] }
+          : { user_scopes: 'requested', token_typ: 'at+jwt', token_format: 'opaque' };
+      for (const change of [moved, { claim_mappings: [] }])
+        expect([(await set(reader, record, change)).status, change]).toEqual([403, change]);
+    }
+  }
+  const made = await writer.post('/clients', {
+    data: { type: 'client', attributes: { name: 'Made', redirect_uris: ['https://app.example/cb'], ...map({ value: ['admins'] }) } },
+  });
+  expect([made.status, made.body['errors'][0].code]).toEqual([403, 'scope_escalation']);
+});
+
+test.each(['email', 'email_verified', 'phone_number', 'phone_number_verified', 'Email', 'EMAIL_VERIFIED'])(
+  'the claim %s tells the attribute of its name or nothing, whoever asks (attack 22.412)',
+  async (claim) => {
+    for (const from of [{ value: true }, { value: 'ceo@corp.example' }, { source: 'nickname' }, { source: 'metadata.mail' }]) {
+      expect(problem(await set(api, client, map({ claim, ...from })))).toEqual([422, 'reserved_claim', at('claim')]);
+      expect(problem(await set(api, resource, map({ claim, in: ['access_token'], ...from })))[1]).toBe('reserved_claim');
+    }
+    expect((await set(api, client, map({ claim, source: claim.toLowerCase() }))).status).toBe(200);
+  },
+);
+
+describe('the identifier of an API resource', () => {
+  const create = (identifier: string) =>
+    api.post('/api_resources', { data: { type: 'api_resource', attributes: { identifier, name: 'Mine' } } });
+
+  test.each([
+    '',
+    '/',
+    '/?tenant=1',
+    '/api/',
+    '/api/users',
+    '/API',
+    '/x/../api',
+    '/oauth/token',
+    '/oauth/userinfo',
+    '/oauth',
+    '/.well-known/jwks.json',
+  ])('is no address of the service: %s (attack 15.413)', async (path) => {
+    const upper = service.url.replace(/^http:..[^:]+/, (start) => start.toUpperCase());
+    for (const base of [service.url, upper])
+      expect(problem(await create(`${base}${path}`))).toEqual([422, 'reserved_name', '/data/attributes/identifier']);
+  });
+
+  test('may be beside them, and of the Management API there is one', async () => {
+    for (const path of ['/apis', '/orders', '/oauth2']) expect((await create(`${service.url}${path}`)).status).toBe(201);
+    expect((await create('urn:example:orders')).status).toBe(201);
+    expect((await create(`${service.url}/api`)).status).toBe(409);
+  });
 });

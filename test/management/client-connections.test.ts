@@ -1,6 +1,5 @@
 // The connections of a client: which ways to sign in are offered to whoever comes from it.
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { offeredConnections } from '../../src/domain/clients/connections.js';
 import { addClientConnections, listConnectionIdsOfClient, removeClientConnections } from '../../src/db/tables/client_connections.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
@@ -11,20 +10,13 @@ import { addClient, type TestClient } from '../support/data.js';
 import { Api, links, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
-let ctx: Context;
-let first: ConnectionRow;
-let second: ConnectionRow;
-
-beforeAll(async () => {
-  api = await manage(service.url);
-  ctx = await service.context();
-  first = await addConnection(ctx, { display_name: 'First Corporation', domains: ['first.example'] });
-  second = await addConnection(ctx, { display_name: 'Second Corporation', domains: ['second.example'] });
-});
+const ctx = contextOf(service);
+const api = shared(() => manage(service.url));
+const first = shared(() => addConnection(ctx, { display_name: 'First Corporation', domains: ['first.example'] }));
+const second = shared(() => addConnection(ctx, { display_name: 'Second Corporation', domains: ['second.example'] }));
 
 const at = (client: { id: string }) => `/clients/${client.id}/relationships/connections`;
 const given = async (client: { id: string }) => ((await api.get(at(client))).body['data'] as Document[]).map(({ id }) => id).sort();

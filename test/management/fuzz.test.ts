@@ -4,10 +4,11 @@ import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { link, manage, type Api, type Document, type Exchange } from '../support/management.js';
 import { publishedDocument, type OpenApi } from '../support/openapi.js';
-import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, sharedManagedService } from '../support/shared-service.js';
+import { stateOf } from '../support/stored-state.js';
 
 const service = sharedManagedService();
+const ctx = contextOf(service);
 let api: Api;
 let document: OpenApi;
 const ids = new Map<string, string>();
@@ -46,7 +47,6 @@ beforeAll(async () => {
     }),
   );
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
-  const ctx = await service.context();
   const [user_id, connection_id] = [ids.get('users') as string, ids.get('connections') as string];
   ids.set('identities', (await linkIdentity(ctx, user_id, { connection_id, subject: 'one', email: null, claims: {}, generation: 1 })).id);
   await giveConsent(ctx, { user_id, client_id: ids.get('clients') as string, scopes: ['openid'], resource: null });
@@ -56,37 +56,6 @@ beforeAll(async () => {
   ids.set('signing_keys', (await api.get('/signing_keys')).body['data'][0].id);
   ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
 });
-
-const tables = [
-  'users',
-  'roles',
-  'user_roles',
-  'role_permissions',
-  'permissions',
-  'clients',
-  'client_grants',
-  'api_resources',
-  'connections',
-  'environments',
-  'custom_domains',
-  'signing_keys',
-  'webhooks',
-  'sessions',
-  'identities',
-  'consents',
-  'events',
-  'webhook_deliveries',
-  'idempotency_keys',
-];
-
-/** A digest of every row that a request could change; entries of the audit log are what a refusal may leave, and clients are noted as used. */
-async function state(): Promise<string> {
-  const ctx = await service.context();
-  const text = (name: string) => (name === 'clients' ? `(to_jsonb(t) - 'last_used_at')::text` : 't::text');
-  const parts = tables.map((name) => `(select coalesce(md5(string_agg(${text(name)}, '|' order by ${text(name)})), '') from ${name} t)`);
-  const result = await ctx.knex.raw<{ rows: { state: string }[] }>(`select concat(${parts.join(', ')}) as state`);
-  return result.rows[0]?.state ?? '';
-}
 
 const strange: unknown[] = [
   null,
@@ -222,17 +191,17 @@ test('every operation, some thousand malformed requests', async () => {
   let refused = 0;
   for (const entry of document.operations) {
     if (destructive.test(entry.operation['operationId'])) ids.delete(entry.template.split('/')[2] as string);
-    let before = await state();
+    let before = await stateOf(ctx);
     const exchanges: Exchange[] = [];
     const requests = requestsFor(entry);
     for (const { path, body, headers: given } of requests) {
       const answer = await api.request(entry.method, path, { ...(body === undefined ? {} : { body }), headers: given });
       if (answer.status >= 500) problems.add(`${entry.method} ${path} ${JSON.stringify(body)}: ${answer.status}`);
-      if (answer.status < 400 && entry.method !== 'GET') before = await state();
+      if (answer.status < 400 && entry.method !== 'GET') before = await stateOf(ctx);
       else refused++;
       exchanges.push({ method: entry.method, path, request: {}, answer });
     }
-    if ((await state()) !== before) problems.add(`${entry.method} ${entry.template}: a refusal left something`);
+    if ((await stateOf(ctx)) !== before) problems.add(`${entry.method} ${entry.template}: a refusal left something`);
     for (const problem of document.problemsOf(exchanges)) problems.add(problem);
   }
   expect([...problems]).toEqual([]);

@@ -14,17 +14,16 @@ import { Api, manage, managementToken, managementClient, secondEnvironment, type
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { publishedDocument } from '../support/openapi.js';
 import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
+const api = shared(() => manage(service.url));
 let reader: Api;
 let other: Api;
 let ctx: Context;
 let connection: ConnectionRow;
 
 beforeAll(async () => {
-  api = await manage(service.url);
   reader = new Api(service.url, await managementToken(service.url, managementClient, { scope: 'users:read' }));
   other = (await secondEnvironment(api)).api;
   ctx = await service.context();

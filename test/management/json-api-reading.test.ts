@@ -1,19 +1,19 @@
 // The rules of JSON:API 1.1 about negotiation, documents and fetching, each by its number in docs/specification/json-api.md.
 import { beforeAll, expect, test } from 'vitest';
-import { collections, link, links, manage, type Api, type Document } from '../support/management.js';
+import { managementCollections } from '../../src/domain/api-resources/management-permissions.js';
+import { link, links, manage, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const jsonApi = 'application/vnd.api+json';
 const service = sharedManagedService();
-let api: Api;
+const api = shared(() => manage(service.url));
 let user: Document;
 let role: Document;
 let permission: Document;
 
 beforeAll(async () => {
-  api = await manage(service.url);
   const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://orders.example', name: 'Orders' });
   permission = await api.create(
     'permissions',
@@ -133,7 +133,7 @@ test('no attribute is a foreign key (JSON:API rule 2.21)', async () => {
 
 test('every link that is shown answers GET (JSON:API rules 2.22 to 2.24 and 3.29)', async () => {
   const empty = ['connections', 'sessions', 'webhooks', 'custom_domains'];
-  for (const path of collections.filter((one) => !empty.includes(one))) {
+  for (const path of managementCollections.filter((one) => !empty.includes(one))) {
     const list = await api.get(`/${path}?page[size]=1`);
     const [one] = list.body['data'] as Document[];
     const shown = [list.body['links'].self, list.body['links'].first, one?.['links'].self];
@@ -235,7 +235,14 @@ test('sparse fieldsets leave only what they name; unknown types and fields are 4
   expect(included[0]?.['attributes']).toEqual({ name: 'Clerk' });
   const posted = await api.post('/roles?fields[role]=name', { data: { type: 'role', attributes: { name: 'Sparse' } } });
   expect(posted.body['data'].attributes).toEqual({ name: 'Sparse' });
-  for (const query of ['fields[user]=password_hash', 'fields[users]=email', 'fields[user]=nope'])
+  for (const query of [
+    'fields[user]=password_hash',
+    'fields[users]=email',
+    'fields[user]=nope',
+    'fields[user]=email,',
+    'fields[user]=,',
+    'include=roles,',
+  ])
     expect((await api.get(`/users?${query}`)).status).toBe(400);
 });
 

@@ -1,8 +1,9 @@
 // Who may do what: tokens, roles, grants, escalation, withdrawal, the last administrator, the audit log.
 import { beforeAll, expect, test } from 'vitest';
+import { managementCollections } from '../../src/domain/api-resources/management-permissions.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addResource, password } from '../support/data.js';
-import { Api, collections, link, links, manage, managementToken, startManagedService, type Document } from '../support/management.js';
+import { Api, link, links, manage, managementToken, startManagedService, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import { allowCode, redeem, tokenRequest } from '../support/oauth.js';
 import type {} from '../support/service.js';
@@ -91,7 +92,7 @@ test('a token of a person names no permission that the person does not hold; sco
 
 test('without the permission every verb on every collection is 403 and changes nothing (attack 15.168)', async () => {
   const { caller } = await machine('event_types:read');
-  const others = collections.filter((path) => path !== 'event_types');
+  const others = managementCollections.filter((path) => path !== 'event_types');
   for (const path of [...others, 'webhook_deliveries']) {
     const answers = [
       await caller.get(`/${path}`),

@@ -1,21 +1,19 @@
 // Denied Management calls, and what the audit log shows of security events.
 import { beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
-import type { Context } from '../../src/domain/context.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { Api, link, manage, managementClient, managementToken, type Document } from '../support/management.js';
 import { signedInWith } from '../support/administrators.js';
 import { auditRows, eventLines } from '../support/security-events.js';
 import type {} from '../support/service.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { contextOf, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let ctx: Context;
+const ctx = contextOf(service);
 let api: Api;
 
 beforeAll(async () => {
-  ctx = await service.context();
   api = await manage(service.url);
 });
 

@@ -1,6 +1,5 @@
 // People's permissions of the Management API reach only clients that were let in; other API resources choose.
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { update } from '../../src/db/scope.js';
 import { findApiResourceByIdentifier, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
@@ -8,17 +7,15 @@ import { addClient, addGrant, addResource, password, type TestClient } from '../
 import { Api, link, manage, managementToken, startManagedService, type Document } from '../support/management.js';
 import { allowCode, claimsOf, oauthPost, redeem, tokenRequest, authorizeCode } from '../support/oauth.js';
 import type {} from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startManagedService({ ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: password }));
-let ctx: Context;
-let api: Api;
+const ctx = contextOf(service);
+const api = shared(() => manage(service.url));
 let management: ApiResourceRow;
 let browser: Browser;
 
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   management = (await findApiResourceByIdentifier(ctx.scope, `${service.url}/api`)) as ApiResourceRow;
   browser = new Browser(service.url);
   await browser.login('root@example.com', password);

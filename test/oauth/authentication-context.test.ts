@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
-import { Browser, locationParameters } from '../support/browser.js';
+import { Browser, locationParameters, signedIn } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem, tokenRequest } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
@@ -18,8 +18,7 @@ beforeAll(async () => {
   [client, user, other] = [await addClient(ctx), await addUser(ctx), await addUser(ctx)];
 });
 beforeEach(async () => {
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const ask = (extra: Record<string, string | undefined>) => authorizeGet(browser, authorizeQuery(client, extra));
@@ -27,8 +26,7 @@ const refused = (error: string, extra: Record<string, string | undefined>) => ex
 const tokens = async (extra: Record<string, string> = {}) =>
   (await redeem(service.url, client, await authorizeCode(browser, client, extra))).body;
 const idTokenOf = async (of: UserRow) => {
-  const theirs = new Browser(service.url);
-  await theirs.login(of.email, password);
+  const theirs = await signedIn(service, of);
   return (await redeem(service.url, client, await authorizeCode(theirs, client))).body.id_token as string;
 };
 
@@ -94,8 +92,7 @@ test("id_token_hint: one's own succeeds silently, expired too; somebody else's a
   await refused('login_required', { prompt: 'none', id_token_hint: theirs });
   const answer = await signInAgain(await ask({ id_token_hint: theirs }), other);
   expect(locationParameters(answer).has('code')).toBe(true);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
   service.clock.advance(3_700_000);
   expect(locationParameters(await ask({ prompt: 'none', id_token_hint: own })).get('error')).toBeNull();
 });

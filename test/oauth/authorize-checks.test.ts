@@ -3,8 +3,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { addresseeChecks } from '../../src/oauth/authorize/addressee.js';
 import { interactionChecks } from '../../src/oauth/authorize/interaction.js';
 import { requestChecks } from '../../src/oauth/authorize/validate.js';
-import { Browser, locationParameters } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { locationParameters, signedIn } from '../support/browser.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
@@ -17,8 +18,7 @@ beforeAll(async () => {
   client = await addClient(ctx, { require_pkce: true, scopes: ['openid'], first_party: false });
   noCodes = await addClient(ctx, { grant_types: ['client_credentials'], redirect_uris: client.redirect_uris });
   const user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 /** Asks with parameters in their order; pairs, so that one can come twice. */

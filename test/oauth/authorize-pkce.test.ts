@@ -1,8 +1,9 @@
 // PKCE (RFC 7636) (docs/security.md, attacks of section 3).
 import { beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
-import { Browser, locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { locationParameters, pkcePair, signedIn } from '../support/browser.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
 
@@ -14,8 +15,7 @@ beforeAll(async () => {
   const ctx = await service.context();
   const user = await addUser(ctx);
   client = await addClient(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const refused = (extra: Record<string, string | undefined>, of = client) =>

@@ -1,8 +1,9 @@
 // Which addresses an answer may go to (docs/security.md, attacks of section 2).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authorizeGet, authorizeQuery, expectPage400 } from '../support/authorize.js';
-import { Browser, locationParameters } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { locationParameters, signedIn } from '../support/browser.js';
+import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
@@ -17,8 +18,7 @@ beforeAll(async () => {
   client = await addClient(ctx);
   await service.deps.knex('environments').where({ id: ctx.environment.id }).update({ dynamic_registration_enabled: true });
   service.deps.cache.clear();
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const page400 = (redirect_uri: string) => expectPage400(service, () => authorizeGet(browser, authorizeQuery(client, { redirect_uri })));
@@ -142,11 +142,11 @@ describe('a redirect URI that is not registered', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ msg }) => msg === 'authorization.redirect_uri_mismatch');
 
-  async function pageOf(kind: string): Promise<string> {
+  async function pageOf(kind: string, redirect_uri = sent): Promise<string> {
     const ctx = await service.context();
     await service.deps.knex('environments').where({ id: ctx.environment.id }).update({ kind });
     service.deps.cache.clear();
-    return page400(sent);
+    return page400(redirect_uri);
   }
   afterAll(async () => {
     await service.deps
@@ -175,5 +175,57 @@ describe('a redirect URI that is not registered', () => {
       { client_id: client.id, redirect_uri: 'https://app.example/other?secret=...&<b>=...', registered: ['https://app.example/cb'] },
     ]);
     expect(page).toContain(String(lines().at(-1)?.['request_id']));
+  });
+
+  const seen = async (redirect_uri: string) => {
+    const page = await pageOf('development', redirect_uri);
+    return { page, line: lines().at(-1) as Record<string, unknown> };
+  };
+  const shownAs = (page: string) => /<dt>Address sent<\/dt><dd><code>(.*?)<\/code>/s.exec(page)?.[1];
+
+  test('what cannot be seen is shown encoded, on the page and in the log (attack 2.414)', async () => {
+    const hidden: [string, string][] = [
+      ['https://app.example/cb\u202egpj.exe', 'https://app.example/cb%E2%80%AEgpj.exe'],
+      ['https://app.example/cb\u200b', 'https://app.example/cb%E2%80%8B'],
+      ['https://app.example/cb ', 'https://app.example/cb%20'],
+      ['https://app.example/cb\r\nInjected: 1', 'https://app.example/cb%0D%0AInjected:%201'],
+      ['https://\u0430pp.example/cb', 'https://%D0%B0pp.example/cb'],
+    ];
+    for (const [sent, shown] of hidden) {
+      const { page, line } = await seen(sent);
+      expect(shownAs(page)).toBe(shown);
+      expect(line['redirect_uri']).toBe(shown);
+    }
+  });
+
+  test('markup and addresses that run code are text, and nothing to follow (attack 2.415)', async () => {
+    for (const sent of [
+      'data:text/html,<script>alert(1)</script>',
+      'javascript:alert(1)',
+      '"><img src=x onerror=alert(1)>',
+      '</code><a href=//evil.example>x</a>',
+    ]) {
+      const { page } = await seen(sent);
+      const text = shownAs(page);
+      expect(text).toBeDefined();
+      expect(text).not.toMatch(/[<>"]/);
+      expect(page).not.toMatch(/<script>alert|<img src=x|<a [^>]*href="?(javascript|data|\/\/evil)/i);
+    }
+  });
+
+  test('of a very long one the beginning is shown, and that it goes on (attack 2.416)', async () => {
+    const { page, line } = await seen(`https://app.example/${'a'.repeat(6000)}`);
+    expect(shownAs(page)).toMatch(/^https:\/\/app\.example\/a{480}\.\.\.$/);
+    expect(String(line['redirect_uri']).length).toBeLessThan(600);
+  });
+
+  test('user names, passwords and values without a name stay out of the log too (attack 21.417)', async () => {
+    for (const sent of [
+      'https://ada:s3cret@app.example/cb',
+      'https://app.example/cb?s3cret',
+      'https://app.example/cb?a=1&s3cret#s3cret',
+      'https://app.example/cb?a=s3=cret;b=s3cret',
+    ])
+      expect(JSON.stringify((await seen(sent)).line)).not.toMatch(/s3|1&|ada/);
   });
 });

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery, expectPage400, expectRedirectError, sideEffects } from '../support/authorize.js';
-import { Browser, csrfOf, locationParameters } from '../support/browser.js';
+import { Browser, csrfOf, locationParameters, signedIn } from '../support/browser.js';
 import { addClient, addEnvironment, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem } from '../support/oauth.js';
 import { startRelyingParty } from '../support/relying-party.js';
@@ -18,8 +18,7 @@ let browser: Browser;
 beforeAll(async () => {
   const ctx = await service.context();
   [client, user] = [await addClient(ctx), await addUser(ctx, { email: 'ada@example.com' })];
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const ask = (extra: Record<string, string | undefined>, suffix = '') => authorizeGet(browser, authorizeQuery(client, extra) + suffix);

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { OAuthError } from '../../src/errors.js';
 import { parseParameters, type Parameters } from '../../src/lib/parameters.js';
 import { grants } from '../../src/oauth/grants/index.js';
-import { optional, readParams, required } from '../../src/oauth/grants/grant.js';
+import { optional, required } from '../../src/oauth/grants/grant.js';
+import { readParams } from '../../src/oauth/token.js';
 
 const params = { code: required(10), scope: optional(5) };
 const form = (text: string) => parseParameters(text) as Parameters;

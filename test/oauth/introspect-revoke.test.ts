@@ -1,31 +1,18 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
-import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
-import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { describe, expect, test } from 'vitest';
+import { updateUser } from '../../src/db/tables/users.js';
+import { signedIn } from '../support/browser.js';
+import { addMachine, addClient, addEnvironment, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
-let client: TestClient;
-let other: TestClient;
-let machine: TestClient;
-let resource: ApiResourceRow;
-let user: UserRow;
-let browser: Browser;
-
-beforeAll(async () => {
-  ctx = await service.context();
-  [client, other] = [await addClient(ctx), await addClient(ctx)];
-  machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
-  resource = await addResource(ctx);
-  await addGrant(ctx, machine, resource);
-  user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
-});
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx));
+const other = shared(() => addClient(ctx));
+const resource = shared(() => addResource(ctx));
+const machine = shared(() => addMachine(ctx, resource));
+const user = shared(() => addUser(ctx));
+const browser = shared(() => signedIn(service, user));
 
 const introspect = async (token: string, as: TestClient | null = client, fields: Record<string, string> = {}) =>
   oauthPost(service.url, '/oauth/introspect', as, { token, ...fields });
@@ -147,8 +134,7 @@ describe('introspection', () => {
 
   test('an expired token, and one of a blocked user, are inactive', async () => {
     const person = await addUser(ctx);
-    const own = new Browser(service.url);
-    await own.login(person.email, password);
+    const own = await signedIn(service, person);
     const { body } = await redeem(
       service.url,
       client,

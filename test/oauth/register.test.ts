@@ -175,7 +175,17 @@ describe('refused', () => {
       'https://10.0.0.1/x',
       'javascript:alert(1)',
     ];
-    for (const name of ['jwks_uri', 'logo_uri', 'sector_identifier_uri', 'backchannel_logout_uri', 'client_uri', 'policy_uri', 'tos_uri']) {
+    const names = [
+      'jwks_uri',
+      'logo_uri',
+      'sector_identifier_uri',
+      'backchannel_logout_uri',
+      'client_uri',
+      'policy_uri',
+      'tos_uri',
+      'initiate_login_uri',
+    ];
+    for (const name of names) {
       for (const address of addresses) await expectRefused({ redirect_uris, [name]: address });
     }
     expect(canary.arrived).toEqual([]);

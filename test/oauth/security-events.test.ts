@@ -1,23 +1,19 @@
 // What consent and tokens that are used twice leave behind: by name, success and refusal.
-import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeEach, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { auditRows, eventLines, marks, origin } from '../support/security-events.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
+const ctx = contextOf(service);
 let client: TestClient;
 let user: UserRow;
 let browser: Browser;
 
-beforeAll(async () => {
-  ctx = await service.context();
-});
 beforeEach(async () => {
   [client, user] = [await addClient(ctx), await addUser(ctx)];
   browser = new Browser(service.url, marks);

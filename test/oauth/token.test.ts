@@ -1,38 +1,29 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { updateClient } from '../../src/db/tables/clients.js';
 import { revokeSessions } from '../../src/db/tables/sessions.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import type { Context } from '../../src/domain/context.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import type { Browser } from '../support/browser.js';
+import { signedIn } from '../support/browser.js';
+import { addMachine, addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, basic, claimsOf, oauthPost, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';
 import { startTestService } from '../support/service.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
-let client: TestClient;
-let other: TestClient;
-let spa: TestClient;
-let machine: TestClient;
-let resource: ApiResourceRow;
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx, { id: 'client-a' }));
+const other = shared(() => addClient(ctx, { id: 'client-b' }));
+const spa = shared(() =>
+  addClient(ctx, { id: 'client-spa', token_endpoint_auth_method: 'none', application_type: 'spa', require_pkce: true }),
+);
+const resource = shared(() => addResource(ctx));
+const machine = shared(() => addMachine(ctx, resource, { id: 'machine' }));
 let user: UserRow;
 let browser: Browser;
 
-beforeAll(async () => {
-  ctx = await service.context();
-  client = await addClient(ctx, { id: 'client-a' });
-  other = await addClient(ctx, { id: 'client-b' });
-  spa = await addClient(ctx, { id: 'client-spa', token_endpoint_auth_method: 'none', application_type: 'spa', require_pkce: true });
-  machine = await addClient(ctx, { id: 'machine', application_type: 'machine', grant_types: ['client_credentials'] });
-  resource = await addResource(ctx);
-  await addGrant(ctx, machine, resource);
-});
 beforeEach(async () => {
   user = await addUser(ctx);
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  browser = await signedIn(service, user);
 });
 
 const refused = (answer: TokenAnswer) => [answer.status, answer.body.error];
@@ -92,8 +83,7 @@ describe('client authentication', () => {
   });
 
   test('form-encoded characters inside Basic credentials are decoded (attack 4.51)', async () => {
-    const odd = await addClient(ctx, { id: 'odd:id %+', grant_types: ['client_credentials'], application_type: 'machine' });
-    await addGrant(ctx, odd, resource);
+    const odd = await addMachine(ctx, resource, { id: 'odd:id %+' });
     expect(basic(odd)).not.toBe(`Basic ${Buffer.from(`odd:id %+:${odd.client_secret}`).toString('base64')}`);
     const answer = await tokenRequest(service.url, odd, { grant_type: 'client_credentials', resource: resource.identifier });
     expect(answer.status).toBe(200);
@@ -109,8 +99,7 @@ describe('client authentication', () => {
   });
 
   test('a secret that was rotated: both work for 24 h, then only the new one', async () => {
-    const rotating = await addClient(ctx, { grant_types: ['client_credentials'], application_type: 'machine' });
-    await addGrant(ctx, rotating, resource);
+    const rotating = await addMachine(ctx, resource);
     const { digest } = await import('../../src/lib/digest.js');
     const until = new Date(service.clock.now().getTime() + 86_400_000);
     await updateClient(ctx.scope, rotating.id, {
@@ -132,8 +121,7 @@ describe('client authentication', () => {
   });
 
   test('a disabled client is refused at once', async () => {
-    const doomed = await addClient(ctx, { grant_types: ['client_credentials'], application_type: 'machine' });
-    await addGrant(ctx, doomed, resource);
+    const doomed = await addMachine(ctx, resource);
     const ask = () => tokenRequest(service.url, doomed, { grant_type: 'client_credentials', resource: resource.identifier });
     const { access_token } = (await ask()).body;
     await updateClient(ctx.scope, doomed.id, { status: 'disabled' });
@@ -168,7 +156,12 @@ describe('grant types', () => {
   test('client_credentials: resource missing, unknown, ungranted; scope beyond the grant; all granted when none is asked', async () => {
     const ask = (fields: Record<string, string>) => tokenRequest(service.url, machine, { grant_type: 'client_credentials', ...fields });
     expect(refused(await ask({}))).toEqual([400, 'invalid_request']);
-    expect(refused(await ask({ resource: 'https://unknown.example' }))).toEqual([400, 'invalid_target']);
+    const unknown = await ask({ resource: 'https://unknown.example' });
+    expect([...refused(unknown), unknown.body['error_description']]).toEqual([
+      400,
+      'invalid_target',
+      `the resource is unknown or not granted: this client has grants for ${resource.identifier}`,
+    ]);
     const ungranted = await addResource(ctx, { identifier: 'https://api.example/ungranted' });
     expect(refused(await ask({ resource: ungranted.identifier }))).toEqual([400, 'invalid_target']);
     expect(refused(await ask({ resource: resource.identifier, scope: 'read admin' }))).toEqual([400, 'invalid_scope']);

@@ -1,38 +1,25 @@
 // What a token that is not good is told to be: at userinfo and at the Management API in the answer, of introspection in the log.
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { expect, test } from 'vitest';
 import { signerFor } from '../../src/domain/signing-keys/signing-keys.js';
 import { signJwt } from '../../src/domain/tokens/formats/jwt.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addEnvironment, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
-import { managementToken, startManagedService } from '../support/management.js';
+import { signedIn } from '../support/browser.js';
+import { addMachine, addClient, addEnvironment, addResource, addUser } from '../support/data.js';
+import { managementToken } from '../support/management.js';
+import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
-import type { TestService } from '../support/service.js';
 
-let service: TestService;
-let ctx: Context;
-let client: TestClient;
-let machine: TestClient;
-let resource: ApiResourceRow;
+const service = sharedManagedService();
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx));
+const resource = shared(() => addResource(ctx));
+const machine = shared(() => addMachine(ctx, resource));
 let user: UserRow;
-
-beforeAll(async () => {
-  service = await startManagedService();
-  ctx = await service.context();
-  client = await addClient(ctx);
-  machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
-  resource = await addResource(ctx);
-  await addGrant(ctx, machine, resource);
-});
-afterAll(() => service?.stop());
 
 async function tokens(parameters: Record<string, string> = {}) {
   user = await addUser(ctx);
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   return (await redeem(service.url, client, await authorizeCode(browser, client, parameters))).body;
 }
 const machineToken = async () =>

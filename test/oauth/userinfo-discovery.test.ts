@@ -1,30 +1,23 @@
 import { request } from 'node:http';
-import { beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
-import { updateUser, type UserRow } from '../../src/db/tables/users.js';
-import { Browser } from '../support/browser.js';
-import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { expect, test } from 'vitest';
+import { updateUser } from '../../src/db/tables/users.js';
+import { signedIn } from '../support/browser.js';
+import { addMachine, addClient, addResource, addUser } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
-import { sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
-let ctx: Context;
-let client: TestClient;
-let user: UserRow;
-let browser: Browser;
-
-beforeAll(async () => {
-  ctx = await service.context();
-  client = await addClient(ctx);
-  user = await addUser(ctx, {
+const ctx = contextOf(service);
+const client = shared(() => addClient(ctx));
+const user = shared(() =>
+  addUser(ctx, {
     address: { locality: 'London', country: '' },
     phone_number: '+441234567',
     birthdate: '1815-12-10',
     nickname: '',
-  });
-  browser = new Browser(service.url);
-  await browser.login(user.email, password);
-});
+  }),
+);
+const browser = shared(() => signedIn(service, user));
 
 const accessToken = async (parameters: Record<string, string> = {}) =>
   (await redeem(service.url, client, await authorizeCode(browser, client, parameters))).body.access_token;
@@ -74,8 +67,7 @@ test('header and body together, or the query, are refused and not logged (attack
 
 test('a token without openid is 403, of a person, of a client, and for an API resource (attack 7.91)', async () => {
   const resource = await addResource(ctx);
-  const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'] });
-  await addGrant(ctx, machine, resource);
+  const machine = await addMachine(ctx, resource);
   const machineToken = (await tokenRequest(service.url, machine, { grant_type: 'client_credentials', resource: resource.identifier })).body
     .access_token;
   const withoutOpenid = await userinfo({ authorization: `Bearer ${await accessToken({ scope: 'profile' })}` });
@@ -88,8 +80,7 @@ test('a token without openid is 403, of a person, of a client, and for an API re
 
 test('the token of a blocked user is dead (attack 7.93)', async () => {
   const person = await addUser(ctx);
-  const own = new Browser(service.url);
-  await own.login(person.email, password);
+  const own = await signedIn(service, person);
   const { access_token } = (await redeem(service.url, client, await authorizeCode(own, client))).body;
   await updateUser(ctx.scope, person.id, { status: 'blocked' });
   expect((await userinfo({ authorization: `Bearer ${access_token}` })).status).toBe(401);
@@ -165,4 +156,7 @@ test('browser applications of registered origins may call the token endpoint and
     });
     expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
   }
+  const refusal = await fetch(`${service.url}/oauth/token`, { method: 'POST', headers: { origin: 'https://spa.example' } });
+  expect(refusal.headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id');
+  expect(refusal.headers.get('x-request-id')).toBeTruthy();
 });

@@ -8,6 +8,7 @@ import { runBeside } from '../support/beside.js';
 import { Browser } from '../support/browser.js';
 import { addEnvironment } from '../support/data.js';
 import { fromAddress } from '../support/from-address.js';
+import { needs } from '../support/programs.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -151,29 +152,27 @@ describe('behind a real proxy on this machine (attack 23.245)', () => {
       }),
       port,
     );
-  test.each([
-    ['nginx as it comes', nginx, '', 'id.example.com'],
-    ['nginx that names the service to itself', nginx, 'proxy_set_header Host $host:$proxy_port;', 'localhost'],
-    [
-      'nginx that passes on where a request came from',
-      nginx,
-      'proxy_set_header X-Forwarded-For $remote_addr; proxy_http_version 1.1;',
-      null,
-    ],
-    ['haproxy as it comes', haproxy, '', 'id.example.com'],
-    ['haproxy that says whom it speaks for', haproxy, '  option forwardfor\n', null],
-  ])('%s: 404', async (_, proxy, lines, host) => {
+  /** The service behind it is there; the mailbox is not. */
+  async function hidesMailbox(proxy: typeof nginx, lines: string, host: string | null): Promise<void> {
     const port = await freePort();
     const between = await proxy(port, lines);
     try {
-      // The service behind it is there; the mailbox is not.
       const headers = { host: host ?? service.config.baseHost };
       expect((await fromAddress('127.0.0.1', `http://127.0.0.1:${port}/login`, { headers })).status).toBe(200);
       expect((await fromAddress('127.0.0.1', `http://127.0.0.1:${port}/dev/mailbox`, { headers })).status).toBe(404);
     } finally {
       await between.stop();
     }
-  });
+  }
+  needs('nginx').each([
+    ['nginx as it comes', '', 'id.example.com'],
+    ['nginx that names the service to itself', 'proxy_set_header Host $host:$proxy_port;', 'localhost'],
+    ['nginx that passes on where a request came from', 'proxy_set_header X-Forwarded-For $remote_addr; proxy_http_version 1.1;', null],
+  ])('%s: 404', (_, lines, host) => hidesMailbox(nginx, lines, host));
+  needs('haproxy').each([
+    ['haproxy as it comes', '', 'id.example.com'],
+    ['haproxy that says whom it speaks for', '  option forwardfor\n', null],
+  ])('%s: 404', (_, lines, host) => hidesMailbox(haproxy, lines, host));
 });
 
 test('DEV_MAILBOX=off: nobody; on: every caller, while the rest holds', async () => {

@@ -1,8 +1,7 @@
 // What a signed-in user does with connections, and how an administrator tries one out.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { connectionTestUrl } from '../../src/domain/connections/connections.js';
 import { listIdentities } from '../../src/domain/connections/identities.js';
-import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { table, update } from '../../src/db/scope.js';
@@ -10,27 +9,17 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
-let upstream: ScriptedUpstream;
-let connection: ConnectionRow;
+const service = sharedService();
+const ctx = contextOf(service);
+const upstream = ScriptedUpstream.shared();
+const connection = shared(() => addConnection(ctx, { issuer: upstream.url, account_linking: 'never' }));
 let browser: Browser;
 let user: UserRow;
 
-beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
-  upstream = await ScriptedUpstream.start();
-  connection = await addConnection(ctx, { issuer: upstream.url, account_linking: 'never' });
-});
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
-});
 beforeEach(async () => {
   browser = new Browser(service.url);
   user = await addUser(ctx);

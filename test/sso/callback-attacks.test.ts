@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { listIdentities } from '../../src/domain/connections/identities.js';
-import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
 import { findUser, findUserByEmailKey, updateUser } from '../../src/db/tables/users.js';
@@ -14,12 +13,12 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
+const service = sharedService();
+const ctx = contextOf(service);
 let honest: ScriptedUpstream;
 let evil: ScriptedUpstream;
 let connection: ConnectionRow;
@@ -28,13 +27,10 @@ let browser: Browser;
 const person = { sub: 'ada', email: 'ada@corp.example', email_verified: true, given_name: 'Ada', family_name: 'Lovelace' };
 
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
   [honest, evil] = [await ScriptedUpstream.start(), await ScriptedUpstream.start()];
   connection = await addConnection(ctx, { issuer: honest.url });
 });
 afterAll(async () => {
-  await service?.stop();
   await honest?.close();
   await evil?.close();
 });

@@ -1,6 +1,5 @@
 // A fresh sign-in that somebody demands holds through a provider: asked for there, told by its signed token, never taken for newer than it is.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findSession, type SessionRow } from '../../src/db/tables/sessions.js';
 import { table } from '../../src/db/scope.js';
@@ -14,15 +13,15 @@ import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeCode, claimsOf, redeem, tokenRequest } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt } from '../support/sso.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
+const service = sharedService();
+const ctx = contextOf(service);
 let upstream: UpstreamOidc;
-let scripted: ScriptedUpstream;
+const scripted = ScriptedUpstream.shared();
 let real: ConnectionRow;
 let scriptable: ConnectionRow;
 let client: TestClient;
@@ -33,18 +32,13 @@ const ada = { sub: 'ada', email: 'ada@corp.example', email_verified: true, given
 const seconds = () => Math.floor(Date.now() / 1000);
 
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
   upstream = await startUpstreamOidc({ callback: `${service.url}/auth/sso/callback`, account: ada });
-  scripted = await ScriptedUpstream.start();
   real = await addConnection(ctx, { issuer: upstream.issuer });
   scriptable = await addConnection(ctx, { issuer: scripted.url, display_name: 'Corp' });
   client = await addClient(ctx, { first_party: true });
 });
 afterAll(async () => {
-  await service?.stop();
   await upstream?.close();
-  await scripted?.close();
 });
 beforeEach(() => {
   browser = new Browser(service.url);

@@ -1,28 +1,21 @@
 // Limits, and the answers to those who read JSON.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeAll, expect, test } from 'vitest';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
-let upstream: ScriptedUpstream;
+const service = sharedService(() => startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_LOGIN: '3/60' }));
+const ctx = contextOf(service);
+const upstream = ScriptedUpstream.shared();
 let connection: ConnectionRow;
 
 beforeAll(async () => {
-  service = await startTestService({ RATE_LIMITS: 'on', RATE_LIMIT_LOGIN: '3/60' });
-  ctx = await service.context();
-  upstream = await ScriptedUpstream.start();
   connection = await addConnection(ctx, { issuer: upstream.url, account_linking: 'ask' });
-});
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
 });
 
 test('passwords on the link page count like logins: beyond the limit the right one is not tried either', async () => {

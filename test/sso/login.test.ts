@@ -4,7 +4,6 @@ import { listIdentities } from '../../src/domain/connections/identities.js';
 import { table } from '../../src/db/scope.js';
 import { findSession } from '../../src/db/tables/sessions.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
-import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { insertWebhook } from '../../src/db/tables/webhooks.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -12,15 +11,15 @@ import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { claimsOf, redeem } from '../support/oauth.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
+const service = sharedService();
+const ctx = contextOf(service);
 let upstream: UpstreamOidc;
-let scripted: ScriptedUpstream;
+const scripted = ScriptedUpstream.shared();
 let connection: ConnectionRow;
 let client: TestClient;
 let browser: Browser;
@@ -36,10 +35,7 @@ const ada = {
 };
 
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
   upstream = await startUpstreamOidc({ callback: `${service.url}/auth/sso/callback`, account: ada });
-  scripted = await ScriptedUpstream.start();
   connection = await addConnection(ctx, { issuer: upstream.issuer });
   client = await addClient(ctx, { first_party: true });
   // Events are kept for those who asked for them.
@@ -57,9 +53,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await service?.stop();
   await upstream?.close();
-  await scripted?.close();
 });
 beforeEach(() => {
   browser = new Browser(service.url);

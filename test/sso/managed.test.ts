@@ -1,28 +1,22 @@
 // A connection from its creation over the Management API to a login, as it is set up in production: https outside, a proxy in front.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { Browser } from '../support/browser.js';
 import { providerSecret } from '../support/connections.js';
 import { Api, managementClient, startManagedService } from '../support/management.js';
+import { sharedService } from '../support/shared-service.js';
 import { tokenRequest } from '../support/oauth.js';
-import type { TestService } from '../support/service.js';
 import { throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let upstream: ScriptedUpstream;
+const service = sharedService(() => startManagedService({ BASE_URL: 'https://id.example', ALLOW_PRIVATE_NETWORK: 'on' }));
+const upstream = ScriptedUpstream.shared();
 let api: Api;
 let origin: string;
 
 beforeAll(async () => {
-  service = await startManagedService({ BASE_URL: 'https://id.example', ALLOW_PRIVATE_NETWORK: 'on' });
   origin = `http://127.0.0.1:${service.config.port}`;
-  upstream = await ScriptedUpstream.start();
   const fields = { grant_type: 'client_credentials', resource: 'https://id.example/api' };
   api = new Api(origin, (await tokenRequest(origin, managementClient, fields)).body.access_token);
-});
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
 });
 
 const attributes = () => ({

@@ -1,38 +1,30 @@
 // `required`: the addresses of a connection's domains sign in through it alone, and nothing else tells them from unknown ones.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { listIdentities } from '../../src/domain/connections/identities.js';
 import { startPasswordReset } from '../../src/domain/passwords/reset.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { update } from '../../src/db/scope.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { Browser, csrfOf } from '../support/browser.js';
+import { Browser, csrfOf, signedIn } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
-let upstream: ScriptedUpstream;
+const service = sharedService();
+const ctx = contextOf(service);
+const upstream = ScriptedUpstream.shared();
 let connection: ConnectionRow;
 let user: UserRow;
 let unknown: string;
 
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
-  upstream = await ScriptedUpstream.start();
   connection = await addConnection(ctx, {
     issuer: upstream.url, display_name: 'Corp', domains: ['corp.example'], required: true, account_linking: 'ask',
   }); // prettier-ignore
-});
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
 });
 beforeEach(async () => {
   const name = uuidv7(Date.now());
@@ -144,8 +136,7 @@ test('no other connection signs these addresses in, linked or not, nor is one co
   await set({ required: false });
   const other = await addConnection(ctx, { issuer: upstream.url });
   upstream.claims = { sub: user.id, email: 'elsewhere@example.com', email_verified: true };
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
+  const browser = await signedIn(service, user);
   const press = async () => {
     const html = await (await browser.get('/account')).text();
     const leaving = await browser.post(`/auth/sso/${other.id}/connect`, { _csrf: csrfOf(html) });

@@ -1,34 +1,22 @@
 // What signing in through a provider, connecting and disconnecting accounts leave behind: by name, success and refusal.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { beforeEach, expect, test } from 'vitest';
 import { listIdentities } from '../../src/domain/connections/identities.js';
-import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { auditRows, eventLines, marks, origin } from '../support/security-events.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { loginThrough, throughProvider } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
-let upstream: ScriptedUpstream;
-let connection: ConnectionRow;
+const service = sharedService();
+const ctx = contextOf(service);
+const upstream = ScriptedUpstream.shared();
+const connection = shared(() => addConnection(ctx, { issuer: upstream.url, account_linking: 'never' }));
 let browser: Browser;
 let user: UserRow;
 
-beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
-  upstream = await ScriptedUpstream.start();
-  connection = await addConnection(ctx, { issuer: upstream.url, account_linking: 'never' });
-});
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
-});
 beforeEach(async () => {
   user = await addUser(ctx);
   browser = new Browser(service.url, marks);

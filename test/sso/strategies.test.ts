@@ -1,24 +1,24 @@
 // GitHub's, Apple's, Microsoft's and Google's shapes, and plain OAuth 2.0.
 import type { ServerResponse } from 'node:http';
 import { decodeProtectedHeader, exportPKCS8, generateKeyPair, jwtVerify, type CryptoKey } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { connectionStrategies, missingFields, strategyNames } from '../../src/domain/connections/strategies.js';
 import { listIdentities } from '../../src/domain/connections/identities.js';
-import type { Context } from '../../src/domain/context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { createGuardedFetch, type GuardedFetch } from '../../src/platform/fetch/fetch.js';
 import { behaviourOf, strategies } from '../../src/sso/strategies/index.js';
 import { Browser } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
+import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, startAt, throughProvider } from '../support/sso.js';
 import { startUpstreamOidc } from '../support/upstream-oidc.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
-let upstream: ScriptedUpstream;
+const service = sharedService(() => startTestService({}, { overrides: { fetch: networkWith(upstream) } }));
+const ctx = contextOf(service);
+const upstream = ScriptedUpstream.shared();
 let browser: Browser;
 
 /** The network: Microsoft's host is the scripted upstream, everything else is what it is. */
@@ -34,15 +34,6 @@ function networkWith(scripted: ScriptedUpstream): GuardedFetch {
   return { ...real, fetch };
 }
 
-beforeAll(async () => {
-  upstream = await ScriptedUpstream.start();
-  service = await startTestService({}, { overrides: { fetch: networkWith(upstream) } });
-  ctx = await service.context();
-});
-afterAll(async () => {
-  await service?.stop();
-  await upstream?.close();
-});
 beforeEach(() => {
   browser = new Browser(service.url);
   Object.assign(upstream, { tokenClaims: {}, metadata: {}, answer: {} });

@@ -1,23 +1,22 @@
 // What a provider says signs in only whom it has been proven for, as it is now: whoever leads a connection elsewhere becomes nobody.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { identityDeciding } from '../../src/domain/connections/reach.js';
 import { listIdentities } from '../../src/domain/connections/identities.js';
 import { findConnection, updateConnection, type ConnectionRow } from '../../src/db/tables/connections.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { insertRole, listRoleNamesOfUser } from '../../src/db/tables/roles.js';
-import { Browser, csrfOf } from '../support/browser.js';
+import { Browser, csrfOf, signedIn } from '../support/browser.js';
 import { addConnection, providerSecret } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { manage, type Api } from '../support/management.js';
+import { contextOf, sharedManagedService } from '../support/shared-service.js';
 import { codeOf, loginThrough, throughProvider, startAt } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
+const service = sharedManagedService();
+const ctx = contextOf(service);
 let honest: ScriptedUpstream;
 let evil: ScriptedUpstream;
 let admin: Api;
@@ -26,14 +25,11 @@ let connection: ConnectionRow;
 let user: UserRow;
 
 beforeAll(async () => {
-  service = await startManagedService();
-  ctx = await service.context();
   [honest, evil] = [await ScriptedUpstream.start(), await ScriptedUpstream.start()];
   admin = await manage(service.url);
   narrow = await manage(service.url, 'connections:read connections:write');
 });
 afterAll(async () => {
-  await service?.stop();
   await honest?.close();
   await evil?.close();
 });
@@ -41,7 +37,7 @@ afterAll(async () => {
 const patch = (api: Api, id: string, attributes: object) =>
   api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes } });
 const login = (browser = new Browser(service.url)) => loginThrough(browser, connection);
-const signedIn = (browser: Browser) => browser.cookies.has('session');
+const hasSession = (browser: Browser) => browser.cookies.has('session');
 const linkOf = (html: string) => /name="link" value="([^"]+)"/.exec(html)?.[1] ?? '';
 
 /** A person who has signed in through the connection, linked by the password. */
@@ -67,7 +63,7 @@ describe('a connection that is led to another server', () => {
     const browser = new Browser(service.url);
     const asked = await login(browser);
     const html = await asked.text();
-    expect([asked.status, signedIn(browser)]).toEqual([200, false]);
+    expect([asked.status, hasSession(browser)]).toEqual([200, false]);
     expect(html).toContain('The settings of Corp have changed since you connected it');
     const form = { _csrf: csrfOf(html), link: linkOf(html) };
     for (const wrong of [
@@ -76,11 +72,11 @@ describe('a connection that is led to another server', () => {
       { email: '', password },
     ]) {
       const refused = await browser.post('/auth/sso/link', { ...form, ...wrong });
-      expect([refused.status, signedIn(browser)]).toEqual([401, false]);
+      expect([refused.status, hasSession(browser)]).toEqual([401, false]);
     }
     expect(await listIdentities(ctx, user.id)).toMatchObject([{ proven: false }]);
     const proven = await browser.post('/auth/sso/link', { ...form, email: user.email, password });
-    expect([proven.status, signedIn(browser)]).toEqual([303, true]);
+    expect([proven.status, hasSession(browser)]).toEqual([303, true]);
     expect(await listIdentities(ctx, user.id)).toMatchObject([{ proven: true, generation: 2 }]);
     expect((await login()).status).toBe(303);
     const subjects = (await mailTo(service.url, user.email)).map(({ subject }) => subject);
@@ -101,7 +97,7 @@ describe('a connection that is led to another server', () => {
     const browser = new Browser(service.url);
     const html = await (await login(browser)).text();
     const refused = await browser.post('/auth/sso/link', { _csrf: csrfOf(html), link: linkOf(html), email: stranger.email, password });
-    expect([refused.status, signedIn(browser)]).toEqual([401, false]);
+    expect([refused.status, hasSession(browser)]).toEqual([401, false]);
   });
 
   test('there and back again, disabled and enabled, leaves the links void (attack 22.235)', async () => {
@@ -109,7 +105,7 @@ describe('a connection that is led to another server', () => {
     await patch(narrow, connection.id, { issuer: honest.url, status: 'disabled' });
     await patch(narrow, connection.id, { status: 'enabled' });
     const browser = new Browser(service.url);
-    expect([(await login(browser)).status, signedIn(browser)]).toEqual([200, false]);
+    expect([(await login(browser)).status, hasSession(browser)]).toEqual([200, false]);
   });
 
   test('deleted and made anew, it has no links, and asks', async () => {
@@ -117,7 +113,7 @@ describe('a connection that is led to another server', () => {
     connection = await addConnection(ctx, { issuer: evil.url, account_linking: 'ask', name: connection.name });
     const browser = new Browser(service.url);
     const answer = await login(browser);
-    expect([answer.status, signedIn(browser)]).toEqual([200, false]);
+    expect([answer.status, hasSession(browser)]).toEqual([200, false]);
     expect(await answer.text()).toContain('There is already an account');
   });
 
@@ -128,13 +124,12 @@ describe('a connection that is led to another server', () => {
     await patch(narrow, connection.id, { issuer: honest.url });
     const fields = { _csrf: csrfOf(html), link: linkOf(html), email: user.email, password };
     const late = await browser.post('/auth/sso/link', fields);
-    expect([late.status, await codeOf(late), signedIn(browser)]).toEqual([400, 'sso_state_mismatch', false]);
+    expect([late.status, await codeOf(late), hasSession(browser)]).toEqual([400, 'sso_state_mismatch', false]);
   });
 
   test('is connected again from the account page by whoever is signed in another way', async () => {
     await patch(narrow, connection.id, { issuer: evil.url });
-    const browser = new Browser(service.url);
-    await browser.login(user.email, password);
+    const browser = await signedIn(service, user);
     const html = await (await browser.get('/account')).text();
     expect(html).toContain('Connect again: Corp');
     const leaving = await browser.post(`/auth/sso/${connection.id}/connect`, { _csrf: csrfOf(html) });

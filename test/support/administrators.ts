@@ -3,8 +3,8 @@ import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import { addRolePermissions, addUserRoles, insertRole } from '../../src/db/tables/roles.js';
 import type { Context } from '../../src/domain/context.js';
 import { uuidv7 } from '../../src/lib/random.js';
-import { Browser } from './browser.js';
-import { addUser, password } from './data.js';
+import { signedIn, type Browser } from './browser.js';
+import { addUser } from './data.js';
 import type { TestService } from './service.js';
 
 /** Gives the user a role with exactly these Management permissions. */
@@ -23,7 +23,5 @@ export async function signedInWith(service: TestService, ...names: string[]): Pr
   const ctx = await service.context();
   const user = await addUser(ctx);
   if (names.length > 0) await permit(ctx, user.id, ...names);
-  const browser = new Browser(service.url);
-  await browser.login(user.email, password);
-  return browser;
+  return signedIn(service, user);
 }

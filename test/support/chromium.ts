@@ -1,5 +1,7 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { locate, pathOf } from './programs.js';
 
 /**
@@ -19,6 +21,24 @@ export function launchChromium(): Promise<Browser> {
       '--disable-sync',
     ],
   });
+}
+
+/** One Chromium for all tests of a file, from the first hook that comes after this on. */
+export function sharedChromium(): Pick<Browser, 'newContext'> {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(() => browser?.close());
+  return { newContext: (options) => (browser as Browser).newContext(options) };
+}
+
+/** Leaves a picture of the page behind for looking at, when SCREENSHOTS names a directory. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env['SCREENSHOTS'];
+  if (!directory) return;
+  mkdirSync(directory, { recursive: true });
+  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
 }
 
 /** Loads the page again and again until its main part says so. */

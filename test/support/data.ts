@@ -83,6 +83,13 @@ export async function addGrant(
   ctx.cache.invalidate(ctx.environment.id, 'client_grants');
 }
 
+/** A machine that may have the resource's tokens for itself. */
+export async function addMachine(ctx: Context, resource: ApiResourceRow, row: Partial<ClientRow> = {}): Promise<TestClient> {
+  const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'], ...row });
+  await addGrant(ctx, machine, resource);
+  return machine;
+}
+
 /** A second environment, reached at `<slug>.localhost`. */
 export async function addEnvironment(deps: Deps, slug: string): Promise<Context> {
   const row = await insertEnvironment(deps.knex, { ...stamp(deps), name: slug, slug, kind: 'staging' });

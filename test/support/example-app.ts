@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { ensureDemoData, type DemoData } from '../../src/programs/demo-data.js';
 import { freePort, type TestService } from './service.js';
+import { shared } from './shared-service.js';
 
 /** The application of `examples/web-app`, as a client of the service under test. */
 export type ExampleApp = { readonly url: string; readonly data: DemoData; stop(): void };
@@ -18,3 +19,10 @@ export async function startExampleApp(service: TestService): Promise<ExampleApp>
   await once(app.stdout, 'data');
   return { url, data, stop: () => void app.kill('SIGTERM') };
 }
+
+/** The same for all tests of a file. */
+export const sharedExampleApp = (service: TestService): ExampleApp =>
+  shared(
+    () => startExampleApp(service),
+    (app) => app.stop(),
+  );

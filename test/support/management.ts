@@ -5,24 +5,6 @@ import { startTestService, type TestService } from './service.js';
 export const managementClient = { id: 'management', client_secret: 'the secret of the management client' };
 const mediaType = 'application/vnd.api+json';
 
-/** The collections whose permissions are their own. */
-export const collections = [
-  'users',
-  'roles',
-  'permissions',
-  'clients',
-  'client_grants',
-  'api_resources',
-  'connections',
-  'sessions',
-  'webhooks',
-  'signing_keys',
-  'environments',
-  'custom_domains',
-  'event_types',
-  'audit_logs',
-] as const;
-
 /** A service whose management client is known. */
 export function startManagedService(
   environment: Record<string, string> = {},

@@ -1,20 +1,33 @@
 import { afterAll, beforeAll } from 'vitest';
+import type { Context } from '../../src/domain/context.js';
 import { startManagedService } from './management.js';
 import { startTestService, type TestService } from './service.js';
 
 /**
- * One service for all tests of a file: started before the first of them and before hooks that the file adds later, stopped after the last and after
- * their ends. Its members are there from then on.
+ * What `make` makes, once for all tests of a file: before the first of them, and before hooks and other shared things that the file names after this.
+ * Its members are there from then on. Not for what changes its own members, nor for classes with private ones.
+ * @param end what becomes of it after the last test
  */
-export function sharedService(start: () => Promise<TestService> = startTestService): TestService {
-  const service = {} as TestService;
+export function shared<T extends object>(make: () => Promise<T>, end: (made: T) => unknown = () => {}): T {
+  const members = {} as T;
+  let made = false;
   beforeAll(async () => {
-    Object.assign(service, await start());
+    const value = await make();
+    Object.assign(Object.setPrototypeOf(members, Object.getPrototypeOf(value) as object) as T, value);
+    made = true;
   });
-  // Where it didn't start there is nothing to stop.
-  afterAll(() => (service as Partial<TestService>).stop?.());
-  return service;
+  afterAll(async () => {
+    if (made) await end(members);
+  });
+  return members;
 }
+
+/** One service for all tests of a file. */
+export const sharedService = (start: () => Promise<TestService> = startTestService): TestService =>
+  shared(start, (service) => service.stop());
 
 /** The same whose management client is known. */
 export const sharedManagedService = (): TestService => sharedService(startManagedService);
+
+/** The context of the service's default environment. */
+export const contextOf = (service: TestService): Context => shared(() => service.context());

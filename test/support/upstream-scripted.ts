@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { afterAll, beforeAll } from 'vitest';
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
 
@@ -35,16 +36,28 @@ export class ScriptedUpstream {
 
   static async start(): Promise<ScriptedUpstream> {
     const upstream = new ScriptedUpstream();
-    await upstream.rotate();
-    upstream.#server = createServer((req, res) => {
-      upstream.#handle(req, res).catch((error: unknown) => {
+    await upstream.#listen();
+    return upstream;
+  }
+
+  /** One provider for all tests of a file, listening from the first hook that comes after this on. */
+  static shared(): ScriptedUpstream {
+    const upstream = new ScriptedUpstream();
+    beforeAll(() => upstream.#listen());
+    afterAll(() => upstream.close());
+    return upstream;
+  }
+
+  async #listen(): Promise<void> {
+    await this.rotate();
+    this.#server = createServer((req, res) => {
+      this.#handle(req, res).catch((error: unknown) => {
         res.statusCode = 500;
         res.end(String(error));
       });
     });
-    await new Promise<void>((resolve) => upstream.#server.listen(0, '127.0.0.1', resolve));
-    upstream.url = `http://127.0.0.1:${(upstream.#server.address() as AddressInfo).port}`;
-    return upstream;
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   close(): Promise<void> {

@@ -2,11 +2,10 @@ import { apiResourceOf, clientOf, type Client } from '../../domain/clients/clien
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { previewForPerson } from '../../domain/tokens/person-tokens.js';
 import { targetInForce } from '../../domain/tokens/target.js';
-import { acrValues } from '../../domain/sessions/authentication-context.js';
 import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import { findUserClaims, type UserWithRoles } from '../../db/tables/user_claims.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
-import { withinRights } from '../../oauth/authorize/held-permissions.js';
+import { withinRights } from '../../oauth/authorize/validate.js';
 import { grantedScopes } from '../../oauth/authorize/validate.js';
 import { apiResourceChoices } from '../choices.js';
 import type { FilterField, Part } from '../page-parts.js';
@@ -72,7 +71,7 @@ async function claimsParts(look: ViewContext, client: Client, user: UserWithRole
       grant_id: seed.jti,
       session_id: seed.jti,
       auth_time: look.now,
-      acr: acrValues[0] ?? null,
+      acr: '1',
       amr: ['pwd'],
       claims: null,
       id_token_claims: null,

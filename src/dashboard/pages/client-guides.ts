@@ -19,7 +19,7 @@ export type ClientGuide = {
 type Document = { readonly data?: { readonly type?: string; readonly attributes?: Readonly<Record<string, unknown>> } };
 
 /** Settings of a client that a guide may ask for. */
-const telling = ['id_token_claims', 'claim_mappings'];
+const telling = ['id_token_claims', 'claim_mappings', 'grant_types'];
 
 const fence = /(?:<!-- file: (\S+) -->\n\n)?^```(\w+)\n([\s\S]*?)^```$/gm;
 const isDocument = (path: string) => /(?:client|api_resource)\.json$|start\.sh$/.test(path);

@@ -8,6 +8,7 @@ import { kinds, methodLabels } from './client-kinds.js';
 import { claimsTab } from './claims-preview.js';
 import { clientCreateFields, clientFields, clientSections, mappingLine } from './client-fields.js';
 import { openUrl } from '../../domain/clients/initiation.js';
+import type { Environment } from '../../domain/environments/environment.js';
 import { quickStartTab } from './client-snippets.js';
 
 const clientState = (record: ResourceObject): Value =>
@@ -16,8 +17,7 @@ const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== tru
 const hasSecret = (record: ResourceObject) => record.attributes['secret_hint'] !== null;
 
 /** A link that begins a sign-in there. */
-const openLink = (environment: Parameters<typeof openUrl>[0], uri: unknown): Value =>
-  web(openUrl(environment, typeof uri === 'string' ? uri : null));
+const openLink = (environment: Environment, uri: unknown): Value => web(openUrl(environment, typeof uri === 'string' ? uri : null));
 
 /** Whether people sign in to it. */
 const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
@@ -107,6 +107,8 @@ export const clients: Presentation = {
       label: 'Userinfo',
       value: text(a['userinfo_signed_response_alg'] === null ? 'JSON' : `A JWT signed with ${words(a['userinfo_signed_response_alg'])}`),
     },
+    { label: 'Authorization answers', value: text(a['authorization_signed_response_alg'] ?? 'Signed on demand') },
+    { label: 'Introspection responses', value: text(a['introspection_signed_response_alg'] ?? 'Signed on demand') },
     { label: 'ID token lifetime', value: duration(a['id_token_lifetime'], 'The environment’s') },
     { label: 'Refresh token lifetime', value: duration(a['refresh_token_lifetime'], 'The environment’s') },
     { label: 'Token requests a minute', value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']) },

@@ -1,20 +1,13 @@
 import type { Presentation } from '../presentation.js';
 import { environmentKindChoices } from '../choices.js';
-import type { Part, Tone, Value } from '../page-parts.js';
+import type { Part, Value } from '../page-parts.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { subscriptionCounts, subscribers } from './subscriptions.js';
-import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words } from '../values.js';
-import { named } from '../../lib/named.js';
+import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words, statusStates } from '../values.js';
 
-const domainStates: Record<string, [Tone, string]> = named({
-  pending: ['info', 'Pending'],
-  verified: ['good', 'Verified'],
-  failed: ['bad', 'Not found'],
-});
+const domainStates = statusStates({ pending: ['info', 'Pending'], verified: ['good', 'Verified'], failed: ['bad', 'Not found'] });
 const domainState = (record: ResourceObject): Value =>
-  record.attributes['missing_since'] !== null
-    ? state('warning', 'Record missing')
-    : state(...(domainStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
+  record.attributes['missing_since'] !== null ? state('warning', 'Record missing') : domainStates(record);
 
 type DnsRecord = { record_kind: string; name: string; value: string };
 

@@ -18,19 +18,26 @@ const chosenBy = (guides: readonly ClientGuide[], name: string | null): ClientGu
 /** The guides that fit the kind of the client. */
 export const guidesFor = (record: ResourceObject) => clientGuides(words(record.attributes['application_type']));
 
-/** What the client lacks of what the guide asks for; its own mappings of other claims stay. */
+/** What the client lacks of what the guide asks for; its own mappings of other claims stay, and its other grant types. */
 export function lackingOf(record: ResourceObject, guide: ClientGuide): Record<string, unknown> {
-  const { claim_mappings, ...plain } = guide.settings as { claim_mappings?: { claim: string }[] };
+  const { claim_mappings, grant_types, ...plain } = guide.settings as { claim_mappings?: { claim: string }[]; grant_types?: string[] };
   const lacking = Object.entries(plain).filter(([name, value]) => !isDeepStrictEqual(record.attributes[name], value));
   const own = (record.attributes['claim_mappings'] ?? []) as { claim: string }[];
   const missing = (claim_mappings ?? []).filter(({ claim }) => own.every((one) => one.claim !== claim));
-  return { ...Object.fromEntries(lacking), ...(missing.length > 0 ? { claim_mappings: [...own, ...missing] } : {}) };
+  const allowed = record.attributes['grant_types'] as string[];
+  const added = (grant_types ?? []).filter((grant) => !allowed.includes(grant));
+  return {
+    ...Object.fromEntries(lacking),
+    ...(missing.length > 0 ? { claim_mappings: [...own, ...missing] } : {}),
+    ...(added.length > 0 ? { grant_types: [...allowed, ...added] } : {}),
+  };
 }
 
 /** What a setting is for, in the words of the page. */
 const sentences: Readonly<Record<string, (title: string) => string>> = {
   id_token_claims: (title) => `The ID token will hold name, email address and what else the scopes release: ${title} looks for them there.`,
   claim_mappings: (title) => `The names of a person’s roles will be in the claim groups, where ${title} looks for them.`,
+  grant_types: (title) => `It may use the grant types of the guide as well: by refresh_token ${title} stays signed in.`,
 };
 
 /** The API resources whose tokens have another `typ` than the guide's. */

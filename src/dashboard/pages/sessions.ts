@@ -1,20 +1,11 @@
 import { deviceWords } from '../../lib/user-agent.js';
-import type { Tone, Value } from '../page-parts.js';
+import type { Value } from '../page-parts.js';
 import { recordPath, type Presentation } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { relatedId, includedRecord } from '../resource-objects.js';
-import { code, link, nothing, quiet, stack, state, tags, text, time, words } from '../values.js';
-import { named } from '../../lib/named.js';
+import { code, link, nothing, quiet, stack, tags, text, time, words, statusStates } from '../values.js';
 
-const tones: Record<string, [Tone, string]> = named({
-  active: ['good', 'Active'],
-  expired: ['quiet', 'Expired'],
-  revoked: ['bad', 'Revoked'],
-});
-
-/** The state of a session as icon and word. */
-const sessionState = (record: ResourceObject): Value =>
-  state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
+const sessionState = statusStates({ active: ['good', 'Active'], expired: ['quiet', 'Expired'], revoked: ['bad', 'Revoked'] });
 
 const device = (record: ResourceObject): string =>
   deviceWords((record.attributes['user_agent'] as string | null) ?? null) ?? 'Unknown device';

@@ -1,18 +1,13 @@
 import type { Presentation } from '../presentation.js';
 import { signingAlgorithmChoices } from '../choices.js';
-import type { Tone, Value } from '../page-parts.js';
-import type { ResourceObject } from '../../management/documents.js';
-import { code, json, state, text, time, words } from '../values.js';
-import { named } from '../../lib/named.js';
+import { code, json, statusStates, text, time } from '../values.js';
 
-const keyStates: Record<string, [Tone, string]> = named({
+const keyState = statusStates({
   next: ['info', 'Next'],
   primary: ['good', 'Primary'],
   previous: ['quiet', 'Previous'],
   deactivated: ['bad', 'Deactivated'],
 });
-const keyState = (record: ResourceObject): Value =>
-  state(...(keyStates[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
 
 /** The keys that sign tokens. */
 export const signing_keys: Presentation = {

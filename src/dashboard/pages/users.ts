@@ -1,18 +1,15 @@
 import { roleChoices } from '../choices.js';
 import type { Call } from '../../management/call.js';
 import { actOnRecord } from '../../management/operations.js';
-import type { LinkButton, Tone, Value } from '../page-parts.js';
+import type { LinkButton } from '../page-parts.js';
 import { recordPath, type Presentation } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { may, resourceOf } from '../resource-objects.js';
-import { code, json, number, quiet, stack, state, tags, text, time, web, words } from '../values.js';
+import { code, json, number, quiet, stack, state, tags, text, time, web, words, statusStates } from '../values.js';
 import { userTabs } from './user-tabs.js';
-import { named } from '../../lib/named.js';
 
 const fullName = (a: ResourceObject['attributes']) => [a['first_name'], a['last_name']].filter(Boolean).join(' ');
-const tones: Record<string, [Tone, string]> = named({ active: ['good', 'Active'], blocked: ['bad', 'Blocked'] });
-const userState = (record: ResourceObject): Value =>
-  state(...(tones[words(record.attributes['status'])] ?? ['quiet', words(record.attributes['status'])]));
+const userState = statusStates({ active: ['good', 'Active'], blocked: ['bad', 'Blocked'] });
 
 const invited: ReadonlySet<string> = new Set(['email', 'first_name', 'last_name', 'roles']);
 const details = 'Further claims';

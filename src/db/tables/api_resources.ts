@@ -1,6 +1,7 @@
 import { withJsonMappings, type ClaimMapping } from './clients.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, table, update, type Scope } from '../scope.js';
+import type { requiredAcrs } from './environments.js';
 
 /** Which clients may ask people for tokens of a resource: every one, or those with a grant of type `user`. */
 export const userAccesses = ['open', 'granted'] as const;
@@ -26,6 +27,10 @@ export type ApiResourceRow = {
   user_scopes: (typeof userScopes)[number];
   /** Claims of its access tokens. */
   claim_mappings: ClaimMapping[];
+  /** The class that its sign-ins must reach (`acr`); null: any. */
+  required_acr: (typeof requiredAcrs)[number] | null;
+  /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
+  max_authentication_age: number | null;
   is_system: boolean;
   version: number;
   created_at: Date;

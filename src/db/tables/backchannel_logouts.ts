@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
-import { queueRows, type HeldRow } from '../queue-rows.js';
+import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord } from '../queue-rows.js';
 import { run, type Scope } from '../scope.js';
-import { runSystem } from '../system.js';
 
 /** A row of `backchannel_logouts`: a logout token that one client of an ended session is to get. */
 export type BackchannelLogoutRow = {
@@ -54,44 +53,20 @@ export async function insertBackchannelLogouts(scope: Scope, session_ids: readon
 /** What waits to be sent: each client is a destination, so that a slow one doesn't hold up the others. */
 export const backchannelQueueRows = queueRows<BackchannelLogoutRow>('backchannel_logouts', 'backchannel_logout', 'client_id');
 
-/** The outcome of an attempt; `retry_in_ms` null: no further attempt. */
-export type BackchannelRecord = HeldRow & {
+/** The outcome of an attempt. */
+export type BackchannelRecord = AttemptRecord & {
   readonly status: BackchannelLogoutRow['status'];
-  readonly retry_in_ms: number | null;
   readonly last_response_status: number | null;
-  readonly last_error: string | null;
   readonly at: Date;
 };
 
 /** Records attempts. Logouts whose lease was lost meanwhile are left alone. @returns the ids of the others */
-export async function recordBackchannelAttempts(knex: Knex, records: readonly BackchannelRecord[]): Promise<string[]> {
-  const rows = await runSystem<{ id: string }>(
-    knex,
-    {
-      name: 'backchannel_logouts.record',
-      text: `update backchannel_logouts b
-             set status = g.status, next_attempt_at = now() + make_interval(secs => g.retry_in_ms / 1000),
-                 last_response_status = g.last_response_status, last_error = g.last_error, attempt_count = b.attempt_count + 1,
-                 completed_at = case when g.retry_in_ms is null then g.at end, lease_id = null, leased_until = null
-             from json_to_recordset($1::json) as g (environment_id uuid, id uuid, lease_id uuid, status text, retry_in_ms float8,
-               last_response_status integer, last_error text, at timestamptz)
-             where b.environment_id = g.environment_id and b.id = g.id and b.lease_id = g.lease_id
-             returning b.id`,
-    },
-    [JSON.stringify(records)],
-  );
-  return rows.map((row) => row.id);
+export function recordBackchannelAttempts(knex: Knex, records: readonly BackchannelRecord[]): Promise<string[]> {
+  const set = `status = g.status, last_response_status = g.last_response_status, completed_at = case when g.retry_in_ms is null then g.at end`;
+  const columns = 'status text, last_response_status integer, at timestamptz';
+  return recordAttempts(knex, { name: 'backchannel_logouts', set, columns }, records);
 }
 
 /** Seconds for which the oldest due logout has waited; 0 when none waits. */
-export async function oldestDueBackchannelSeconds(knex: Knex): Promise<number> {
-  const [row] = await runSystem<{ seconds: number | null }>(
-    knex,
-    {
-      name: 'backchannel_logouts.oldest_due',
-      text: `select extract(epoch from now() - min(next_attempt_at))::float8 as seconds from backchannel_logouts where next_attempt_at is not null`,
-    },
-    [],
-  );
-  return Math.max(0, row?.seconds ?? 0);
-}
+export const oldestDueBackchannelSeconds = (knex: Knex): Promise<number> =>
+  oldestWaitingSeconds(knex, 'backchannel_logouts', 'next_attempt_at');

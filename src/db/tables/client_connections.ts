@@ -1,4 +1,4 @@
-import { table, type Scope } from '../scope.js';
+import { insertMissing, table, type Scope } from '../scope.js';
 
 /** A row of `client_connections`: a connection that a client offers at sign-in. */
 export type ClientConnectionRow = { environment_id: string; client_id: string; connection_id: string };
@@ -13,13 +13,8 @@ export async function listConnectionIdsOfClient(scope: Scope, client_id: string)
 
 /** Adds connections to those that the client offers; what is there already stays. */
 export async function addClientConnections(scope: Scope, client_id: string, connection_ids: readonly string[]): Promise<void> {
-  if (connection_ids.length === 0) return;
-  scope.touched.add('client_connections');
-  await scope
-    .knex('client_connections')
-    .insert(connection_ids.map((connection_id) => ({ environment_id: scope.environment_id, client_id, connection_id })))
-    .onConflict()
-    .ignore();
+  const rows = connection_ids.map((connection_id) => ({ client_id, connection_id }));
+  await insertMissing<ClientConnectionRow>(scope, 'client_connections', rows);
 }
 
 /** Takes connections from those that the client offers. */

@@ -2,6 +2,7 @@ import type { JWK } from 'jose';
 import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import type { requiredAcrs } from './environments.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
@@ -53,8 +54,16 @@ export type ClientRow = {
   require_pushed_authorization_requests: boolean;
   /** What its ID and logout tokens are signed with: one of the environment's. */
   id_token_signed_response_alg: SigningAlgorithm;
+  /** What the answers of the authorization endpoint are signed with (JARM); null: they are signed where a request asks for it, with RS256. */
+  authorization_signed_response_alg: SigningAlgorithm | null;
+  /** What introspection responses are signed with (RFC 9701 6); null: JSON, unless a request asks for a JWT. */
+  introspection_signed_response_alg: SigningAlgorithm | null;
   /** Null: userinfo is JSON for it. */
   userinfo_signed_response_alg: SigningAlgorithm | null;
+  /** The class that its sign-ins must reach (`acr`); null: any. */
+  required_acr: (typeof requiredAcrs)[number] | null;
+  /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
+  max_authentication_age: number | null;
   client_uri: string | null;
   logo_uri: string | null;
   policy_uri: string | null;
@@ -164,7 +173,11 @@ export async function noteClientUse(knex: Knex, uses: readonly { environment_id:
 /** How many choose the algorithm for what they get. */
 export async function countClientsSignedWith(scope: Scope, algorithm: SigningAlgorithm): Promise<number> {
   const chosen = table(scope, 'clients').where((one) =>
-    one.where({ id_token_signed_response_alg: algorithm }).orWhere({ userinfo_signed_response_alg: algorithm }),
+    one
+      .where({ id_token_signed_response_alg: algorithm })
+      .orWhere({ userinfo_signed_response_alg: algorithm })
+      .orWhere({ authorization_signed_response_alg: algorithm })
+      .orWhere({ introspection_signed_response_alg: algorithm }),
   );
   const row = await chosen.count<{ count: string }>('* as count').first();
   return Number(row?.count);

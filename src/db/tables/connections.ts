@@ -1,5 +1,8 @@
 import { insert, remove, table, update, type Scope } from '../scope.js';
 
+/** Who sees to the second factor of a sign-in through a connection. */
+export const connectionSecondFactors = ['own', 'asserted', 'provider'] as const;
+
 /** A row of `connections`; `provider_client_secret_sealed` is sealed for `connections/<id>`. */
 export type ConnectionRow = {
   environment_id: string;
@@ -26,6 +29,10 @@ export type ConnectionRow = {
   required: boolean;
   /** Whether new users of it get what its provider states: a verified address, and default roles that hold Management permissions. */
   trusted: boolean;
+  /** After a sign-in through it: our second step as after a password, none where the provider tells of one, or none at all. */
+  second_factor: (typeof connectionSecondFactors)[number];
+  /** With `asserted`: values of the provider's `acr` that say of a second factor. */
+  trusted_acr_values: string[];
   /** Increased by a trigger at each change that affects whom the provider's answers identify; identities are valid for the generation they were proven in. */
   generation: number;
   version: number;

@@ -5,6 +5,15 @@ import type { Scope } from '../scope.js';
 /** What an environment can be for. */
 export const environmentKinds = ['production', 'staging', 'development'] as const;
 
+/**
+ * Who must have a second factor: nobody, and none can be enrolled (`off`); nobody (`optional`); everybody; whoever holds a permission of the
+ * Management API.
+ */
+export const secondFactorPolicies = ['off', 'optional', 'required', 'required_for_management'] as const;
+
+/** The classes that can be demanded: above `1`, which every sign-in reaches. */
+export const requiredAcrs = ['2', 'phr'] as const;
+
 /** What becomes of a new password that is known from a data breach; `off`: nobody asks whether it is. */
 export const breachedPasswordRules = ['refuse', 'off'] as const;
 
@@ -32,6 +41,22 @@ export type EnvironmentRow = {
   lockout_lifetime: number;
   allowed_email_domains: string[];
   dynamic_registration_enabled: boolean;
+  passkeys_enabled: boolean;
+  /** The domain of its passkeys (WebAuthn L3 5.1.2); null until the first one is made, or it is chosen. */
+  passkey_rp_id: string | null;
+  totp_enabled: boolean;
+  second_factor_policy: (typeof secondFactorPolicies)[number];
+  /** How long somebody of whom the policy wants a factor may sign in without. */
+  second_factor_grace_lifetime: number;
+  /** How old a proof may be for changes of authenticators, devices, two-step and links. */
+  confirmation_lifetime: number;
+  /** How long a browser skips the second step; 0: never. */
+  remember_device_lifetime: number;
+  email_code_sign_in_enabled: boolean;
+  email_second_factor_enabled: boolean;
+  new_device_mail: boolean;
+  /** The class that writes through the Management API and the dashboard need; null: what the policy says. */
+  management_required_acr: (typeof requiredAcrs)[number] | null;
   /** Whether every client has to push its authorization requests (RFC 9126). */
   require_pushed_authorization_requests: boolean;
   /** RS256 is always among them. */
@@ -82,6 +107,15 @@ export async function updateEnvironment(scope: Scope, id: string, changes: Parti
     .update({ ...changes, version: knex.raw('version + 1') })
     .returning('*');
   return (row as EnvironmentRow | undefined) ?? null;
+}
+
+/** Fixes the RP id of the environment's passkeys unless it is fixed already, and returns the one that is in force. */
+export async function pinRpId(scope: Scope, rp_id: string): Promise<string> {
+  scope.touched.add('environments');
+  const { knex } = scope;
+  const pinned = knex.raw('coalesce(passkey_rp_id, ?)', [rp_id]);
+  const [row] = await knex('environments').where({ id: scope.environment_id }).update({ passkey_rp_id: pinned }).returning('passkey_rp_id');
+  return (row as { passkey_rp_id: string }).passkey_rp_id;
 }
 
 /** What the scope's environment signs with, as it stays until the transaction ends. */

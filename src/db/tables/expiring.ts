@@ -15,6 +15,11 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'revocations', column: 'expires_at', keepSeconds: 0 },
   { name: 'browser_lockouts', column: 'expires_at', keepSeconds: 0 },
+  { name: 'spent_challenges', column: 'expires_at', keepSeconds: 0 },
+  { name: 'sign_ins', column: 'expires_at', keepSeconds: 0 },
+  { name: 'devices', column: 'expires_at', keepSeconds: 0 },
+  // Of those that wait for their first code; active ones have no expiry.
+  { name: 'authenticators', column: 'expires_at', keepSeconds: 0 },
   { name: 'sso_flows', column: 'expires_at', keepSeconds: 0 },
   { name: 'sessions', column: 'expires_at', keepSeconds: 7 * day },
   { name: 'webhook_deliveries', column: 'completed_at', keepSeconds: 30 * day },

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
-import { queueRows, type HeldRow } from '../queue-rows.js';
-import { runSystem } from '../system.js';
+import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord } from '../queue-rows.js';
 import { run, table, type Scope } from '../scope.js';
 
 /** A row of `mails`. `sealed` holds subject and bodies for `mails/<id>`; empty once an SMTP server has taken the mail. */
@@ -61,44 +60,18 @@ export async function listRecentMails(scope: Scope, filter: { recipient: string 
 /** What waits to be sent: each environment is a destination, so that a backlog of one doesn't hold up the others. */
 export const mailQueueRows = queueRows<MailRow>('mails', 'mail', null);
 
-/** The outcome of an attempt. `forget` empties `sealed`; `retry_in_ms` null: no further attempt. */
-export type MailRecord = HeldRow & {
+/** The outcome of an attempt. `forget` empties `sealed`. */
+export type MailRecord = AttemptRecord & {
   readonly status: MailRow['status'];
-  readonly last_error: string | null;
   readonly sent_at: Date | null;
   readonly forget: boolean;
-  readonly retry_in_ms: number | null;
 };
 
 /** Records attempts. Mails whose lease was lost meanwhile are left alone. @returns the ids of the others */
-export async function recordMails(knex: Knex, records: readonly MailRecord[]): Promise<string[]> {
-  const rows = await runSystem<{ id: string }>(
-    knex,
-    {
-      name: 'mails.record',
-      text: `update mails m
-             set status = g.status, last_error = g.last_error, sent_at = g.sent_at, attempt_count = m.attempt_count + 1,
-                 lease_id = null, leased_until = null, next_attempt_at = now() + make_interval(secs => g.retry_in_ms / 1000),
-                 sealed = case when g.forget then ''::bytea else m.sealed end
-             from json_to_recordset($1::json) as g (environment_id uuid, id uuid, lease_id uuid, status text, last_error text,
-               sent_at timestamptz, forget boolean, retry_in_ms float8)
-             where m.environment_id = g.environment_id and m.id = g.id and m.lease_id = g.lease_id
-             returning m.id`,
-    },
-    [JSON.stringify(records)],
-  );
-  return rows.map((row) => row.id);
+export function recordMails(knex: Knex, records: readonly MailRecord[]): Promise<string[]> {
+  const set = `status = g.status, sent_at = g.sent_at, sealed = case when g.forget then ''::bytea else q.sealed end`;
+  return recordAttempts(knex, { name: 'mails', set, columns: 'status text, sent_at timestamptz, forget boolean' }, records);
 }
 
 /** Age in seconds of the oldest mail that hasn't been sent, also of one that waits for its next attempt; 0 when there is none. */
-export async function oldestDueMailSeconds(knex: Knex): Promise<number> {
-  const rows = await runSystem<{ age: number | null }>(
-    knex,
-    {
-      name: 'mails.oldest_due',
-      text: `select extract(epoch from now() - min(created_at))::double precision as age from mails where next_attempt_at is not null`,
-    },
-    [],
-  );
-  return Math.max(0, rows[0]?.age ?? 0);
-}
+export const oldestDueMailSeconds = (knex: Knex): Promise<number> => oldestWaitingSeconds(knex, 'mails', 'created_at');

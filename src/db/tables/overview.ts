@@ -15,7 +15,7 @@ export type OverviewCounts = {
   readonly signed_in: boolean;
 };
 
-/** Counts of an environment; `new_users` and `active_users` since the given time, `sessions` those that are live. */
+/** Counts of an environment; `new_users` and `active_users` since the given time, `sessions` those that are live. @throws what the database throws */
 export async function countOverview(scope: Scope, since: Date, bounds: SessionBounds): Promise<OverviewCounts> {
   const [row] = await run<OverviewCounts & Record<string, unknown>>(
     scope,

@@ -1,7 +1,7 @@
 import { insert, run, table, update, type Scope } from '../scope.js';
 
 /** What a passcode is for. */
-export type PasscodePurpose = 'registration' | 'password_reset';
+export type PasscodePurpose = 'registration' | 'password_reset' | 'sign_in' | 'second_step';
 
 /** A row of `passcodes`; no column holds a code or token that could be used. */
 export type PasscodeRow = {
@@ -17,6 +17,8 @@ export type PasscodeRow = {
   code_length: number;
   superseded_digests: Buffer[];
   link_digest: Buffer | null;
+  /** A digest of the browser, half sign-in or session that the code is good for; null for purposes that are bound to none. */
+  bound_digest: Buffer | null;
   attempt_count: number;
   attempt_total: number;
   sent_count: number;
@@ -196,6 +198,21 @@ export async function findByToken(scope: Scope, token_digest: Buffer, now: Date)
 /** Marks a registration as completed: its token is spent. */
 export async function completePasscode(scope: Scope, id: string, now: Date): Promise<void> {
   await update<PasscodeRow>(scope, 'passcodes', { id }, { completed_at: now }, false);
+}
+
+/** The latest passcode of a purpose that is bound to the same browser, half sign-in or session, and neither spent nor over; null without one. */
+export async function findBoundPasscode(
+  scope: Scope,
+  which: { purpose: PasscodePurpose; user_id: string; bound_digest: Buffer },
+  now: Date,
+): Promise<PasscodeRow | null> {
+  const row = await table<PasscodeRow>(scope, 'passcodes')
+    .where(which as never)
+    .whereNull('consumed_at')
+    .where('expires_at', '>', now)
+    .orderBy('created_at', 'desc')
+    .first();
+  return (row as PasscodeRow | undefined) ?? null;
 }
 
 /** Ends the open password resets of a user and returns how many there were. */

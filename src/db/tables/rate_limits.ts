@@ -26,7 +26,7 @@ export type RateLimitGrant = {
   readonly leased_at: number;
 };
 
-/** Counts against the window of `key` (a digest that includes the environment) in one statement, by the database's clock. */
+/** Counts against the window of `key` (a digest that includes the environment) in one statement, by the database's clock. @throws what the database throws */
 export async function takeRateLimit(knex: Knex, key: Buffer, demand: RateLimitDemand): Promise<RateLimitGrant> {
   const { limit, window_ms, cost, wanted, lease_ms, refund, refund_at } = demand;
   const values = [key, limit, window_ms, cost, wanted, lease_ms, refund, refund_at];

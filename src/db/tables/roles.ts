@@ -1,4 +1,4 @@
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, insertMissing, remove, table, update, type Scope } from '../scope.js';
 
 /** A row of `roles`. */
 export type RoleRow = {
@@ -34,22 +34,14 @@ export async function insertRole(scope: Scope, row: Partial<RoleRow>): Promise<R
 
 /** Gives the role the permissions; what it holds already stays. */
 export async function addRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
-  if (permission_ids.length === 0) return;
-  await scope
-    .knex('role_permissions')
-    .insert(permission_ids.map((permission_id) => ({ environment_id: scope.environment_id, role_id, permission_id })))
-    .onConflict()
-    .ignore();
+  const rows = permission_ids.map((permission_id) => ({ role_id, permission_id }));
+  await insertMissing(scope, 'role_permissions', rows);
 }
 
 /** Gives the user the roles; those the user has already stay. */
 export async function addUserRoles(scope: Scope, user_id: string, role_ids: readonly string[]): Promise<void> {
-  if (role_ids.length === 0) return;
-  await scope
-    .knex('user_roles')
-    .insert(role_ids.map((role_id) => ({ environment_id: scope.environment_id, user_id, role_id })))
-    .onConflict()
-    .ignore();
+  const rows = role_ids.map((role_id) => ({ user_id, role_id }));
+  await insertMissing(scope, 'user_roles', rows);
 }
 
 /** The roles that new users get. `without`: only those that hold no permission of the API resource of this identifier. */

@@ -20,6 +20,8 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'webhooks', column: 'secret_sealed', key: 'id', type: 'uuid', place: 'id' },
   { table: 'webhooks', column: 'previous_secret_sealed', key: 'id', type: 'uuid', place: 'id' },
   { table: 'connections', column: 'provider_client_secret_sealed', key: 'id', type: 'uuid', place: 'id' },
+  { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', place: 'id' },
+  { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', place: 'id' },
   { table: 'sso_flows', column: 'content_sealed', key: 'state_digest', type: 'bytea', place: 'connection_id' },
   { table: 'idempotency_keys', column: 'reply_sealed', key: 'digest', type: 'bytea', place: 'digest' },
   // Emptied once a mail server has taken the mail.

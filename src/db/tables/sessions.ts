@@ -1,7 +1,27 @@
 import { insert, run, table, type Scope } from '../scope.js';
 
+/** How somebody proved who they are; `device` is a browser that skips the second step, `email` a code by mail. */
+export type ProofMethod = 'password' | 'provider' | 'email' | 'passkey' | 'totp' | 'recovery_code' | 'device';
+
+/** One proof that a session rests on. */
+export type Proof = {
+  readonly method: ProofMethod;
+  /** The passkey, TOTP, set of recovery codes or device; null for the others. */
+  readonly authenticator_id: string | null;
+  /** ISO 8601 with milliseconds. */
+  readonly at: string;
+  /** Of a passkey: the authenticator verified its user (PIN, fingerprint), and didn't only notice somebody. */
+  readonly user_verified?: true;
+  /** Of a provider: it didn't say when the person signed in there, so `at` is when they came here. */
+  readonly at_unknown?: true;
+  /** Of a provider: the class that its word is trusted for. */
+  readonly asserted?: '2' | 'phr';
+  /** Of a provider: nothing is asked after it. */
+  readonly suffices?: true;
+};
+
 /**
- * A row of `sessions`; the cookie's value is stored only as its digest. `amr` (RFC 8176) are the methods used here; `provider_amr` and
+ * A row of `sessions`; the cookie's value is stored only as its digest. `amr` (RFC 8176) are the methods used here and `acr` the class that they reach, both as follows from `proofs`; `provider_amr` and
  * `provider_acr` are those that a provider states, null for sign-ins without one.
  */
 export type SessionRow = {
@@ -13,6 +33,8 @@ export type SessionRow = {
   user_agent: string | null;
   amr: string[];
   acr: string | null;
+  /** Empty for sessions of before proofs were kept. */
+  proofs: Proof[];
   provider_amr: string[] | null;
   provider_acr: string | null;
   /** When the person proved who they are, here or at the provider: never later than the provider says. */
@@ -102,7 +124,18 @@ export async function findSession(scope: Scope, id: string): Promise<SessionRow 
 
 /** Stores a session. */
 export async function insertSession(scope: Scope, row: Partial<SessionRow>): Promise<SessionRow> {
-  return insert<SessionRow>(scope, 'sessions', row);
+  return insert<SessionRow>(scope, 'sessions', withJsonProofs(row));
+}
+
+/** A list needs to be text for a column of JSON: `pg` would write it as an array of Postgres. */
+function withJsonProofs(row: Partial<SessionRow>): Partial<SessionRow> {
+  return row.proofs === undefined ? row : { ...row, proofs: JSON.stringify(row.proofs) as never };
+}
+
+/** The session of the id, held until the transaction ends; null when it has ended. */
+export async function lockSession(scope: Scope, id: string): Promise<SessionRow | null> {
+  const row = await table<SessionRow>(scope, 'sessions').where({ id }).whereNull('revoked_at').forUpdate().first();
+  return (row as SessionRow | undefined) ?? null;
 }
 
 /** Gives a live session a new token and a new sign-in; its id stays, so what was issued in it does too. Null when it ended meanwhile. */
@@ -110,7 +143,7 @@ export async function renewSession(scope: Scope, id: string, changes: Partial<Se
   const [row] = await table<SessionRow>(scope, 'sessions')
     .where({ id })
     .whereNull('revoked_at')
-    .update({ ...changes, version: scope.knex.raw('version + 1') as never })
+    .update({ ...withJsonProofs(changes), version: scope.knex.raw('version + 1') as never })
     .returning('*');
   return (row as SessionRow | undefined) ?? null;
 }

@@ -1,5 +1,6 @@
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import { named } from '../../lib/named.js';
+import type { AuthenticatorKind } from './authenticators.js';
 
 /** The `address` claim (OIDC Core 5.1.1). */
 export type UserAddress = {
@@ -42,6 +43,14 @@ export type UserRow = {
   login_count: number;
   failed_login_count: number;
   locked_until: Date | null;
+  /** The kinds of the active authenticators, sorted; kept by a trigger (migration 0160). */
+  authenticator_kinds: AuthenticatorKind[];
+  /** Whether one factor isn't enough to sign in. */
+  two_step_enabled: boolean;
+  /** The password came by mail, and no other factor was used since. */
+  password_set_by_mail: boolean;
+  /** When the policy first asked for a factor; null while it hasn't. */
+  factor_required_since: Date | null;
   version: number;
   created_at: Date;
   updated_at: Date;

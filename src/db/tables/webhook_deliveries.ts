@@ -120,6 +120,11 @@ export async function insertRedeliveries(
   return rows.length;
 }
 
+/** What ends a delivery whose webhook was disabled, as the changes of an UPDATE; `at` is the parameter with the time. */
+export const failedAsDisabledSql = (at: `$${number}`): string => `
+  status = 'failed', failure_reason = 'webhook_disabled', next_attempt_at = null, lease_id = null, leased_until = null,
+  completed_at = ${at}, updated_at = ${at}, version = version + 1`;
+
 /** Fails pending deliveries of a disabled webhook (specification 7.4.3), up to `limit`; leased ones end with their attempt. @returns how many */
 export async function failPendingDeliveries(scope: Scope, webhook_id: string, at: Date, limit: number): Promise<number> {
   const rows = await run<{ id: string }>(
@@ -127,8 +132,7 @@ export async function failPendingDeliveries(scope: Scope, webhook_id: string, at
     {
       name: 'webhook_deliveries.fail_pending',
       text: `update webhook_deliveries d
-             set status = 'failed', failure_reason = 'webhook_disabled', next_attempt_at = null, lease_id = null, leased_until = null,
-                 completed_at = $3, updated_at = $3, version = version + 1
+             set ${failedAsDisabledSql('$3')}
              where d.environment_id = $1 and d.id = any (array(
                select p.id from webhook_deliveries p
                where p.environment_id = $1 and p.webhook_id = $2 and p.next_attempt_at is not null

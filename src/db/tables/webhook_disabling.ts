@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { runSystem } from '../system.js';
+import { failedAsDisabledSql } from './webhook_deliveries.js';
 import type { DisabledReason } from './webhooks.js';
 
 /** Disables an enabled webhook, as the service itself. @returns whether it was enabled */
@@ -37,8 +38,7 @@ export async function failEventDeliveries(
     {
       name: 'webhook_deliveries.fail_events',
       text: `update webhook_deliveries d
-             set status = 'failed', failure_reason = 'webhook_disabled', next_attempt_at = null, lease_id = null, leased_until = null,
-                 completed_at = $4, updated_at = $4, version = version + 1
+             set ${failedAsDisabledSql('$4')}
              where d.environment_id = $1 and d.id = any (array(
                select p.id from webhook_deliveries p
                where p.environment_id = $1 and p.webhook_id = $2 and p.next_attempt_at is not null and p.trigger = 'event'

@@ -20,9 +20,28 @@ export type ApiResourceInput = Partial<
   >
 >;
 
-/** What speaks against the claim mappings of an API resource: they are of its access tokens alone. */
-export const apiResourceInputProblems = ({ claim_mappings = [] }: ApiResourceInput): Problem[] =>
-  claimMappingProblems(claim_mappings, ['access_token']);
+type Surroundings = Pick<Context, 'environment'>;
+
+/** Paths that are this service's own at each of its addresses. */
+const ownPath = /^\/?$|^\/(api|oauth|\.well-known)(\/|$)/i;
+
+/**
+ * Its own addresses are the audience of its own endpoints (userinfo, the token endpoint for assertions, the Management API): a token for an API that
+ * bears one would be taken for theirs. Compared as clients may write it: host in any case, with or without a slash at the end.
+ */
+function identifierProblems({ environment }: Surroundings, identifier: string): Problem[] {
+  const { origin, pathname } = new URL(identifier);
+  const origins = environment.issuers.map((issuer) => new URL(issuer).origin);
+  if (identifier === environment.management_audience || !origins.includes(origin) || !ownPath.test(pathname)) return [];
+  const detail = `${identifier} is an address of this service, and tokens for it are for this service: choose an identifier of the API's own.`;
+  return [{ status: 422, code: 'reserved_name', detail, attribute: 'identifier' }];
+}
+
+/** What speaks against the attributes of an API resource: an identifier is nobody else's, and its claim mappings are of its access tokens alone. */
+export const apiResourceInputProblems = (ctx: Surroundings, { identifier, claim_mappings = [] }: ApiResourceInput): Problem[] => [
+  ...(identifier === undefined ? [] : identifierProblems(ctx, identifier)),
+  ...claimMappingProblems(claim_mappings, ['access_token']),
+];
 
 const duplicates = {
   api_resources_environment_id_identifier_key: {
@@ -31,9 +50,9 @@ const duplicates = {
   },
 };
 
-/** Makes an API resource (RFC 8707); its lifetime is the environment's default unless given. @throws {Refusal} 409 */
+/** Makes an API resource (RFC 8707); its lifetime is the environment's default unless given. @throws {Refusal} 409, 422 */
 export async function createApiResource(tx: Context, input: ApiResourceInput): Promise<ApiResourceRow> {
-  refuseIfAny(apiResourceInputProblems(input));
+  refuseIfAny(apiResourceInputProblems(tx, input));
   await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
   const now = tx.clock.now();
   const access_token_lifetime = input.access_token_lifetime ?? tx.environment.default_access_token_lifetime;
@@ -47,7 +66,7 @@ export async function createApiResource(tx: Context, input: ApiResourceInput): P
  * The Management API keeps its name and is never open to all clients. @throws {Refusal} 403
  */
 export async function changeApiResource(tx: Context, resource: ApiResourceRow, input: ApiResourceInput): Promise<ApiResourceRow> {
-  refuseIfAny(apiResourceInputProblems(input));
+  refuseIfAny(apiResourceInputProblems(tx, input));
   await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
   if (resource.is_system && input.name !== undefined && input.name !== resource.name)
     throw systemRecord('The Management API keeps its name.');

@@ -1,7 +1,7 @@
 import { countAuditLog, countAuditLogs, insertAuditLog, type AuditLogRow, type CountedAuditLogRow } from '../../db/tables/audit_logs.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7, uuidv7Of } from '../../lib/random.js';
-import { startLoop, type Loop } from '../../platform/loop.js';
+import { startFlushing, type Loop } from '../../platform/loop.js';
 import { afterCommit, type Context, type Deps } from '../context.js';
 import type { Origin } from '../origin.js';
 import { minuteOf } from './security-notes.js';
@@ -151,20 +151,6 @@ const pauseMs = 1_000;
 
 /** Writes every second, and a last time when it stops. */
 export function startSecurityTrail(deps: Deps): Loop {
-  const loop = startLoop({
-    name: 'security_trail',
-    pauseMs,
-    logger: deps.logger,
-    async pass() {
-      await flushSecurityTrail(deps);
-      return false;
-    },
-  });
-  return {
-    wake: () => loop.wake(),
-    async stop() {
-      await loop.stop();
-      await flushSecurityTrail(deps).catch((error: unknown) => tellLost(deps, error));
-    },
-  };
+  const lost = (error: unknown) => tellLost(deps, error);
+  return startFlushing({ name: 'security_trail', pauseMs, logger: deps.logger, flush: () => flushSecurityTrail(deps), lost });
 }

@@ -26,6 +26,7 @@ export async function connectionForEmail(ctx: Context, email: string, client_id:
 /**
  * Changes which connections the client offers. Emits `client.updated` when that makes a difference.
  * @returns the client as it is now
+ * @throws {Refusal} 404 when the client is gone
  */
 export async function changeClientConnections(
   tx: Context,

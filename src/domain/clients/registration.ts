@@ -56,9 +56,11 @@ export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientI
 }
 
 /** What the client has signed for it in a way of its own. */
-export const chosenAlgorithms = ({ id_token_signed_response_alg, userinfo_signed_response_alg }: ClientInput) => ({
-  id_token_signed_response_alg,
-  userinfo_signed_response_alg,
+export const chosenAlgorithms = (client: ClientInput) => ({
+  id_token_signed_response_alg: client.id_token_signed_response_alg,
+  userinfo_signed_response_alg: client.userinfo_signed_response_alg,
+  authorization_signed_response_alg: client.authorization_signed_response_alg,
+  introspection_signed_response_alg: client.introspection_signed_response_alg,
 });
 
 /** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */

@@ -13,7 +13,7 @@ export type ClientInput = Partial<
     | 'token_endpoint_auth_method' | 'scopes' | 'access_token_format' | 'first_party' | 'require_pkce' | 'id_token_lifetime' | 'refresh_token_lifetime'
     | 'token_rate_limit' | 'backchannel_logout_uri' | 'backchannel_logout_session_required' | 'client_uri' | 'logo_uri' | 'policy_uri' | 'tos_uri' | 'contacts'
     | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
-    | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
+    | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
   >
 >; // prettier-ignore
 

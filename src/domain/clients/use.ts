@@ -1,5 +1,5 @@
 import { noteClientUse } from '../../db/tables/clients.js';
-import { startLoop, type Loop } from '../../platform/loop.js';
+import { startFlushing, type Loop } from '../../platform/loop.js';
 import type { Deps } from '../context.js';
 
 /** Writes what was collected, in one statement; kept for the next call when that fails. @throws what the database throws */
@@ -17,20 +17,7 @@ const pauseMs = 30_000;
 
 /** Writes every half minute, and a last time when it stops. */
 export function startClientUse(deps: Deps): Loop {
-  const loop = startLoop({
-    name: 'client_use',
-    pauseMs,
-    logger: deps.logger,
-    async pass() {
-      await flushClientUse(deps);
-      return false;
-    },
-  });
-  return {
-    wake: () => loop.wake(),
-    async stop() {
-      await loop.stop();
-      await flushClientUse(deps).catch((error: unknown) => deps.logger.warn({ err: error }, 'client_use.lost'));
-    },
-  };
+  const { logger } = deps;
+  const lost = (error: unknown) => logger.warn({ err: error }, 'client_use.lost');
+  return startFlushing({ name: 'client_use', pauseMs, logger, flush: () => flushClientUse(deps), lost });
 }

@@ -6,6 +6,7 @@ import {
   type IdentityRow,
   type IdentityWithConnection,
 } from '../../db/tables/identities.js';
+import { hasDiscoverablePasskey } from '../../db/tables/authenticators.js';
 import { lockUser, type UserRow } from '../../db/tables/users.js';
 import { uuidv7 } from '../../lib/random.js';
 import { transaction, type Context } from '../context.js';
@@ -18,7 +19,7 @@ export async function listIdentities(ctx: Context, user_id: string): Promise<Ide
   return listIdentitiesOfUser(ctx.scope, user_id);
 }
 
-/** `last_way_in`: the user has no password and no other usable identity, so nothing was changed. */
+/** `last_way_in`: the user has no password, no other usable identity and no passkey that is found by itself, so nothing was changed. */
 export type UnlinkOutcome = 'unlinked' | 'not_found' | 'last_way_in';
 
 /** Whether the user could still sign in without this identity: by password, or through another enabled connection that counts. */
@@ -41,7 +42,7 @@ export async function unlinkIdentity(
     const identities = user ? await listIdentitiesOfUser(tx.scope, user.id) : [];
     const identity = identities.find(({ id }) => id === input.identity_id);
     if (!user || !identity) return 'not_found';
-    if (isLastWayIn(user, identities, input.identity_id)) return 'last_way_in';
+    if (isLastWayIn(user, identities, input.identity_id) && !(await hasDiscoverablePasskey(tx.scope, user.id))) return 'last_way_in';
     if (!(await removeIdentity(tx.scope, user.id, input.identity_id))) return 'not_found';
     if (input.origin) {
       const target = { target_type: 'identity', target_id: identity.id, display: identity.email ?? identity.connection_display_name };

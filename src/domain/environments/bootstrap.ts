@@ -15,6 +15,7 @@ import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
 import { createContext, transaction, type Context, type Deps } from '../context.js';
 import { findEnvironmentById } from './environments.js';
+import { strongSignInDefaults } from './strong-sign-in.js';
 import { administratorRole, managementPermissions } from '../api-resources/management-permissions.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { ensureSigningKey } from '../signing-keys/operations.js';
@@ -29,7 +30,8 @@ async function ensureDefaultEnvironment(deps: Deps): Promise<EnvironmentRow> {
   if (existing) return existing;
   const { id, times } = stamp(deps);
   const kind = deps.config.loopback ? 'development' : 'production';
-  return insertEnvironment(deps.knex, { id: id(), name: 'Default', slug: 'default', kind, is_default: true, ...times });
+  const named = { id: id(), name: 'Default', slug: 'default', kind, is_default: true } as const;
+  return insertEnvironment(deps.knex, { ...named, ...strongSignInDefaults({ kind }), ...times });
 }
 
 /** Renames a resource that has the identifier of the Management API, made while BASE_URL was another, so that the service can start. */
@@ -148,7 +150,7 @@ const machineClientColumns = ({ client_secret }: { client_secret: string }): Par
   is_system: true,
 });
 
-/** A confidential machine client that holds every Management permission of its environment. */
+/** A confidential machine client that holds every Management permission of its environment. @throws {Error} in an environment that wasn't prepared */
 export async function ensureMachineClient(ctx: Context, wanted: { client_id: string; client_secret: string; name: string }): Promise<void> {
   await transaction(ctx, async (tx) => {
     const { id, times } = stamp(tx);
@@ -168,7 +170,10 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
   });
 }
 
-/** Everything that a new environment needs before it can answer: its key, its Management API, its system role. */
+/**
+ * Everything that a new environment needs before it can answer: its key, its Management API, its system role.
+ * @throws {Error} when there is no environment of the id
+ */
 export async function prepareEnvironment(deps: Deps, id: string): Promise<Context> {
   const environment = await findEnvironmentById(deps, id);
   if (!environment) throw new Error(`there is no environment ${id}`);
@@ -195,7 +200,7 @@ export async function bootstrap(deps: Deps): Promise<void> {
   deps.cache.clear();
 }
 
-/** The context of the default environment. */
+/** The context of the default environment. @throws {Error} when the database was not bootstrapped */
 export async function defaultContext(deps: Deps): Promise<Context> {
   const row = await findDefaultEnvironment(deps.knex);
   const environment = row && (await findEnvironmentById(deps, row.id));

@@ -50,7 +50,10 @@ function idOf(hosts: Hosts, own: string, host: string): string {
   return hosts.domains.get(name.replace(/:\d+$/, '')) ?? hosts.slugs.get(slug) ?? hosts.default_id;
 }
 
-/** The environment that answers on a host (specification 3.2.1): a verified custom domain, `<slug>.<host of BASE_URL>`, else the default one. */
+/**
+ * The environment that answers on a host (specification 3.2.1): a verified custom domain, `<slug>.<host of BASE_URL>`, else the default one.
+ * @throws {Error} when there is no default one either: the database was not bootstrapped
+ */
 export async function findEnvironmentForHost(deps: Deps, host: string): Promise<Environment> {
   const hosts = await deps.cache.get('*', 'hosts', 'all', () => loadHosts(deps));
   const environment = hosts && (await findEnvironmentById(deps, idOf(hosts, deps.config.baseHost, host)));

@@ -7,13 +7,16 @@ import type { NewSigningKey } from '../signing-keys/signing-keys.js';
 import { ensureMachineClient, ensureManagementResource } from './bootstrap.js';
 import { previousAttributes } from '../changes.js';
 import { completeEnvironment } from './environments.js';
+import type { StrongSignInSettings } from './strong-sign-in.js';
 import type { Context } from '../context.js';
 import { environmentData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
 
 /** What can be set on an environment; auth settings are flat members (specification 3.1.2). */
-export type EnvironmentInput = Partial<Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at'>>;
+export type EnvironmentInput = Partial<
+  Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at' | keyof StrongSignInSettings>
+>;
 
 /** What a new environment is administered with; shown once. */
 export type ManagementClient = { readonly client_id: string; readonly client_secret: string };

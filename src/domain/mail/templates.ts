@@ -43,6 +43,10 @@ export type MailModels = {
   'primary-domain': MailBase & { address: string; by: string; domains_url: string };
   /** A sign-in from a device that wasn't seen before. `application`: it has no browser, and was allowed to act for the person by this one. */
   'new-sign-in': MailBase & { account_url: string; application?: string | undefined };
+  /** The code of a sign-in without a password; `second`: beside another factor. */
+  'sign-in-code': MailBase & { code: string; expires_in: number; second: boolean };
+  /** What happened to the ways in which somebody signs in: `headline` for the subject, `happening` and `advice` as sentences. */
+  'sign-in-methods': MailBase & { headline: string; happening: string; advice: string; account_url: string };
   /** To administrators: the DNS record of a verified domain is missing; `failed`: for `days`, so that it is the environment's no more. */
   'domain-record-missing': MailBase & { domain_url: string; failed: boolean; days: number };
 };
@@ -60,6 +64,8 @@ const subjects: { [Name in keyof MailModels]: (model: MailModels[Name]) => strin
   'account-linked': ({ provider, environment }) => `${provider} now signs you in at ${environment.name}`,
   'primary-domain': ({ environment }) => `The address of ${environment.name} was changed`,
   'new-sign-in': ({ environment }) => `New sign-in at ${environment.name}`,
+  'sign-in-code': ({ environment }) => `Your code to sign in to ${environment.name}`,
+  'sign-in-methods': ({ headline, environment }) => `${headline} at ${environment.name}`,
   'domain-record-missing': ({ failed, environment }) =>
     failed
       ? `A custom domain of ${environment.name} has been taken out of use`

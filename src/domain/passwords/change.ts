@@ -9,6 +9,7 @@ import { hashNewPassword } from './new-password.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { endSessions } from '../sessions/sessions.js';
+import { endTrust } from '../sign-ins/trust.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 
 /** The result of a password change. `wrong`: not the current password, or the account is locked; `no_password`: there is none to change. */
@@ -43,6 +44,7 @@ export async function changePassword(
     if (!row) return null;
     await voidPasswordResets(tx.scope, user.id, now);
     const ended = await endSessions(tx, { user_id: user.id, except: session.id }, 'password_changed');
+    await endTrust(tx, user.id);
     await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
     await emitPasswordChanged(tx, row, { sessions_revoked: ended.length > 0 });
     await recordSecurityEvent(tx, 'password.changed', { ...userParty(row), origin: input.origin });

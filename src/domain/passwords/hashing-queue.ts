@@ -18,6 +18,7 @@ type Waiter = { readonly start: () => void; readonly timer: NodeJS.Timeout; read
 /**
  * Runs at most `concurrency` tasks at once. At most `queueMax` of each priority wait, first come first served, `known` before `stranger`, for at
  * most `maxWaitMs`; a task whose expected wait is longer is refused at once.
+ * @throws {OverloadedError} from `run`, with the seconds after which to come again
  */
 export function createHashingQueue({ concurrency, queueMax, maxWaitMs }: { concurrency: number; queueMax: number; maxWaitMs: number }) {
   const waiting: Record<Priority, Waiter[]> = { known: [], stranger: [] };

@@ -73,8 +73,9 @@ async function argon2Phc(text: Buffer, { memoryCost, timeCost }: PasswordCost): 
 /**
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
  * `concurrency` (default: processors - 1) run at once and at most `queueMax` (default 200) of each priority wait, for `maxWaitMs` (default 5 s)
- * at most, or until the caller's deadline; then every function throws an OverloadedError. Whoever sets a password has proven something before, and goes before strangers.
+ * at most, or until the caller's deadline. Whoever sets a password has proven something before, and goes before strangers.
  * `cost` is for tests that aren't about passwords: nothing else hashes for less.
+ * @throws {OverloadedError} from every function, when its turn doesn't come in time
  */
 export function createPasswordHasher({
   concurrency = Math.max(1, availableParallelism() - 1),

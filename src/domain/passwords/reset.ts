@@ -14,6 +14,7 @@ import { hashNewPassword } from './new-password.js';
 import { passwordProblems, type PasswordProblem } from './passwords.js';
 import { noteSecurityEvent, recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { endSessions } from '../sessions/sessions.js';
+import { endTrust } from '../sign-ins/trust.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 
 /** Who asked: the person, or an administrator for them. */
@@ -128,11 +129,13 @@ async function apply(
       email_verified: true,
       failed_login_count: 0,
       locked_until: null,
+      password_set_by_mail: true,
       updated_at: now,
     });
     if (!changed) return null;
     await voidPasswordResets(tx.scope, user.id, now);
     const ended = await endSessions(tx, { user_id: user.id }, 'password_reset');
+    await endTrust(tx, user.id);
     await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
     await emitPasswordReset(tx, changed, { initiated_by: passcode.initiated_by, sessions_revoked: ended.length > 0 });
     if (!user.email_verified) await emitUserUpdated(tx, user, changed, ['email_verified']);

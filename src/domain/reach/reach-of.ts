@@ -16,7 +16,7 @@ import {
   listReachOfRoles,
   listReachOfUser,
 } from '../../db/tables/reach.js';
-import { permissionsToReadMapped } from '../tokens/claim-mappings.js';
+import { permissionsOfMappings } from '../tokens/claim-mappings.js';
 import type { Context } from '../context.js';
 import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
 import { fullReach, union, noReach, type Reach } from './reach.js';
@@ -34,12 +34,12 @@ export const reachOfRole = async (tx: Tx, role: Pick<RoleRow, 'id'>): Promise<Re
   new Set(await listReachOfRoles(tx.scope, [role.id]));
 
 /**
- * A client: what it was granted of the Management API, for itself or to ask people for, and the permissions to read what its claim mappings
- * tell it of people without asking them; a first-party one everything, for people are not asked before they hand it what is theirs.
+ * A client: what it was granted of the Management API, for itself or to ask people for, and the permissions behind what its claim mappings say of
+ * people without asking them; a first-party one everything, for people are not asked before they hand it what is theirs.
  */
 export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'first_party' | 'claim_mappings'>): Promise<Reach> {
   if (client.first_party) return fullReach;
-  return union(await listReachOfClientGrants(tx.scope, client.id), permissionsToReadMapped(client.claim_mappings));
+  return union(await listReachOfClientGrants(tx.scope, client.id), permissionsOfMappings(client.claim_mappings));
 }
 
 /** A grant: its scopes, when it is for the Management API. */
@@ -48,9 +48,9 @@ export async function reachOfClientGrant(tx: Tx, grant: Pick<ClientGrantRow, 'sc
   return resource?.is_system ? new Set(grant.scopes) : noReach;
 }
 
-/** An API resource: the Management API itself is everything; of any other, the permissions to read what its claim mappings tell of people. */
+/** An API resource: the Management API itself is everything; of any other, the permissions behind what its claim mappings say of people. */
 export const reachOfApiResource = (resource: Pick<ApiResourceRow, 'is_system' | 'claim_mappings'>): Reach =>
-  resource.is_system ? fullReach : new Set(permissionsToReadMapped(resource.claim_mappings));
+  resource.is_system ? fullReach : new Set(permissionsOfMappings(resource.claim_mappings));
 
 /**
  * A connection: everybody linked to it, the new people whom it may register, when it is trusted to give them what default roles give, and

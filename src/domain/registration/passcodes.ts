@@ -43,11 +43,12 @@ export async function startPasscode(
     lifetime: number;
     initiated_by?: 'user' | 'admin';
     link_digest?: Buffer;
+    bound_digest?: Buffer;
   },
 ): Promise<{ passcode: PasscodeRow; code: string }> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { purpose, email, email_key, user_id, usable, lifetime, initiated_by = 'user', link_digest = null } = input;
+  const { purpose, email, email_key, user_id, usable, lifetime, initiated_by = 'user', link_digest = null, bound_digest = null } = input;
   const { code, code_digest, code_length } = await mintCode(tx, id, usable);
   const expires_at = new Date(now.getTime() + lifetime * 1000);
   const passcode = await insertPasscode(tx.scope, {
@@ -60,6 +61,7 @@ export async function startPasscode(
     code_digest,
     code_length,
     link_digest,
+    bound_digest,
     sent_at: now,
     expires_at,
     created_at: now,

@@ -10,7 +10,7 @@ import {
 import { findUserByEmailKey, insertUserIfNew, type UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { EmailAddress } from '../../lib/email-address.js';
-import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
+import { isUuid, randomToken, uuidv7Of } from '../../lib/random.js';
 import { requiredConnectionFor, type Connection } from '../connections/connections.js';
 import { transaction, type Context } from '../context.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
@@ -19,6 +19,13 @@ import { emit } from '../events/emit.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { mailElsewhere } from '../passwords/reset.js';
+import { Duplicate } from '../../db/failures.js';
+import { defaultName, savePasskey } from '../authenticators/enrolment.js';
+import type { NewPasskey } from '../authenticators/passkey-registration.js';
+import { renewRecoveryCodes } from '../authenticators/recovery-codes.js';
+import { userHandleOf } from '../authenticators/webauthn-input.js';
+import type { Origin } from '../origin.js';
+import { passkeyProof, type Proof } from '../sessions/proofs.js';
 import { mintCode, startPasscode, tryCode, type CodeVerdict } from './passcodes.js';
 
 /** Seconds that the token of a proven address is good for (specification 4.3). */
@@ -135,40 +142,83 @@ export type Completion =
   | { readonly outcome: 'expired' }
   | { readonly outcome: 'password_breached' };
 
+/** The id that the account of a registration will have: a passkey is made for it before there is an account. */
+export const userIdOf = ({ id, created_at }: Pick<PasscodeRow, 'id' | 'created_at'>): string =>
+  uuidv7Of(created_at.getTime(), digest(`user of registration ${id}`));
+
+/** A registration as it ends, beside what the person signs in with from then on. */
+export type RegistrationInput = { token: string; first_name: string; last_name: string; client_id: string | null };
+
 /**
  * Makes the account of a proven address: user, default roles and `user.registered` in one transaction that spends the token. Whether the
  * address is still free is decided by the index; a taken one doesn't spend the token, nor
  * does a password that is known from a data breach.
  */
-export async function completeRegistration(
-  ctx: Context,
-  input: { token: string; first_name: string; last_name: string; password: string; client_id: string | null },
-): Promise<Completion> {
+export async function completeRegistration(ctx: Context, input: RegistrationInput & { password: string }): Promise<Completion> {
   const password_hash = await hashNewPassword(ctx, input.password);
   if (password_hash === null) return { outcome: 'password_breached' };
   const now = ctx.clock.now();
-  return transaction(ctx, async (tx): Promise<Completion> => {
-    const registration = await lockByToken(tx.scope, digest(input.token), now);
-    if (!registration || (await requiredConnectionFor(tx, registration.email)) !== null) return { outcome: 'expired' };
-    const user = await insertUserIfNew(tx.scope, {
-      id: uuidv7(now.getTime()),
-      email: registration.email,
-      email_key: registration.email_key,
-      email_verified: true,
-      first_name: input.first_name,
-      last_name: input.last_name,
-      password_hash,
-      password_changed_at: now,
-      last_login_at: now,
-      login_count: 1,
-      created_at: now,
-      updated_at: now,
+  return transaction(ctx, (tx) => register(tx, input, { password_hash, password_changed_at: now }));
+}
+
+/** The result of completing a registration with a passkey; `passkey_exists`: somebody has this one. */
+export type PasskeyCompletion =
+  | { readonly outcome: 'registered'; readonly user: UserRow; readonly recovery_codes: string[]; readonly proof: Proof }
+  | { readonly outcome: 'email_taken' | 'expired' | 'passkey_exists' | 'refused' };
+
+/** Rolls a registration back whose passkey can't be stored. */
+class Undone extends Error {}
+
+/**
+ * The same with a passkey in the place of a password, verified for the id of {@link userIdOf}: two-step is on from the start, and there are recovery
+ * codes, which are shown this once. All in one transaction: no account without its only way in.
+ */
+export async function completePasskeyRegistration(
+  ctx: Context,
+  input: RegistrationInput & { passkey: NewPasskey; origin: Origin },
+): Promise<PasskeyCompletion> {
+  try {
+    return await transaction(ctx, async (tx): Promise<PasskeyCompletion> => {
+      const completion = await register(tx, input, { two_step_enabled: true });
+      if (completion.outcome !== 'registered') return completion;
+      const row = await savePasskey(tx, completion.user, input.passkey, defaultName('passkey'), input.origin);
+      if (!row || userHandleOf(completion.user.id) !== input.passkey.user_handle) throw new Undone();
+      const { codes } = await renewRecoveryCodes(tx, completion.user.id);
+      const proof = passkeyProof(tx.clock.now(), row.id, input.passkey.user_verified);
+      return { outcome: 'registered', user: completion.user, recovery_codes: codes, proof };
     });
-    if (!user) return { outcome: 'email_taken' };
-    await completePasscode(tx.scope, registration.id, now);
-    const roles = await giveDefaultRoles(tx, user.id);
-    const { client_id } = input;
-    await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'email_otp', connection_id: null, client_id });
-    return { outcome: 'registered', user };
+  } catch (error) {
+    if (error instanceof Undone) return { outcome: 'refused' };
+    if (error instanceof Duplicate && error.constraint === 'authenticators_credential') return { outcome: 'passkey_exists' };
+    throw error;
+  }
+}
+
+async function register(
+  tx: Context,
+  input: RegistrationInput,
+  ways: Partial<UserRow>,
+): Promise<Exclude<Completion, { outcome: 'password_breached' }>> {
+  const now = tx.clock.now();
+  const registration = await lockByToken(tx.scope, digest(input.token), now);
+  if (!registration || (await requiredConnectionFor(tx, registration.email)) !== null) return { outcome: 'expired' };
+  const user = await insertUserIfNew(tx.scope, {
+    id: userIdOf(registration),
+    email: registration.email,
+    email_key: registration.email_key,
+    email_verified: true,
+    first_name: input.first_name,
+    last_name: input.last_name,
+    ...ways,
+    last_login_at: now,
+    login_count: 1,
+    created_at: now,
+    updated_at: now,
   });
+  if (!user) return { outcome: 'email_taken' };
+  await completePasscode(tx.scope, registration.id, now);
+  const roles = await giveDefaultRoles(tx, user.id);
+  const { client_id } = input;
+  await emit(tx, 'user.registered', { ...userData(user, roles), registration_method: 'email_otp', connection_id: null, client_id });
+  return { outcome: 'registered', user };
 }

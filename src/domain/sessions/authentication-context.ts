@@ -1,12 +1,20 @@
-import type { SessionRow } from '../../db/tables/sessions.js';
+import type { Environment } from '../environments/environment.js';
+import type { BrowserSession } from './sessions.js';
+import { reachedBy, statedFor, type AuthenticationClass, type AuthenticationContext } from './classes.js';
+import { proofsOf } from './proofs.js';
 
-/**
- * The authentication context classes that sign-ins here reach (OIDC Core 2, `acr`), in the levels of ISO/IEC 29115: `1` is one factor, a
- * password or a provider's word.
- */
-export const acrValues = ['1'] as const;
-
-/** The class that the session's sign-in reached; always one of `acrValues`. */
-export function acrOf(session: Pick<SessionRow, 'acr'>): string {
-  return acrValues.find((value) => value === session.acr) ?? acrValues[0];
+/** The classes that somebody can reach in the environment, lowest first: what discovery lists (OIDC Discovery 3). */
+export function acrValuesOf(environment: Pick<Environment, 'totp_enabled' | 'passkeys_enabled'>): AuthenticationClass[] {
+  return ['1', ...(environment.totp_enabled ? (['2'] as const) : []), ...(environment.passkeys_enabled ? (['phr'] as const) : [])];
 }
+
+type Proven = Pick<BrowserSession, 'proofs' | 'amr' | 'authenticated_at' | 'auth_time_known'>;
+
+/** The class that the session's proofs reach, with its methods and its time. */
+export const contextOf = (session: Proven): AuthenticationContext => reachedBy(proofsOf(session));
+
+/** What a token states of the session where the client asked for these classes; see {@link statedFor}. */
+export const contextFor = (session: Proven, asked: readonly string[]): AuthenticationContext => statedFor(proofsOf(session), asked);
+
+/** The class that the session's proofs reach. */
+export const acrOf = (session: Proven): AuthenticationClass => contextOf(session).acr;

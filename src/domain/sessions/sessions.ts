@@ -3,6 +3,7 @@ import {
   findSessionByToken,
   hasRunOut,
   insertSession,
+  lockSession,
   renewSession,
   revokeSessions,
   touchSession,
@@ -15,6 +16,8 @@ import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 import type { Context } from '../context.js';
+import { reachedBy } from './classes.js';
+import { proofsOf, withProofs, type Proof } from './proofs.js';
 
 /** The session that a browser presents, with its user. */
 export type BrowserSession = SessionWithUser;
@@ -68,23 +71,21 @@ export function isProvenWithin(ctx: Pick<Context, 'clock'>, session: Proven, ms:
 /** What a provider says of the sign-in there: `auth_time` null when it doesn't say. */
 export type ProviderSignIn = { readonly amr: string[]; readonly acr: string | null; readonly auth_time: Date | null };
 
-/** What is known of a sign-in; `amr` are RFC 8176 values. With `provider` the person was proven there, unless `amr` says how they were here. */
+/** What is known of a sign-in: how the person proved who they are, and what a provider says of it. */
 export type SignIn = {
   user_id: string;
-  amr: string[];
-  acr?: string | null;
+  proofs: readonly Proof[];
   ip_address: string | null;
   user_agent: string | null;
   provider?: ProviderSignIn | null;
 };
 
-/** When the person proved who they are: now, or when the provider says, which is never believed to be later than now. */
-function proofColumns(now: Date, { amr, provider = null }: SignIn): Partial<SessionRow> {
-  const provider_columns = { provider_amr: provider?.amr ?? null, provider_acr: provider?.acr ?? null };
-  if (provider === null || amr.length > 0) return { ...provider_columns, authenticated_at: now, auth_time_known: true };
-  const { auth_time } = provider;
-  const authenticated_at = auth_time !== null && auth_time < now ? auth_time : now;
-  return { ...provider_columns, authenticated_at, auth_time_known: auth_time !== null };
+/** The proofs with what follows from them: the class that they reach (null: the lowest), the methods, and when the oldest proof of the class was given. */
+export function proofColumns(
+  proofs: readonly Proof[],
+): Pick<SessionRow, 'proofs' | 'acr' | 'amr' | 'authenticated_at' | 'auth_time_known'> {
+  const { acr, amr, auth_time, auth_time_known } = reachedBy(proofs);
+  return { proofs: [...proofs], acr: acr === '1' ? null : acr, amr, authenticated_at: auth_time, auth_time_known };
 }
 
 function signInColumns(ctx: Context, input: SignIn, token: string): Partial<SessionRow> {
@@ -93,9 +94,9 @@ function signInColumns(ctx: Context, input: SignIn, token: string): Partial<Sess
     token_digest: digest(token),
     ip_address: input.ip_address,
     user_agent: input.user_agent?.slice(0, 512) ?? null,
-    amr: input.amr,
-    acr: input.acr ?? null,
-    ...proofColumns(now, input),
+    provider_amr: input.provider?.amr ?? null,
+    provider_acr: input.provider?.acr ?? null,
+    ...proofColumns(input.proofs),
     signed_in_at: now,
     last_activity_at: now,
     expires_at: new Date(now.getTime() + ctx.environment.session_lifetime * 1000),
@@ -127,6 +128,29 @@ export async function signInAgain(ctx: Context, session_id: string, input: SignI
 }
 
 /**
+ * Adds proofs to a session, for a step-up or a confirmation: the class never falls, the cookie gets a new token (session fixation), the session
+ * goes on. Call it in a transaction. Null when it ended meanwhile.
+ */
+export async function addProofs(
+  tx: Context,
+  session_id: string,
+  added: readonly Proof[],
+): Promise<{ session: SessionRow; token: string } | null> {
+  const held = await lockSession(tx.scope, session_id);
+  if (!held) return null;
+  const token = randomToken('');
+  const now = tx.clock.now();
+  const proven = proofColumns(withProofs(proofsOf(held), added));
+  const session = await renewSession(tx.scope, session_id, {
+    ...proven,
+    token_digest: digest(token),
+    last_activity_at: now,
+    updated_at: now,
+  });
+  return session && { session, token };
+}
+
+/**
  * Ends sessions, and with each of them what was issued in it (unless `offline_access` was granted to something else than a device); their clients are told by
  * back-channel logout. Call it in a transaction.
  * @returns the sessions that were live until now.
@@ -134,7 +158,7 @@ export async function signInAgain(ctx: Context, session_id: string, input: SignI
 export async function endSessions(
   tx: Context,
   which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string },
-  reason: 'logout' | 'revoked' | 'replaced' | 'password_changed' | 'password_reset' | 'user_blocked',
+  reason: 'logout' | 'revoked' | 'replaced' | 'password_changed' | 'password_reset' | 'user_blocked' | 'authenticators_reset',
 ): Promise<SessionRow[]> {
   const ended = await revokeSessions(tx.scope, which, tx.clock.now(), reason);
   for (const session of ended) {

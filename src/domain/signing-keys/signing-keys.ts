@@ -54,7 +54,7 @@ async function loadKeyRing(ctx: Context): Promise<KeyRing | null> {
   };
 }
 
-/** The environment's keys, remembered until one of them changes. */
+/** The environment's keys, remembered until one of them changes. @throws {Error} when none of them is primary */
 export async function keyRing(ctx: Context): Promise<KeyRing> {
   const ring = await remembered(ctx, 'signing_keys', 'ring', loadKeyRing);
   if (!ring) throw new Error(`environment ${ctx.environment.slug} has no primary signing key`);

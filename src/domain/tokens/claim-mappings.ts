@@ -2,6 +2,7 @@ import type { ClaimMapping, ClaimPlace } from '../../db/tables/clients.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { named, own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
+import { profileColumns } from '../users/profile.js';
 import { addressOf, namesakeClaims, textOf } from './claims.js';
 
 /** At most so many mappings of one client or API resource. */
@@ -47,6 +48,17 @@ export const reservedClaims: readonly string[] = [
   '_claim_sources', 'sub_id', 'sub_jwk', '__proto__', 'constructor', 'prototype',
 ]; // prettier-ignore
 
+/** Ways of contact and whether they were proved (OIDC Core 5.1): who reads them lets people in by them, so each tells its own attribute or nothing. */
+const contactClaims: readonly string[] = ['email', 'email_verified', 'phone_number', 'phone_number_verified'];
+
+/** Attributes that people write themselves, with the claim that is theirs (OIDC Core 5.1). */
+const selfWritten: ReadonlyMap<string, string> = new Map([
+  ...profileColumns.map((name): [string, string] => [name, name]),
+  ['first_name', 'given_name'],
+  ['last_name', 'family_name'],
+  ['address', 'address'],
+]);
+
 /** The name as it is compared: Go's `encoding/json`, and others, take `Groups` for `groups`, and of both the one that comes last. */
 const folded = (claim: string) => claim.toLowerCase();
 
@@ -63,6 +75,12 @@ export function claimMappingProblems(mappings: readonly ClaimMapping[], places: 
     const { claim, source, value } = mapping;
     if (reservedClaims.includes(folded(claim)))
       return at('claim', 'reserved_claim', `The claim ${claim} is the protocol's own, and clients rely on it: choose another name.`);
+    if (contactClaims.includes(folded(claim)) && source !== folded(claim))
+      return at(
+        'claim',
+        'reserved_claim',
+        `The claim ${claim} says how a person is met, and clients let people in by it: its source can only be ${folded(claim)}.`,
+      );
     if ((source === undefined) === (value === undefined))
       return at('source', 'invalid_value', 'Exactly one of source and value says where the claim comes from.');
     if (source !== undefined && !isClaimSource(source))
@@ -79,13 +97,21 @@ export function claimMappingProblems(mappings: readonly ClaimMapping[], places: 
 export const drawsOnUser = (mappings: readonly ClaimMapping[], places: readonly ClaimPlace[]): boolean =>
   mappings.some(({ source, in: shown }) => source !== undefined && shown.some((place) => places.includes(place)));
 
-/** The Management permissions by which one could read what the mappings tell of people; empty for constants alone. */
-export function permissionsToReadMapped(mappings: readonly ClaimMapping[]): readonly string[] {
+/** Whether it says of people what no administrator of people wrote: a constant, or under another name what they write of themselves. */
+const attests = ({ claim, source }: ClaimMapping): boolean =>
+  source === undefined || (selfWritten.has(source) && selfWritten.get(source) !== claim);
+
+/**
+ * The Management permissions behind what the mappings say: those to read what they tell of people, and those to change what people are and may do
+ * where a mapping attests it, for `groups: [admin]` or `upn` from a nickname makes anybody anybody to those who go by it.
+ */
+export function permissionsOfMappings(mappings: readonly ClaimMapping[]): readonly string[] {
   const sources = mappings.flatMap(({ source }) => source ?? []);
   return [
     ...(sources.length > 0 ? ['users:read'] : []),
     ...(sources.includes('roles') ? ['roles:read'] : []),
     ...(sources.includes('permissions') ? ['permissions:read'] : []),
+    ...(mappings.some(attests) ? ['users:write', 'roles:write'] : []),
   ];
 }
 

@@ -18,6 +18,8 @@ import { hashNewPassword } from '../passwords/new-password.js';
 import { acceptsPasswordHash, passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 import { endSessions } from '../sessions/sessions.js';
+import { endSignIns } from '../sign-ins/sign-ins.js';
+import { endTrust } from '../sign-ins/trust.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
 
 /** What an administrator may set on a user. `password` is plain and only ever hashed; `password_hash` comes from another system. */
@@ -138,13 +140,15 @@ export async function createUser(
 export async function changeUser(tx: Context, user: UserRow, input: UserInput, hash: string | undefined): Promise<UserRow> {
   const columns = columnsOf(input);
   const now = tx.clock.now();
-  const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now, failed_login_count: 0, locked_until: null };
+  const renewed = { password_changed_at: now, failed_login_count: 0, locked_until: null, password_set_by_mail: false };
+  const password = hash === undefined ? {} : { password_hash: hash, ...renewed };
   const changed = await refuseDuplicates(duplicates, async () =>
     updateUser(tx.scope, user.id, { ...columns, ...password, updated_at: now }),
   );
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such user.' });
   if (hash !== undefined) {
     await endSessions(tx, { user_id: user.id }, 'password_reset');
+    await endTrust(tx, user.id);
     await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
     await voidPasswordResets(tx.scope, user.id, now);
     await emitPasswordReset(tx, changed, { initiated_by: 'admin', sessions_revoked: true });
@@ -188,6 +192,7 @@ export async function blockUser(tx: Context, actor: Actor, user: UserRow): Promi
   refuseSelf(actor, user, 'block');
   await refuseLastAdministrator(tx, user.id);
   await endSessions(tx, { user_id: user.id }, 'user_blocked');
+  await endSignIns(tx, user.id);
   await revokeGrants(tx.scope, { user_id: user.id }, grantRevocationEnd(tx));
   return setStatus(tx, user, 'blocked');
 }

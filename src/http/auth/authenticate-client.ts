@@ -129,7 +129,7 @@ export async function authenticateClient(req: Request, _res: Response, next: Nex
   next();
 }
 
-/** Refuses a public client where a secret is needed, such as introspection (RFC 7662 2.1). Needs `authenticateClient` before. */
+/** Refuses a public client where a secret is needed, such as introspection (RFC 7662 2.1). Needs `authenticateClient` before. @throws {OAuthError} 401 */
 export function confidentialOnly(req: Request, _res: Response, next: NextFunction): void {
   if (req.client.token_endpoint_auth_method === 'none')
     throw unchallenged(req, OAuthError.invalid_client('this endpoint needs an authenticated client'));

@@ -18,7 +18,7 @@ async function answerOrigin(origin: string, req: Request, res: Response, next: N
   const origins = await remembered(ctx, 'clients', ' allowed origins', ({ scope }) => listAllowedOrigins(scope));
   if (origins?.includes(origin)) {
     res.setHeader('Access-Control-Allow-Origin', origin);
-    res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After');
+    res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After, X-Request-Id');
   }
   next();
 }

@@ -55,6 +55,7 @@ const refusal = () =>
 /**
  * Refuses a state change that another site may have caused: a form needs its token and must come from our own page, a JSON body
  * (which no form can send) our own or a first-party client's allowed origin. Needs `browserSession` and a parsed body before.
+ * @throws {PageError} 403 `csrf_failed`
  */
 export async function csrf(req: Request, _res: Response, next: NextFunction): Promise<void> {
   const own = sameOrigin(req);

@@ -3,6 +3,7 @@ import { enabledConnections, requiredConnectionFor, tellsAuthTime } from '../../
 import { listIdentities } from '../../domain/connections/identities.js';
 import { provePassword } from '../../domain/passwords/prove-password.js';
 import { isProvenWithin, type BrowserSession } from '../../domain/sessions/sessions.js';
+import { proofNow } from '../../domain/sessions/proofs.js';
 import { findUser } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
 import { csrfToken } from './csrf.js';
@@ -115,8 +116,9 @@ export async function prove(req: Request, res: Response): Promise<ProofOutcome> 
   const by = { origin: originOf(req), device: deviceOf(req) };
   const verdict = user && password.length <= 1024 ? await provePassword(req.ctx, user.email, password, by) : null;
   if (verdict?.outcome !== 'ok' || verdict.user.id !== session.user_id) return 'wrong';
-  await signIn(req, res, session.user_id, ['pwd'], null, verdict.user.password_hash);
   const now = req.ctx.clock.now();
+  const proofs = [proofNow('password', now)];
+  await signIn(req, res, { user_id: session.user_id, proofs, proven_hash: verdict.user.password_hash });
   req.session = { ...session, authenticated_at: now, signed_in_at: now, auth_time_known: true, provider_amr: null, provider_acr: null };
   return 'proven';
 }
@@ -142,6 +144,7 @@ async function ask(web: Web, req: Request, res: Response, wrong: boolean): Promi
 /**
  * Lets an action of the account page pass within ten minutes of a sign-in, or with the password asked on the spot: others get a page that
  * asks for it, JSON 403 `fresh_sign_in_required` or 401 `invalid_password`. Needs `signedIn`, a parsed body and `csrf` before.
+ * @throws {PageError}
  */
 export function freshSignIn(web: Web): RequestHandler[] {
   const requireProof: RequestHandler = async (req, res, next) => {

@@ -1,7 +1,11 @@
 import type { Request, Response } from 'express';
 import { transaction } from '../../domain/context.js';
 import { endSessions, signInAgain, startSession, type ProviderSignIn } from '../../domain/sessions/sessions.js';
+import { reachedBy } from '../../domain/sessions/classes.js';
+import type { Proof } from '../../domain/sessions/proofs.js';
 import { recordSignIn } from '../../domain/audit/sign-in-trail.js';
+import { completeSignIn } from '../../domain/sign-ins/sign-ins.js';
+import type { SignInRow } from '../../db/tables/sign_ins.js';
 import { holdPassword } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
 import { setSessionCookie } from './browser-session.js';
@@ -9,28 +13,34 @@ import { lastSignInHere, rememberDevice } from './device-cookie.js';
 import { errorTexts } from '../pages/error-texts.js';
 import { originOf } from '../pages/mail-origin.js';
 
+/** Somebody who has proven who they are, in as many steps as it took. */
+export type WholeSignIn = {
+  readonly user_id: string;
+  readonly proofs: readonly Proof[];
+  /** The hash of the password that was proven: changed meanwhile, it signs nobody in, since a reset ends what rests on the old one. */
+  readonly proven_hash?: string | null;
+  /** The half sign-in that is complete with it: of two requests that complete it, one signs in. */
+  readonly completes?: Pick<SignInRow, 'id'> | null;
+  /** What the provider says of the sign-in there, when the person came through one. */
+  readonly provider?: ProviderSignIn | null;
+};
+
 /**
  * Signs the user in to this browser, with a new token at every sign-in (session fixation): the same person's session goes on,
  * somebody else's ends. It is recorded, and a browser that is new to the account is told of by mail. Needs `browserSession` before.
- * @param proven_hash the hash of the password that was proven: changed meanwhile, it signs nobody in, since a reset ends what rests on the old one
- * @param provider what the provider says of the sign-in there, when the person came through one
- * @throws {PageError} 401 when the password was changed a moment ago
+ * @throws {PageError} 401 when the password was changed a moment ago, 410 when the half sign-in has ended
  */
-export async function signIn(
-  req: Request,
-  res: Response,
-  user_id: string,
-  amr: string[],
-  acr: string | null = null,
-  proven_hash: string | null = null,
-  provider: ProviderSignIn | null = null,
-): Promise<void> {
+export async function signIn(req: Request, res: Response, whole: WholeSignIn): Promise<void> {
+  const { user_id, proofs, proven_hash = null, completes = null, provider = null } = whole;
   const origin = originOf(req);
-  const input = { user_id, amr, acr, provider, ip_address: origin.ip_address, user_agent: origin.user_agent };
+  const { amr } = reachedBy(proofs);
+  const input = { user_id, proofs, provider, ip_address: origin.ip_address, user_agent: origin.user_agent };
   const { session } = req;
   const last_here = lastSignInHere(req, user_id);
   const started = await transaction(req.ctx, async (tx) => {
     if (proven_hash !== null && !(await holdPassword(tx.scope, user_id, proven_hash))) return null;
+    if (completes !== null && !(await completeSignIn(tx, completes)))
+      throw new PageError(410, 'sign_in_expired', errorTexts.sign_in_expired);
     const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
     const opened = renewed ?? (await startSession(tx, input));

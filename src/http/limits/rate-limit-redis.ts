@@ -67,6 +67,7 @@ const retryAfterSeconds = 5;
 /**
  * Counts in Redis (`RATE_LIMIT_STORE=redis`). The connection is made in the background and made again when it is lost; while
  * there is none every call fails at once. `onError` is called with connection errors, for the log.
+ * @throws {UnavailableError} from each call that Redis does not answer in time
  */
 export function createRedisStore({ url, onError }: { readonly url: string; readonly onError: (error: Error) => void }): RateLimitStore {
   const take = defineScript({

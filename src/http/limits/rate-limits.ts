@@ -107,8 +107,8 @@ type Counting = { readonly limiter: Limiter; readonly deps: { readonly clock: Cl
 /**
  * Middleware: express-rate-limit with the shared counter as its store; the limits of pages and of the Management API. Counts a request in the window of
  * the environment and caller that `key` names; null means that this limit doesn't concern the request. Shows the window in the `RateLimit-*`
- * headers. Does nothing with `RATE_LIMITS=off`. Beyond the limit it passes {@link RateLimitedError} on, which each surface renders as 429 with
- * `Retry-After`; what the store throws is passed on too, since nothing is let through uncounted.
+ * headers. Does nothing with `RATE_LIMITS=off`. Nothing is let through uncounted.
+ * @throws {RateLimitedError} beyond the limit, which each surface renders as 429 with `Retry-After`; and what the store throws
  */
 export function limitBy({ limiter, deps: { clock } }: Counting, rule: NamedLimit & { key(req: Request): string | null }): RequestHandler {
   if (!limiter.enabled) return (_req, _res, next) => next();

@@ -26,6 +26,7 @@ export const errorTexts = {
   invalid_csrf_token: 'This form is out of date. Open the page again and repeat what you did.',
   login_required: 'Sign in to continue.',
   fresh_sign_in_required: 'You signed in more than ten minutes ago. Show that it is still you, then repeat what you did.',
+  sign_in_expired: 'This sign-in took too long, or was broken off. Sign in again from the start.',
   consent_required: 'Your permission is needed to continue.',
   access_denied: 'Access was not allowed.',
   not_found: 'There is nothing at this address. Check it for typing mistakes.',

@@ -43,7 +43,10 @@ export type Assets = {
   handler: RequestHandler;
 };
 
-/** Everything in `public/` (one flat folder), read and hashed now and compressed when first asked for, each once; the files are few and small. */
+/**
+ * Everything in `public/` (one flat folder), read and hashed now and compressed when first asked for, each once; the files are few and small.
+ * @throws {Error} from `url` for a file that isn't there
+ */
 export function createAssets(options: { publicDir?: string } = {}): Assets {
   const { publicDir = defaultPublicDir } = options;
   const assets = new Map(

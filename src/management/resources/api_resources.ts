@@ -101,12 +101,12 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   sorts: { ...stampSorts('api_resources'), name: textSort('api_resources.name'), identifier: textSort('api_resources.identifier') },
   create: {
     schema: z.strictObject({ identifier, name: shownName(100), ...settable }),
-    problems: (_ctx, input) => apiResourceInputProblems(input),
+    problems: (ctx, input) => apiResourceInputProblems(ctx, input),
     run: async (tx, _actor, input) => ({ row: await createApiResource(tx, input) }),
   },
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), ...settable }),
-    problems: (_ctx, input) => apiResourceInputProblems(input),
+    problems: (ctx, input) => apiResourceInputProblems(ctx, input),
     run: async (tx, _actor, row, input) => ({ row: await changeApiResource(tx, row, input) }),
   },
   remove: { run: (tx, _actor, row) => removeApiResource(tx, row) },

@@ -3,7 +3,7 @@ import { enabledClient, type Client } from '../../domain/clients/clients.js';
 import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
-import { responseModes, type Addressee, type ResponseMode } from './request.js';
+import { isSigned, responseModes, type Addressee, type ResponseMode } from './request.js';
 
 /** Of the HTTP request that bears the authorization request. */
 export type Asked = Pick<Request, 'ctx' | 'request_id'>;
@@ -33,22 +33,38 @@ function isRegistered({ sent, client }: Sender): boolean {
 const toldUris = 20;
 const toldLength = 500;
 
+/** As much of an address as is told; what is left out is seen to be. Redirect URIs are visible ASCII: all else is shown encoded, so that it can be seen and turns no text around. */
+function toldUri(uri: string): string {
+  const whole = uri.length > toldLength ? `${uri.slice(0, toldLength)}...` : uri;
+  return whole.toWellFormed().replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
+}
+
+/** Without what may be a secret: user name and password, and the values of query and fragment. */
+const withoutValues = (uri: string): string => uri.replace(/\/\/[^/?#]*@/, '//...@').replaceAll(/([?&#](?:[^=&#]*=)?)[^&#]+/g, '$1...');
+
 /**
  * Logs the redirect URI that came beside those that are registered: the commonest mistake in setting up a client, and one that nobody but the two
- * sides can see. Values of a query stay out of the log: they may be secrets. In a development environment the page shows both as well; elsewhere it
+ * sides can see. User names, passwords and values of a query stay out of the log: they may be secrets. In a development environment the page shows both as well; elsewhere it
  * says nothing of a client's registration.
  */
 function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Client | null): PageDetail[] {
-  const came = (sent.get('redirect_uri') ?? '').slice(0, toldLength);
-  const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map((uri) => uri.slice(0, toldLength));
+  const came = toldUri(sent.get('redirect_uri') ?? '');
+  const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map(toldUri);
   const { id: environment_id, kind } = ctx.environment;
-  const redirect_uri = came.replaceAll(/([?&#][^=&#]*=)[^&#]*/g, '$1...');
-  ctx.logger.info({ request_id, environment_id, client_id: client?.id, redirect_uri, registered }, 'authorization.redirect_uri_mismatch');
+  const logged = { redirect_uri: withoutValues(came), registered: registered.map(withoutValues) };
+  ctx.logger.info({ request_id, environment_id, client_id: client?.id, ...logged }, 'authorization.redirect_uri_mismatch');
   if (kind !== 'development') return [];
   return [
     { name: 'Address sent', values: [came] },
     { name: 'Registered for this client', values: registered.length > 0 ? registered : ['none'] },
   ];
+}
+
+/** The response mode that was asked for, where it is one; signed in any case for a client that has its answers signed. */
+function responseModeOf({ authorization_signed_response_alg }: Client, asked: string | undefined): ResponseMode {
+  const mode = responseModes.find((one) => one === asked) ?? 'query';
+  if (authorization_signed_response_alg === null || isSigned(mode)) return mode;
+  return mode === 'form_post' ? 'form_post.jwt' : 'query.jwt';
 }
 
 /**
@@ -65,11 +81,10 @@ export async function findAddressee(req: Asked, sent: Parameters): Promise<Addre
     const [, , code, text] = failed;
     throw new PageError(400, code, text, {}, undefined, null, code === 'invalid_redirect_uri' ? tellMismatch(req, sent, client) : []);
   }
-  const mode = sent.get('response_mode');
   return {
     client: client as Client,
     redirect_uri: sent.get('redirect_uri') as string,
     state: sent.repeated.has('state') ? undefined : sent.get('state'),
-    response_mode: responseModes.includes(mode as ResponseMode) ? (mode as ResponseMode) : 'query',
+    response_mode: responseModeOf(client as Client, sent.get('response_mode')),
   };
 }

@@ -4,7 +4,6 @@ import { isForeignPost, queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { AuthorizationError } from './authorization-error.js';
 import { renderConsent } from './consent-page.js';
-import { withinRights } from './held-permissions.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
 import { openPushedRequest } from './pushed-request.js';
@@ -21,7 +20,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
   const addressee = await findAddressee(req, parameters);
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
-    const request = await withinRights(ctx, await validate(ctx, addressee, parameters, pushed !== undefined), session);
+    const request = await validate(ctx, addressee, parameters, { session, pushed: pushed !== undefined });
     const interaction = await interactionFor(ctx, request, session, sent.since, allowed);
     switch (interaction.kind) {
       case 'login':
@@ -31,18 +30,20 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
       case 'refuse':
         throw new AuthorizationError(addressee, interaction.error, interaction.description);
       case 'none':
-        return respond(web, req, res, addressee, { code: await issueCode(ctx, request, interaction.session, pushed?.reference ?? null) });
+        return await respond(web, req, res, addressee, {
+          code: await issueCode(ctx, request, interaction.session, pushed?.reference ?? null),
+        });
     }
   } catch (error) {
-    refuse(web, req, res, sent, error);
+    await refuse(web, req, res, sent, error);
   }
 }
 
 /** Sends the error to the client. Somebody who isn't signed in goes to the login page first, but for `prompt=none`, so that a crafted link alone redirects nobody to the client (RFC 9700 4.11.2). */
-function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error: unknown): void {
+async function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error: unknown): Promise<void> {
   if (!(error instanceof AuthorizationError)) throw error;
   if (req.session === null && sent.parameters.get('prompt') !== 'none') return sendToLogin(req, res, sent, false);
-  respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
+  await respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
 }
 
 /** Reads what the request refers to (a pushed request, RFC 9126; a request object, OIDC Core 6.1) and continues. @throws {PageError} */

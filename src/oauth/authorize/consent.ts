@@ -6,7 +6,6 @@ import { originOf } from '../../http/pages/mail-origin.js';
 import type { Web } from '../../http/web.js';
 import { proceed, requirePendingRequest } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';
-import { withinRights } from './held-permissions.js';
 import { consentQuestion } from './interaction.js';
 import { openPushedRequest } from './pushed-request.js';
 import { respond } from './respond.js';
@@ -27,7 +26,7 @@ export function consent(web: Web) {
     }
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
     try {
-      const request = await withinRights(ctx, await validate(ctx, addressee, sent.parameters, sent.pushed !== undefined), session);
+      const request = await validate(ctx, addressee, sent.parameters, { session, pushed: sent.pushed !== undefined });
       if (session !== null) await transaction(ctx, (tx) => giveConsent(tx, consentQuestion(request, session.user_id), originOf(req)));
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;

@@ -1,3 +1,4 @@
+import { isClass, satisfies } from '../../domain/sessions/classes.js';
 import { acrOf } from '../../domain/sessions/authentication-context.js';
 import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/grants/consents.js';
 import type { Context } from '../../domain/context.js';
@@ -42,7 +43,7 @@ function missesAcr(request: AuthorizationRequest, session: BrowserSession): bool
   const asked = requestedClaim(request, 'acr');
   if (asked?.['essential'] !== true) return false;
   const values = Array.isArray(asked['values']) ? asked['values'] : asked['value'] === undefined ? [] : [asked['value']];
-  return values.length > 0 && !values.includes(acrOf(session));
+  return values.length > 0 && !values.some((value) => isClass(value) && satisfies(acrOf(session), value));
 }
 
 /** What the client asks the person for: its scopes, and those whose claims it asks for one by one. */

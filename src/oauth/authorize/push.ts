@@ -48,7 +48,7 @@ export async function pushRequest(req: Request, res: Response): Promise<void> {
   const { ctx, client } = req;
   const parameters = await requestIn(req, client);
   try {
-    await validate(ctx, await findAddressee(req, parameters), parameters, true);
+    await validate(ctx, await findAddressee(req, parameters), parameters, { session: null, pushed: true });
   } catch (error) {
     throw inJson(error);
   }

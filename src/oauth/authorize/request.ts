@@ -1,8 +1,14 @@
 import type { ApiResource, Client } from '../../domain/clients/clients.js';
 
-/** How the answer travels back (OAuth 2.0 Multiple Response Types 2.1, Form Post Response Mode). */
-export const responseModes = ['query', 'form_post'] as const;
+/**
+ * How the answer travels back (OAuth 2.0 Multiple Response Types 2.1, Form Post Response Mode), and the same with a signed answer (JARM 2.3); `jwt` is
+ * `query.jwt`.
+ */
+export const responseModes = ['query', 'form_post', 'jwt', 'query.jwt', 'form_post.jwt'] as const;
 export type ResponseMode = (typeof responseModes)[number];
+
+/** Whether the answer is signed (JARM 2.3). */
+export const isSigned = (mode: ResponseMode): boolean => mode === 'jwt' || mode.endsWith('.jwt');
 
 /** What the person must be asked (OIDC Core 3.1.2.1). */
 export const prompts = ['none', 'login', 'consent', 'select_account'] as const;

@@ -1,8 +1,9 @@
 import { isSelfRegistered } from '../../domain/clients/rules.js';
-import { apiResourceOf, askableScopes, withoutUnaskable, type Client } from '../../domain/clients/clients.js';
+import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
-import type { Target } from '../../domain/tokens/target.js';
+import { isHeldOnly, type Target } from '../../domain/tokens/target.js';
+import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
@@ -58,9 +59,15 @@ export const requestChecks: readonly Check[] = [
 
 /**
  * Checks the rest of the request.
+ * @param session of whoever asks; its person's rights bound the scopes, see {@link withinRights}
  * @throws {AuthorizationError} for the first check of {@link requestChecks} that fails
  */
-export async function validate(ctx: Context, addressee: Addressee, sent: Parameters, pushed: boolean): Promise<AuthorizationRequest> {
+export async function validate(
+  ctx: Context,
+  addressee: Addressee,
+  sent: Parameters,
+  { pushed, session }: { readonly pushed: boolean; readonly session: { readonly user_id: string } | null },
+): Promise<AuthorizationRequest> {
   const { client } = addressee;
   const get = (name: string) => sent.get(name);
   const r: Reading = {
@@ -81,7 +88,7 @@ export async function validate(ctx: Context, addressee: Addressee, sent: Paramet
     const problem = found instanceof Promise ? await found : found;
     if (problem) throw new AuthorizationError(addressee, ...problem);
   }
-  return {
+  const request = {
     ...addressee,
     scopes: grantedScopes(client, r.scopes ?? [], r.target),
     resource: r.target?.resource ?? null,
@@ -94,6 +101,7 @@ export async function validate(ctx: Context, addressee: Addressee, sent: Paramet
     id_token_hint: get('id_token_hint') ?? null,
     claims: r.claims ?? { userinfo: null, id_token: null },
   };
+  return withinRights(ctx, request, session);
 }
 
 const malformed = (is: boolean, description: string): Problem | null => (is ? ['invalid_request', description] : null);
@@ -127,7 +135,12 @@ function responseType({ get }: Reading): Problem | null {
 
 function responseMode({ get, addressee }: Reading): Problem | null {
   const mode = get('response_mode');
-  return malformed(mode !== undefined && mode !== addressee.response_mode, `response_mode must be one of ${responseModes.join(', ')}`);
+  if (mode === undefined || mode === addressee.response_mode) return null;
+  const known = (responseModes as readonly string[]).includes(mode);
+  return [
+    'invalid_request',
+    known ? 'this client has its answers signed: response_mode must be jwt' : `response_mode must be one of ${responseModes.join(', ')}`,
+  ];
 }
 
 function mayUseCodes({ client }: Reading): Problem | null {
@@ -205,4 +218,30 @@ function parseClaims(text: string | undefined): AuthorizationRequest['claims'] |
   } catch {
     return null;
   }
+}
+
+/** What of a request this is about. */
+type Asking = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
+
+/** What the client may have of what the person holds. */
+async function grantable(ctx: Context, { client }: Asking, resource: ApiResource, held: readonly string[]): Promise<string[]> {
+  const askable = (await askableScopes(ctx, client.id, resource)) ?? [];
+  return held.filter((scope) => askable.includes(scope) && client.scopes?.includes(scope) !== false);
+}
+
+/**
+ * The request without permissions that the person doesn't hold, where they would do nothing: at the Management API, and at API resources whose
+ * `user_scopes` is `held`. They need neither be asked for nor be named in the token (RFC 6749 3.3: less than was asked, which the token response
+ * tells). `held` without a scope of the resource asks for all that the person holds of it. Scopes of other API resources are theirs to judge.
+ */
+export async function withinRights<R extends Asking>(ctx: Context, request: R, session: { readonly user_id: string } | null): Promise<R> {
+  const { resource, scopes } = request;
+  if (session === null || resource === null || !(resource.is_system || isHeldOnly(resource))) return request;
+  const held = await listPermissionNamesOfUser(ctx.scope, session.user_id, resource.identifier);
+  const isOwn = (scope: string) => resource.permissions.includes(scope);
+  const others = scopes.filter((scope) => !isOwn(scope));
+  if (isHeldOnly(resource) && others.length === scopes.length)
+    return { ...request, scopes: [...scopes, ...(await grantable(ctx, request, resource, held))] };
+  const keeps = (scope: string) => isOpenidScope(scope) || held.includes(scope) || (!resource.is_system && !isOwn(scope));
+  return { ...request, scopes: scopes.filter(keeps) };
 }

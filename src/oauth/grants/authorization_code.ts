@@ -11,7 +11,7 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { challengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import { grant, optional, required, tokenResponse } from './grant.js';
+import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
@@ -91,6 +91,6 @@ export const authorization_code = grant({
       issued_at: now,
       nonce: redeemed.nonce,
     });
-    return tokenResponse({ access_token, expires_in: redeemed.access_token_lifetime, scope }, { refresh_token, id_token });
+    return { access_token, expires_in: redeemed.access_token_lifetime, scope, refresh_token, id_token };
   },
 });

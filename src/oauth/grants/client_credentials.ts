@@ -8,7 +8,7 @@ import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/acces
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
-import { grant, optional, required, tokenResponse } from './grant.js';
+import { grant, optional, required } from './grant.js';
 
 /** So many identifiers are named. */
 const most = 10;
@@ -28,7 +28,8 @@ export const client_credentials = grant({
   async handle(ctx, client, params) {
     const resource = await apiResourceOf(ctx, params.resource);
     const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
-    if (!resource || !clientGrant) throw OAuthError.invalid_target('the client has no grant for this resource');
+    if (!resource || !clientGrant)
+      throw OAuthError.invalid_target(`the resource is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`);
 
     const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
     const asked = parseScope(params.scope ?? '');
@@ -62,6 +63,6 @@ export const client_credentials = grant({
       // Nobody is behind the token: constants, and the client's own permissions.
       mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
     });
-    return tokenResponse({ access_token, expires_in: lifetime, scope });
+    return { access_token, expires_in: lifetime, scope };
   },
 });

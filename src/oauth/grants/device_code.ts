@@ -12,7 +12,7 @@ import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { refreshTokenEnds } from './authorization_code.js';
-import { grant, optional, required, tokenResponse } from './grant.js';
+import { grant, optional, required } from './grant.js';
 
 const problems: Record<DeviceCodeProblem, string> = {
   user: 'the user may no longer sign in',
@@ -83,6 +83,6 @@ export const device_code = grant({
     const granted = { ...redeemed, claims: null, id_token_claims: null };
     const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null };
     const { access_token, id_token } = await signForPerson(ctx, granted, issuance);
-    return tokenResponse({ access_token, expires_in: lifetime, scope }, { refresh_token, id_token });
+    return { access_token, expires_in: lifetime, scope, refresh_token, id_token };
   },
 });

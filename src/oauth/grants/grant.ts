@@ -1,8 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { Origin } from '../../domain/origin.js';
-import { OAuthError } from '../../errors.js';
-import type { Parameters } from '../../lib/parameters.js';
 
 /** How a grant type declares one of its parameters. */
 export type Param = {
@@ -25,36 +23,18 @@ export const required = (maxLength: number) => ({ required: true, maxLength }) a
 /** A parameter that may be left out. */
 export const optional = (maxLength: number) => ({ required: false, maxLength }) as const;
 
-/**
- * Reads the declared parameters of a token request; an empty one counts as missing (RFC 6749 3.2), others are ignored.
- * @throws {OAuthError} `invalid_request` for the first, in the order of declaration, that is sent twice, is missing or is too long (RFC 6749 5.2)
- */
-export function readParams<P extends Params>(params: P, sent: Parameters): ParamValues<P> {
-  const values: [string, string | undefined][] = [];
-  for (const name of Object.keys(params)) {
-    const { required: needed, maxLength } = params[name] as Param;
-    const value = sent.get(name);
-    if (sent.repeated.has(name)) throw OAuthError.invalid_request(`${name} was sent twice`);
-    if (needed && value === undefined) throw OAuthError.invalid_request(`${name} is required`);
-    if (value !== undefined && value.length > maxLength) throw OAuthError.invalid_request(`${name} is longer than ${maxLength} characters`);
-    values.push([name, value]);
-  }
-  return Object.fromEntries(values) as ParamValues<P>;
-}
-
-/** The token response (RFC 6749 5.1, specification 5.5.1). */
-export type TokenResponse = {
-  access_token: string;
-  token_type: 'Bearer';
+/** What a grant gives: the members of the token response (RFC 6749 5.1, specification 5.5.1) that differ from grant to grant. */
+export type GrantedTokens = {
+  readonly access_token: string;
   /** Seconds. */
-  expires_in: number;
-  scope: string;
-  refresh_token?: string;
-  id_token?: string;
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly refresh_token?: string | null;
+  readonly id_token?: string | undefined;
 };
 
-/** The declaration of a grant type. */
-type Declaration<P extends Params> = {
+/** A grant type, as the token endpoint uses it. */
+export type Grant<P extends Params = Params> = {
   /** Whether a client without a secret may use it, on the strength of PKCE or of a refresh token bound to it. */
   readonly public_clients: boolean;
   /** Its parameters: they are read before `handle`, and discovery and docs/specification/05-oauth.md follow from them. */
@@ -62,44 +42,11 @@ type Declaration<P extends Params> = {
   /** What to say of a required parameter that is missing, beside that: how to find its value. */
   readonly missing?: { readonly [Name in keyof P]?: (ctx: Context, client: Client) => Promise<string> };
   /**
-   * Answers with tokens. `origin`: where the request comes from, for the security event of a replay.
+   * Makes the tokens. `origin`: where the request comes from, for the security event of a replay.
    * @throws {OAuthError}
    */
-  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin): Promise<TokenResponse>;
+  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin): Promise<GrantedTokens>;
 };
 
-/** A grant type, as the token endpoint uses it. */
-export type Grant = Pick<Declaration<Params>, 'public_clients' | 'params'> & {
-  /** Reads the parameters and answers with tokens. @throws {OAuthError} */
-  answer(ctx: Context, client: Client, sent: Parameters, origin: () => Origin): Promise<TokenResponse>;
-};
-
-/** Makes a grant type of its declaration. */
-export function grant<P extends Params>({ public_clients, params, missing, handle }: Declaration<P>): Grant {
-  return {
-    public_clients,
-    params,
-    async answer(ctx, client, sent, origin) {
-      for (const [name, hint] of Object.entries<((ctx: Context, client: Client) => Promise<string>) | undefined>(missing ?? {}))
-        if (hint && sent.get(name) === undefined && sent.repeated.size === 0)
-          throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`);
-      return handle(ctx, client, readParams(params, sent), origin);
-    },
-  };
-}
-
-/** The token response, without the members that there is no value for. */
-export function tokenResponse(
-  given: Pick<TokenResponse, 'access_token' | 'expires_in' | 'scope'>,
-  { refresh_token, id_token }: { readonly refresh_token?: string | null; readonly id_token?: string | undefined } = {},
-): TokenResponse {
-  const { access_token, expires_in, scope } = given;
-  return {
-    access_token,
-    token_type: 'Bearer',
-    expires_in,
-    scope,
-    ...(refresh_token == null ? {} : { refresh_token }),
-    ...(id_token === undefined ? {} : { id_token }),
-  };
-}
+/** Declares a grant type; inside, the values of its parameters are typed. */
+export const grant = <P extends Params>(declaration: Grant<P>): Grant => declaration as unknown as Grant;

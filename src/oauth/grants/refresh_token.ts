@@ -12,7 +12,7 @@ import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { refreshTokenEnds } from './authorization_code.js';
-import { grant, optional, required, tokenResponse } from './grant.js';
+import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
@@ -122,6 +122,6 @@ export const refresh_token = grant({
       nonce: null,
     });
     const answered = candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? successor;
-    return tokenResponse({ access_token, expires_in: lifetime, scope }, { refresh_token: answered, id_token });
+    return { access_token, expires_in: lifetime, scope, refresh_token: answered, id_token };
   },
 });

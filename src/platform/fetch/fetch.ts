@@ -148,6 +148,7 @@ function createUrlParser(policy: NetworkPolicy) {
  * (TLS 1.2 and later); and bounds time, header (16 KiB) and body. Connections are kept per origin: at most 16, closed when idle; of one host at most 64 requests wait.
  * @param resolve in place of the system's name resolution
  * @param trustedCertificates PEM certificates of further authorities
+ * @throws {OutboundError} from each call that gets no answer
  */
 export function createGuardedFetch({
   allowPrivateNetwork,

@@ -27,6 +27,14 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     domains_url: 'https://id.example/dashboard/custom_domains',
   },
   'new-sign-in': { ...base, account_url: 'https://id.example/account' },
+  'sign-in-code': { ...base, code: '771204', expires_in: 600, second: true },
+  'sign-in-methods': {
+    ...base,
+    headline: 'A passkey was removed',
+    happening: 'The passkey “Laptop” was removed from your account.',
+    advice: 'If it wasn’t you, look over how your account is signed in to, and change your password:',
+    account_url: 'https://id.example/account',
+  },
   'domain-record-missing': { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, days: 7 },
 };
 const names = Object.keys(models) as (keyof MailModels)[];

@@ -19,6 +19,9 @@ import { insertSsoFlow } from '../../../src/db/tables/sso_flows.js';
 import { createSealer, keyIdOf, type Sealer } from '../../../src/lib/seal.js';
 import { addConnection, providerSecret } from '../../support/connections.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { startTotp } from '../../../src/domain/authenticators/enrolment.js';
+import { startSignIn } from '../../../src/domain/sign-ins/sign-ins.js';
+import { addUser } from '../../support/data.js';
 import { addWebhook } from '../../support/webhooks.js';
 
 type Process = { deps: Deps; log: string[]; id: string; pass(signal?: AbortSignal): Promise<boolean>; leave(): Promise<void> };
@@ -70,6 +73,10 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
     content_sealed: ctx.sealer.seal('{}', `sso_flows/${connection.id}`),
     expires_at: new Date(now.getTime() + 600_000),
   });
+  const user = await addUser(ctx);
+  await startTotp(ctx, { user_id: user.id, name: 'Phone' });
+  const account = { connection_id: connection.id, generation: 1, subject: 's', email: null, claims: {} };
+  await startSignIn(ctx, { user_id: user.id, stage: 'verify', proofs: [], linking: { account, provider: 'Corp' } });
   const digest = randomBytes(32);
   await insertIdempotencyKey(ctx.scope, {
     digest,

@@ -9,11 +9,13 @@ const keys = [1, 2].map(() => ({
 /** A public key set, the first or the second of two. */
 export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Document;
 
-/** Claim mappings that tell of people, and one that doesn't. */
+/** Claim mappings that tell of people, and those that say of them what nobody who administers people wrote. */
 const mappings: readonly Document[] = [
   { claim_mappings: [{ claim: 'department', source: 'metadata.department', in: ['access_token'] }] },
   { claim_mappings: [{ claim: 'groups', source: 'roles', in: ['access_token'] }] },
   { claim_mappings: [{ claim: 'rights', source: 'permissions', in: ['access_token'] }] },
+  { claim_mappings: [{ claim: 'upn', source: 'preferred_username', in: ['access_token'] }] },
+  { claim_mappings: [{ claim: 'given_name', source: 'first_name', in: ['access_token'] }] },
   { claim_mappings: [{ claim: 'tier', value: 'gold', in: ['access_token'] }] },
   { claim_mappings: [] },
 ];

@@ -27,8 +27,19 @@ const harmlessColumns: Readonly<Record<string, string>> = {
 };
 const harmless = (table: string) => `'{version,created_at,updated_at,${harmlessColumns[table]}}'::text[]`;
 
-/** What claim mappings tell of people who are not asked: by which permissions one could read it otherwise. */
-const told = (row: string) => `(case when ${row}.claim_mappings @? '$[*].source' then array['users:read'] else '{}' end
+/** What people write of themselves, and the claim that is its own. */
+const selfWritten = `(values ('first_name', 'given_name'), ('last_name', 'family_name'), ('middle_name', 'middle_name'), ('nickname', 'nickname'),
+  ('preferred_username', 'preferred_username'), ('profile', 'profile'), ('picture', 'picture'), ('website', 'website'), ('gender', 'gender'),
+  ('birthdate', 'birthdate'), ('zoneinfo', 'zoneinfo'), ('locale', 'locale'), ('phone_number', 'phone_number'), ('address', 'address')) as own(source, claim)`;
+
+/**
+ * What claim mappings tell of people who are not asked: by which permissions one could read it otherwise; and what they say of people without
+ * any administrator's having written it: by which permissions one could make it true.
+ */
+const told = (row: string) => `(case when exists (select 1 from jsonb_array_elements(${row}.claim_mappings) m where m ? 'value'
+    or exists (select 1 from ${selfWritten} where own.source = m ->> 'source' and own.claim <> m ->> 'claim'))
+    then array['users:write', 'roles:write'] else '{}' end
+  || case when ${row}.claim_mappings @? '$[*].source' then array['users:read'] else '{}' end
   || case when ${row}.claim_mappings @> '[{"source": "roles"}]' then array['roles:read'] else '{}' end
   || case when ${row}.claim_mappings @> '[{"source": "permissions"}]' then array['permissions:read'] else '{}' end)`;
 

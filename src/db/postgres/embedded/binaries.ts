@@ -101,6 +101,7 @@ async function stage(user: SystemUser, { native, version }: Installation, parent
 /**
  * Makes a directory that belongs to this process's user and that the database user can enter. One that somebody else laid
  * out beforehand (in /tmp, say) is refused: whoever owns it could exchange the programs.
+ * @throws {Error} when it is no such directory and can't be made one
  */
 export async function openOwnDirectory(user: SystemUser, directory: string): Promise<void> {
   await mkdir(directory, { mode: 0o755 }).catch((error: NodeJS.ErrnoException) => {

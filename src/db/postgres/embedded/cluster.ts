@@ -21,6 +21,7 @@ export async function clusterExists(clusterDir: string): Promise<boolean> {
  *
  * It is made beside its place and then renamed, so that a killed process leaves none or a whole one, and of two that
  * start together one wins.
+ * @throws {EmbeddedPostgresError} that says what to do instead
  */
 export async function prepareCluster(options: {
   clusterDir: string;

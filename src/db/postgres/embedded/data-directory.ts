@@ -22,7 +22,7 @@ import { openOwnDirectory } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
 import { closedDirectory, nameOf, type SystemUser } from './system-user.js';
 
-/** Makes DATA_DIR and proves that this process can write in it. */
+/** Makes DATA_DIR and proves that this process can write in it. @throws {EmbeddedPostgresError} when it can't */
 export async function prepareDataDir(dataDir: string): Promise<void> {
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -46,6 +46,7 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
  * The database user must be able to enter the directory around it. DATA_DIR itself is opened (to enter, not to list). A closed
  * directory above DATA_DIR is the administrator's word and refused, with one exception: a checkout that is closed as
  * a whole, such as one in root's home, keeps its default DATA_DIR, and the cluster lies in a system directory, linked from there.
+ * @throws {EmbeddedPostgresError} when the database user can't get there, or the link leads nowhere
  */
 export async function locateCluster(options: {
   dataDir: string;
@@ -115,7 +116,10 @@ function isWithin(path: string, directory: string): boolean {
   return !/^\.\.(\/|$)/.test(relative(directory, path));
 }
 
-/** The secret that all passwords of the cluster derive from: made once, readable by this process's user alone. */
+/**
+ * The secret that all passwords of the cluster derive from: made once, readable by this process's user alone.
+ * @throws {EmbeddedPostgresError} when it is gone and the cluster is not
+ */
 export async function clusterSecret(dataDir: string, clusterExists: boolean): Promise<string> {
   const file = join(dataDir, 'postgres-secret');
   const stored = await readSecret(file);

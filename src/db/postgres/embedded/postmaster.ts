@@ -53,6 +53,7 @@ const settings = {
 /**
  * Starts PostgreSQL and waits until it takes connections. It gets a process group of its own, so that Ctrl-C in the terminal
  * reaches this process alone, which ends it in order, or at least asks it to end when this process exits unexpectedly.
+ * @throws {LaunchError} when it ends, or takes no connections in time
  */
 export async function launch(options: {
   binaries: Binaries;
@@ -155,7 +156,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Fast shutdown: sessions are ended, everything is written, then the server is gone. If that takes too long, it is made to quit. */
+/**
+ * Fast shutdown: sessions are ended, everything is written, then the server is gone. If that takes too long, it is made to quit.
+ * @throws {EmbeddedPostgresError} when it doesn't end
+ */
 export async function stopPostmaster(clusterDir: string, pid: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     signalTo(pid, signal);

@@ -27,6 +27,7 @@ export function runCommand(user: SystemUser, command: string, args: readonly str
 /**
  * Root starts PostgreSQL as the owner of an existing cluster, else as `postgres`, else as `nobody`, else as a user made for
  * it. Anybody else runs it as oneself.
+ * @throws {EmbeddedPostgresError} when there is none and none can be made
  */
 export async function chooseSystemUser(clusterDir: string): Promise<SystemUser> {
   if (process.getuid?.() !== 0) return null;
@@ -50,7 +51,10 @@ async function lookUp(name: string): Promise<SystemUser> {
   return uid.code === 0 && gid.code === 0 ? { uid: Number(uid.output), gid: Number(gid.output) } : null;
 }
 
-/** The topmost of the directories on the way to `directory` (itself included) that the user can't enter, or null. */
+/**
+ * The topmost of the directories on the way to `directory` (itself included) that the user can't enter, or null.
+ * @throws {EmbeddedPostgresError} when no command can be run as that user
+ */
 export async function closedDirectory(user: SystemUser, directory: string): Promise<string | null> {
   const way = [directory];
   for (let at = directory; dirname(at) !== at; at = dirname(at)) way.unshift(dirname(at));

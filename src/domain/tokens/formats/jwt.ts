@@ -3,7 +3,7 @@ import { createDrainRate } from '../../../lib/drain-rate.js';
 import type { KeyRing, Signer } from '../../signing-keys/signing-keys.js';
 
 /** The media type in the header keeps one kind of JWT from being taken for another (RFC 8725 3.11). */
-export type JwtType = 'at+jwt' | 'JWT' | 'logout+jwt';
+export type JwtType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt';
 
 const headers = new Map<string, string>();
 

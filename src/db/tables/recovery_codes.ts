@@ -1,0 +1,44 @@
+import { run, type Scope } from '../scope.js';
+
+/** Stores the digests of a set's codes. */
+export async function insertRecoveryCodes(scope: Scope, authenticator_id: string, digests: readonly Buffer[]): Promise<void> {
+  await run(
+    scope,
+    {
+      name: 'recovery_codes.insert',
+      text: `insert into recovery_codes (environment_id, authenticator_id, code_digest) select $1, $2, unnest($3::bytea[])`,
+    },
+    [authenticator_id, [...digests]],
+  );
+}
+
+/** Spends a code: true for one caller, false when the set has no such code, or it was spent before. One statement decides. */
+export async function spendRecoveryCode(scope: Scope, authenticator_id: string, code_digest: Buffer, now: Date): Promise<boolean> {
+  const rows = await run(
+    scope,
+    {
+      name: 'recovery_codes.spend',
+      text: `update recovery_codes set used_at = $4
+             where environment_id = $1 and authenticator_id = $2 and code_digest = $3 and used_at is null
+             returning authenticator_id`,
+    },
+    [authenticator_id, code_digest, now],
+  );
+  return rows.length > 0;
+}
+
+/** How many codes of the user's set are not spent; 0 without a set. */
+export async function countRecoveryCodesLeft(scope: Scope, user_id: string): Promise<number> {
+  const rows = await run<{ left: string }>(
+    scope,
+    {
+      name: 'recovery_codes.count_left',
+      short: 'look_up',
+      text: `select count(*) as left from recovery_codes c
+             join authenticators a on a.environment_id = c.environment_id and a.id = c.authenticator_id
+             where c.environment_id = $1 and a.user_id = $2 and c.used_at is null`,
+    },
+    [user_id],
+  );
+  return Number(rows[0]?.left ?? 0);
+}

@@ -1,0 +1,81 @@
+import { deleteSignIns, findSignIn, insertSignIn, takeSignIn, type SignInRow, type SignInStage } from '../../db/tables/sign_ins.js';
+import { digest } from '../../lib/digest.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
+import type { Place } from '../../lib/seal.js';
+import type { ProviderAccount } from '../connections/identities.js';
+import type { Context } from '../context.js';
+import type { Proof } from '../sessions/proofs.js';
+import type { ProviderSignIn } from '../sessions/sessions.js';
+
+/** Seconds that somebody may be half signed in. */
+export const signInLifetime = 600;
+/** Wrong codes that end a half sign-in. */
+export const signInAttempts = 5;
+
+/** What becomes the user's once the sign-in is complete: an account at a provider, and the provider's name for the mail. */
+export type Linking = { readonly account: ProviderAccount; readonly provider: string };
+
+/** A half sign-in as it begins. */
+export type HalfSignIn = {
+  readonly user_id: string;
+  readonly stage: SignInStage;
+  readonly proofs: readonly Proof[];
+  readonly proven_hash?: string | null;
+  readonly provider?: ProviderSignIn | null;
+  readonly linking?: Linking | null;
+};
+
+const place = (id: string): Place => `sign_ins/${id}`;
+
+/** Begins a half sign-in: it opens nothing. @returns the token is for the browser's cookie and known to nobody else */
+export async function startSignIn(ctx: Context, half: HalfSignIn): Promise<{ sign_in: SignInRow; token: string }> {
+  const now = ctx.clock.now();
+  const token = randomToken('');
+  const id = uuidv7(now.getTime());
+  const { user_id, stage, proofs, proven_hash = null, provider = null, linking = null } = half;
+  const sign_in = await insertSignIn(ctx.scope, {
+    id,
+    token_digest: digest(token),
+    user_id,
+    stage,
+    proofs: [...proofs],
+    proven_hash,
+    provider: provider && { amr: provider.amr, acr: provider.acr, auth_time: provider.auth_time?.toISOString() ?? null },
+    linking_sealed: linking && ctx.sealer.seal(JSON.stringify(linking), place(id)),
+    created_at: now,
+    expires_at: new Date(now.getTime() + signInLifetime * 1000),
+  });
+  return { sign_in, token };
+}
+
+const shape = /^[\w-]{43}$/;
+
+/** The half sign-in of the cookie's value while it lasts, or null. */
+export async function findHalfSignIn(ctx: Context, token: string): Promise<SignInRow | null> {
+  return shape.test(token) ? findSignIn(ctx.scope, digest(token), signInAttempts, ctx.clock.now()) : null;
+}
+
+/** What a provider says of the sign-in there, as it was kept. */
+export function providerOf({ provider }: Pick<SignInRow, 'provider'>): ProviderSignIn | null {
+  return provider && { ...provider, auth_time: provider.auth_time === null ? null : new Date(provider.auth_time) };
+}
+
+/** What is linked once the sign-in is complete, or null. */
+export function linkingOf(ctx: Pick<Context, 'sealer'>, { id, linking_sealed }: SignInRow): Linking | null {
+  return linking_sealed && (JSON.parse(ctx.sealer.open(linking_sealed, place(id))) as Linking);
+}
+
+/** Takes the half sign-in to complete it, in the transaction that makes the session: of two at once, one gets it. Null when it has ended. */
+export async function completeSignIn(tx: Context, { id }: Pick<SignInRow, 'id'>): Promise<SignInRow | null> {
+  return takeSignIn(tx.scope, id, tx.clock.now());
+}
+
+/** Ends the half sign-in of this browser's cookie, at logout. */
+export async function endSignInOf(ctx: Context, token: string): Promise<void> {
+  if (shape.test(token)) await deleteSignIns(ctx.scope, { token_digest: digest(token) });
+}
+
+/** Ends all half sign-ins of a user: what they rest on has changed. */
+export async function endSignIns(tx: Context, user_id: string): Promise<number> {
+  return deleteSignIns(tx.scope, { user_id });
+}

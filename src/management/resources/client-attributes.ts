@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
+import { publicKeySet } from '../../domain/clients/key-set.js';
+import { idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
+import { grants } from '../../oauth/grants/index.js';
+import { boundedText, isoTime, lifetime, stamps, uniqueTexts, webUrl } from '../fields.js';
+import { signingAlgorithms } from '../../lib/signing-algorithm.js';
+import { claimMappings } from './claim-mappings.js';
+import { scopeToken } from './permissions.js';
+
+const uri = z.string().min(1).max(2048);
+const grantType = z.enum(Object.keys(grants) as [string, ...string[]]);
+export const applicationType = z.enum(['web', 'spa', 'native', 'machine']);
+const authMethod = z.enum(clientAuthMethods);
+const day = 86_400;
+
+const firstParty =
+  'Whether it skips the consent page. Changed, like all that decides who acts with such a client, by holders of every Management permission; true for what people sign in to when one of them makes it without a word.';
+
+const idTokenContent =
+  '`protocol`: the ID token holds protocol claims and what the `claims` parameter asks for there (OIDC Core 5.4); `profile`: what the scopes release as well.';
+const mappings =
+  'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
+const pushesOnly = 'Whether it has to push its authorization requests (RFC 9126 6); the environment can demand it of all.';
+const signedTokens = 'What its ID tokens and logout tokens are signed with: one of the `signing_algorithms` of the environment.';
+const signedAnswers =
+  'What the answers of the authorization endpoint are signed with (JARM), with one of the `signing_algorithms` of the environment; other response modes are then refused. null = only where a request asks for it, with RS256.';
+const signedIntrospection =
+  'What introspection responses are signed with (RFC 9701 6), one of the `signing_algorithms` of the environment; null = JSON, unless a request accepts `application/token-introspection+jwt`.';
+const signedUserinfo =
+  'Userinfo as a JWT signed so (OIDC Core 5.3.2), with one of the `signing_algorithms` of the environment; null = JSON.';
+const initiation =
+  'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
+
+/** What a client chooses of the protocol: the same to set and to see. */
+const protocolAttributes = {
+  id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
+  claim_mappings: claimMappings.meta({ description: mappings }),
+  require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
+  id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
+  authorization_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers }),
+  introspection_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedIntrospection }),
+  userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
+};
+
+/** What can be set on a client. */
+export const settableClientAttributes = z
+  .strictObject({
+    description: boundedText(500, 0).nullable(),
+    redirect_uris: uniqueTexts(uri, 100),
+    post_logout_redirect_uris: uniqueTexts(uri, 100),
+    allowed_origins: uniqueTexts(uri, 100),
+    grant_types: uniqueTexts(grantType, 10).refine((list) => list.length > 0, {
+      message: 'needs at least one',
+      params: { code: 'too_short' },
+    }),
+    token_endpoint_auth_method: authMethod,
+    jwks: publicKeySet.nullable() as unknown as z.ZodType<ClientRow['jwks']>,
+    jwks_uri: uri.nullable(),
+    scopes: uniqueTexts(scopeToken, 200).nullable(),
+    access_token_format: z.enum(['jwt', 'opaque']),
+    first_party: z.boolean().meta({ description: firstParty }),
+    introspection_allowed: z.boolean(),
+    require_pkce: z.boolean(),
+    id_token_lifetime: lifetime(60, day).nullable(),
+    refresh_token_lifetime: lifetime(60, 400 * day).nullable(),
+    token_rate_limit: z.int().min(1).max(1_000_000).nullable(),
+    backchannel_logout_uri: uri.nullable(),
+    backchannel_logout_session_required: z.boolean(),
+    initiate_login_uri: uri.nullable().meta({ description: initiation }),
+    ...protocolAttributes,
+    client_uri: webUrl.nullable(),
+    logo_uri: webUrl.nullable(),
+    policy_uri: webUrl.nullable(),
+    tos_uri: webUrl.nullable(),
+    contacts: uniqueTexts(boundedText(254), 20),
+    status: z.enum(['enabled', 'disabled']),
+  })
+  .partial().shape;
+
+/** What is shown of one. */
+export const clientAttributes = z.object({
+  name: z.string(),
+  description: z.string().nullable(),
+  application_type: applicationType,
+  redirect_uris: z.array(z.string()),
+  post_logout_redirect_uris: z.array(z.string()),
+  allowed_origins: z.array(z.string()),
+  grant_types: z.array(z.string()),
+  token_endpoint_auth_method: z.string(),
+  jwks: z.looseObject({}).nullable(),
+  jwks_uri: z.string().nullable(),
+  scopes: z.array(z.string()).nullable(),
+  access_token_format: z.enum(['jwt', 'opaque']),
+  first_party: z.boolean().meta({ description: firstParty }),
+  introspection_allowed: z.boolean(),
+  require_pkce: z.boolean(),
+  id_token_lifetime: z.int().nullable(),
+  refresh_token_lifetime: z.int().nullable(),
+  token_rate_limit: z.int().nullable(),
+  backchannel_logout_uri: z.string().nullable(),
+  backchannel_logout_session_required: z.boolean(),
+  initiate_login_uri: z.string().nullable().meta({ description: initiation }),
+  ...protocolAttributes,
+  client_uri: z.string().nullable(),
+  logo_uri: z.string().nullable(),
+  policy_uri: z.string().nullable(),
+  tos_uri: z.string().nullable(),
+  contacts: z.array(z.string()),
+  status: z.enum(['enabled', 'disabled']),
+  is_system: z.boolean(),
+  secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret; null = there is none.' }),
+  secret_rotated_at: isoTime.nullable(),
+  previous_secret_expires_at: isoTime.nullable(),
+  last_used_at: isoTime.nullable().meta({ description: 'When it last authenticated, to the half minute; null = never.' }),
+  ...stamps,
+});

@@ -1,0 +1,36 @@
+import type { Context } from '../../src/domain/context.js';
+
+const tables = [
+  'users',
+  'roles',
+  'user_roles',
+  'role_permissions',
+  'permissions',
+  'clients',
+  'client_grants',
+  'api_resources',
+  'connections',
+  'environments',
+  'custom_domains',
+  'signing_keys',
+  'webhooks',
+  'sessions',
+  'identities',
+  'consents',
+  'events',
+  'webhook_deliveries',
+  'idempotency_keys',
+];
+
+/**
+ * A digest of every row that a request could change, and of those of `more` tables; entries of the audit log are what a refusal may leave, and
+ * clients are noted as used.
+ */
+export async function stateOf(ctx: Context, ...more: readonly string[]): Promise<string> {
+  const text = (name: string) => (name === 'clients' ? `(to_jsonb(t) - 'last_used_at')::text` : 't::text');
+  const parts = [...tables, ...more].map(
+    (name) => `(select coalesce(md5(string_agg(${text(name)}, '|' order by ${text(name)})), '') from ${name} t)`,
+  );
+  const result = await ctx.knex.raw<{ rows: { state: string }[] }>(`select concat(${parts.join(', ')}) as state`);
+  return result.rows[0]?.state ?? '';
+}
