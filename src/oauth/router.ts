@@ -47,7 +47,10 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });
   routes.add(endpoints.end_session_endpoint, { get: [browserSession, endSession(web)], post: [form, browserSession, endSession(web)] });
   routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
-  routes.add(devicePath, { get: [browserSession, devicePage(web)], post: [form, browserSession, signedInForDevice, csrf, enterUserCode(web)] });
+  routes.add(devicePath, {
+    get: [browserSession, devicePage(web)],
+    post: [form, browserSession, signedInForDevice, csrf, enterUserCode(web)],
+  });
   routes.add(deviceAnswerPath, { post: [form, browserSession, signedInForDevice, csrf, answerDevice(web)] });
   routes.add(registrationPath, { post: [registrationEnabled, limitRegistration(web), formOrJson, createRegistration] });
 }

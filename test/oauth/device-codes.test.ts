@@ -110,7 +110,7 @@ describe('the start', () => {
     const body = `client_id=${tv.id}&scope=openid&scope=email`;
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const answer = await fetch(`${service.url}/oauth/device_authorization`, { method: 'POST', headers, body });
-    expect(await answer.json()).toMatchObject({ error: 'invalid_request', error_description: 'scope was sent twice' });
+    expect(await answer.json()).toMatchObject({ error: 'invalid_request', error_description: expect.stringContaining('twice') as string });
   });
 });
 

@@ -28,8 +28,10 @@ beforeEach(async () => {
 const start = (fields?: Record<string, string>) => startDevice(service.url, tv, fields);
 const errorOf = async (device_code: string) => (await pollDevice(service.url, tv, device_code)).body.error ?? 'tokens';
 const page = async (user_code: string, by = browser) => (await typeUserCode(by, user_code)).text();
-const answer = (fields: Record<string, string>, by = browser, headers: Record<string, string> = {}) => by.post('/device/answer', fields, headers);
-const answered = async () => Number((await service.deps.knex('device_codes').whereNotNull('answered_at').count('* as count'))[0]?.['count']);
+const answer = (fields: Record<string, string>, by = browser, headers: Record<string, string> = {}) =>
+  by.post('/device/answer', fields, headers);
+const answered = async () =>
+  Number((await service.deps.knex('device_codes').whereNotNull('answered_at').count('* as count'))[0]?.['count']);
 
 describe('the code', () => {
   test('is typed after the sign-in, which the code of a link survives', async () => {
@@ -37,7 +39,11 @@ describe('the code', () => {
     const { user_code } = await start();
     const sent = await stranger.get(`/device?user_code=${user_code}`);
     const location = new URL(sent.headers.get('location') ?? '', service.url);
-    expect([sent.status, location.pathname, location.searchParams.get('return_to')]).toEqual([303, '/login', `/device?user_code=${user_code}`]);
+    expect([sent.status, location.pathname, location.searchParams.get('return_to')]).toEqual([
+      303,
+      '/login',
+      `/device?user_code=${user_code}`,
+    ]);
     const back = await stranger.login(user.email, password, location.searchParams.get('return_to') ?? '');
     const html = await (await stranger.get(back.headers.get('location') ?? '')).text();
     expect(html).toContain(`value="${user_code}"`);
@@ -128,7 +134,14 @@ describe('the page that asks', () => {
   test('shows the client, what it asks for, the code, the account, where the device is, and when it asked', async () => {
     const { user_code } = await start({ scope: 'openid email' });
     const html = await page(user_code.toLowerCase());
-    for (const shown of ['Acme TV', user_code, user.email, '127.0.0.1, your network', 'data-scope="email"', 'Allow only what you started yourself'])
+    for (const shown of [
+      'Acme TV',
+      user_code,
+      user.email,
+      '127.0.0.1, your network',
+      'data-scope="email"',
+      'Allow only what you started yourself',
+    ])
       expect(html).toContain(shown);
     expect(html).not.toContain('another network');
   });
@@ -156,7 +169,10 @@ describe('the page that asks', () => {
     const got = await browser.get(`/device/answer?${new URLSearchParams(fields)}`);
     expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
     expect((await browser.get(`/device?${new URLSearchParams({ user_code, decision: 'allow' })}`)).status).toBe(200);
-    for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null', 'sec-fetch-site': 'cross-site' }] as Record<string, string>[]) {
+    for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null', 'sec-fetch-site': 'cross-site' }] as Record<
+      string,
+      string
+    >[]) {
       expect((await answer(fields, browser, headers)).status).toBe(403);
       expect((await browser.post('/device', { _csrf: fields._csrf, user_code }, headers)).status).toBe(403);
     }
@@ -184,7 +200,8 @@ describe('the page that asks', () => {
   test('answers that race: one counts, and the device sees that one (attack 28.486)', async () => {
     const { user_code, device_code } = await start();
     const fields = questionOf(await page(user_code));
-    const sessions = async () => Number((await service.deps.knex('sessions').where({ user_id: user.id }).count('* as count'))[0]?.['count']);
+    const sessions = async () =>
+      Number((await service.deps.knex('sessions').where({ user_id: user.id }).count('* as count'))[0]?.['count']);
     const before = await sessions();
     const decisions = ['allow', 'deny', 'allow', 'deny', 'allow'];
     const answers = await Promise.all(decisions.map((decision) => answer({ ...fields, decision })));

@@ -27,8 +27,12 @@ export async function startDevice(
 }
 
 /** A device asks whether its person has answered. */
-export const pollDevice = (origin: string, client: TestClient, device_code: string, fields: Record<string, string> = {}): Promise<TokenAnswer> =>
-  tokenRequest(origin, client, { grant_type: deviceCode, device_code, ...fields });
+export const pollDevice = (
+  origin: string,
+  client: TestClient,
+  device_code: string,
+  fields: Record<string, string> = {},
+): Promise<TokenAnswer> => tokenRequest(origin, client, { grant_type: deviceCode, device_code, ...fields });
 
 /** The page that asks, for a code that is typed. */
 export async function typeUserCode(browser: Browser, user_code: string): Promise<Response> {

@@ -12,7 +12,7 @@ type Kind = {
 };
 
 /** The kinds of client that the creation form offers. */
-export const kinds: Readonly<Record<string, Kind>> = {
+export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
   web: {
     label: 'Web application',
     text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.',
@@ -38,7 +38,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
     grants: ['client_credentials'],
     methods: ['client_secret_basic', 'client_secret_post'],
   },
-};
+});
 
 /** What grant types are called, and what they are for. */
 export const grantLabels: Record<string, [string, string]> = named({

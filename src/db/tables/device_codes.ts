@@ -94,7 +94,11 @@ export async function pollDeviceCode(
 export type WaitingDeviceCode = Pick<DeviceCodeRow, 'digest' | 'client_id' | 'scope' | 'resource' | 'ip_address' | 'created_at'>;
 
 /** The waiting code with one of these digests of its user code, one for each SECRET_KEY; null when there is none. */
-export async function findWaitingDeviceCode(scope: Scope, user_code_digests: readonly Buffer[], now: Date): Promise<WaitingDeviceCode | null> {
+export async function findWaitingDeviceCode(
+  scope: Scope,
+  user_code_digests: readonly Buffer[],
+  now: Date,
+): Promise<WaitingDeviceCode | null> {
   const text = `
     select digest, client_id, scope, resource, ip_address, created_at from device_codes
     where environment_id = $1 and user_code_digest = any ($2::bytea[]) and answered_at is null and expires_at > $3`;

@@ -17,8 +17,14 @@ const maxUserAgent = 512;
 /** What a device asks for: valid and granted to its client. */
 export type DeviceRequest = Pick<NewDeviceCode, 'client_id' | 'scope' | 'resource'> & { readonly origin: Origin };
 
-/** Begins the wait for an answer: a device code of 256 random bits, and a user code that no other row has (RFC 8628 3.2). One statement. */
-export async function startDeviceCode(ctx: Context, { origin, ...asked }: DeviceRequest): Promise<{ device_code: string; user_code: string }> {
+/**
+ * Begins the wait for an answer: a device code of 256 random bits, and a user code that no other row has (RFC 8628 3.2). One statement.
+ * @throws {Error} when no user code is free, which doesn't happen: there are 25 billion of them
+ */
+export async function startDeviceCode(
+  ctx: Context,
+  { origin, ...asked }: DeviceRequest,
+): Promise<{ device_code: string; user_code: string }> {
   const now = ctx.clock.now();
   const row = {
     ...asked,
@@ -33,7 +39,7 @@ export async function startDeviceCode(ctx: Context, { origin, ...asked }: Device
     const user_code_digest = ctx.sealer.digest('user code', user_code);
     if (await insertDeviceCode(ctx.scope, { ...row, digest: digest(device_code), user_code_digest })) return { device_code, user_code };
   }
-  throw new Error('no user code was free: 25 billion of them can not be taken');
+  throw new Error('no user code was free');
 }
 
 /** The waiting code that somebody typed, in the form of `readUserCode`; null when there is none. */

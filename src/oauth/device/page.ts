@@ -112,7 +112,13 @@ export function enterUserCode(web: Web) {
     const client = code && (await enabledClient(ctx, code.client_id));
     const resource = code === null || code.resource === null ? null : await apiResourceOf(ctx, code.resource);
     if (user_code === null || !code || !client || (code.resource !== null && !resource))
-      return renderEntry(web, req, res, typed, 'This code is not right, or no longer valid. Compare it with the device, or start there again.');
+      return renderEntry(
+        web,
+        req,
+        res,
+        typed,
+        'This code is not right, or no longer valid. Compare it with the device, or start there again.',
+      );
     await returnGuess(ctx, guesser);
     await renderApproval(web, req, res, { code, user_code, client, resource });
   };

@@ -44,10 +44,8 @@ const maxLength = 4096;
 export async function startDevice(req: Request, res: Response): Promise<void> {
   const { ctx, client, form } = req;
   if (!client.grant_types.includes(deviceCodeGrantType)) throw OAuthError.unauthorized_client('the client may not use the device flow');
-  for (const name of ['scope', 'resource']) {
-    if (form.repeated.has(name)) throw OAuthError.invalid_request(`${name} was sent twice`);
+  for (const name of ['scope', 'resource'])
     if ((form.get(name) ?? '').length > maxLength) throw OAuthError.invalid_request(`${name} is longer than ${maxLength} characters`);
-  }
   const target = await targetOf(ctx, client, form.get('resource'));
   const scope = scopeOf(client, form.get('scope'), target);
   const asked = { client_id: client.id, scope, resource: target?.resource.identifier ?? null, origin: originOf(req) };
