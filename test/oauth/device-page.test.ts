@@ -1,13 +1,15 @@
 // The pages of the device flow (RFC 8628 3.3): a code is typed, a page always asks, one answer counts.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { Browser, csrfOf } from '../support/browser.js';
+import { Browser, csrfOf, locationParameters } from '../support/browser.js';
 import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { answerDevice, deviceCode, pollDevice, questionOf, startDevice, typeUserCode } from '../support/device.js';
 import { fromAddress } from '../support/from-address.js';
 import { mailTo } from '../support/mailbox.js';
+import { claimsOf } from '../support/oauth.js';
 import { auditRows, lastRow } from '../support/security-events.js';
 import { sharedService } from '../support/shared-service.js';
+import { addUserWith, proofsNow, proveMore, setEnvironment, signedInBy } from '../support/signed-in.js';
 
 const service = sharedService();
 let tv: TestClient;
@@ -253,5 +255,55 @@ describe('the page that asks', () => {
     expect(html).toContain('The device was not connected');
     expect((await mailTo(service.url, user.email)).filter(({ text }) => text.includes('a device'))).toEqual([]);
     expect(await lastRow(service, 'device.denied')).toMatchObject({ actor_id: user.id, target_id: tv.id });
+  });
+});
+
+describe('what a sign-in has to be', () => {
+  test('is asked for before the page asks: the step that is missing, and back with the code filled in (attack 28.497)', async () => {
+    const ctx = await service.context();
+    await setEnvironment(service, { second_factor_policy: 'optional', second_factor_grace_lifetime: 0, totp_enabled: true });
+    const client = await addClient(ctx, { grant_types: [deviceCode], required_acr: '2' });
+    const owner = await addUserWith(ctx, ['recovery_codes', 'totp']);
+    const by = await signedInBy(service, owner, proofsNow(ctx, 'password', 'device'));
+    const { user_code, device_code } = await startDevice(service.url, client, { scope: 'openid' });
+    const sent = await typeUserCode(by, user_code);
+    const [location, query] = [sent.headers.get('location') ?? '', locationParameters(sent)];
+    expect([location.split('?')[0], query.get('acr_values'), query.get('return_to')]).toEqual([
+      '/login/verify',
+      '2',
+      `/device?user_code=${user_code}`,
+    ]);
+    await proveMore(service, by, proofsNow(ctx, 'totp'));
+    await answerDevice(by, user_code);
+    const { body } = await pollDevice(service.url, client, device_code);
+    expect(claimsOf(body.id_token as string)['acr']).toBe('2');
+  });
+
+  test('older than the client allows, or not to be had, is a page and no tokens (attack 28.497)', async () => {
+    const ctx = await service.context();
+    await setEnvironment(service, { second_factor_policy: 'off' });
+    const [young, strong] = [
+      await addClient(ctx, { grant_types: [deviceCode], max_authentication_age: 300 }),
+      await addClient(ctx, { grant_types: [deviceCode], required_acr: 'phr' }),
+    ];
+    service.clock.advance(301_000);
+    const late = await startDevice(service.url, young);
+    const refused = await typeUserCode(browser, late.user_code);
+    expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('/logout?return_to=%2Fdevice')]);
+    const never = await typeUserCode(browser, (await startDevice(service.url, strong)).user_code);
+    expect([never.status, await never.text()]).toEqual([403, expect.stringContaining('unmet_authentication_requirements')]);
+    const again = new Browser(service.url);
+    await again.login(user.email, password);
+    expect((await answerDevice(again, late.user_code)).status).toBe(200);
+  });
+
+  test('is judged once more with the yes', async () => {
+    const ctx = await service.context();
+    const client = await addClient(ctx, { grant_types: [deviceCode], max_authentication_age: 300 });
+    const { user_code, device_code } = await startDevice(service.url, client);
+    const fields = questionOf(await page(user_code));
+    service.clock.advance(301_000);
+    expect((await answer({ ...fields, decision: 'allow' })).status).toBe(403);
+    expect((await pollDevice(service.url, client, device_code)).body.error).toBe('authorization_pending');
   });
 });

@@ -123,19 +123,20 @@ export async function answerDeviceCode(
   digest: Buffer,
   approval: DeviceApproval | null,
   now: Date,
-): Promise<Pick<DeviceCodeRow, 'client_id' | 'resource' | 'ip_address' | 'user_agent'> | null> {
+): Promise<Pick<DeviceCodeRow, 'ip_address' | 'user_agent'> | null> {
   const text = `
     update device_codes set answered_at = $3, approved = $4, user_id = $5, grant_id = $6, session_id = $7, scope = coalesce($8, scope),
       auth_time = $9, acr = $10, amr = $11
     where environment_id = $1 and digest = $2 and answered_at is null and expires_at > $3
-    returning client_id, resource, ip_address, user_agent`;
+    returning ip_address, user_agent`;
   const { user_id, grant_id, session_id, scope: granted, auth_time, acr, amr } = approval ?? ({} as Partial<DeviceApproval>);
   const values = [user_id, grant_id, session_id, granted, auth_time, acr, amr].map((value) => value ?? null);
-  const rows = await run<Pick<DeviceCodeRow, 'client_id' | 'resource' | 'ip_address' | 'user_agent'>>(
-    scope,
-    { name: 'device_codes.answer', text },
-    [digest, now, approval !== null, ...values],
-  );
+  const rows = await run<Pick<DeviceCodeRow, 'ip_address' | 'user_agent'>>(scope, { name: 'device_codes.answer', text }, [
+    digest,
+    now,
+    approval !== null,
+    ...values,
+  ]);
   return rows[0] ?? null;
 }
 

@@ -8,11 +8,7 @@ import { linkToAccount, proveIdentity } from './identities.js';
 
 /**
  * Links an account at a provider in the transaction that completes the sign-in which proved the local account; done before, it changes nothing.
-<<<<<<< HEAD
  * @throws {PageError} 409 `sso_account_exists` when it was linked to somebody else meanwhile
-=======
- * @throws {PageError} 409 from the returned function, when the account is somebody else's meanwhile
->>>>>>> in1
  */
 export function settleLinking(user: UserRow, { account, provider }: Linking, origin: Origin): (tx: Context) => Promise<void> {
   return async (tx) => {

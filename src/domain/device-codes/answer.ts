@@ -5,16 +5,22 @@ import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
 import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
-import type { Client } from '../clients/clients.js';
+import type { ApiResource, Client } from '../clients/clients.js';
 import { transaction, type Context } from '../context.js';
 import { giveConsent, isAlwaysAsked } from '../grants/consents.js';
 import { queueMail } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
-import { acrOf } from '../sessions/authentication-context.js';
+import { contextFor } from '../sessions/authentication-context.js';
+import { demandOf } from '../sessions/demand.js';
 import type { BrowserSession } from '../sessions/sessions.js';
 
 /** What a person was asked: by which device, of which client, and what for. */
-export type DeviceQuestion = { readonly digest: Buffer; readonly client: Client; readonly scopes: readonly string[] };
+export type DeviceQuestion = {
+  readonly digest: Buffer;
+  readonly client: Client;
+  readonly resource: ApiResource | null;
+  readonly scopes: readonly string[];
+};
 
 /** Who answers, in which browser. */
 export type Answerer = { readonly session: BrowserSession; readonly origin: Origin };
@@ -52,18 +58,21 @@ async function startDeviceSession(
   });
 }
 
-const approvalOf = (tx: Context, session: BrowserSession, scopes: readonly string[]): DeviceApproval => {
+/** What is stored of a yes; of the sign-in what a code for the same would state. */
+function approvalOf(tx: Context, session: BrowserSession, { client, resource, scopes }: DeviceQuestion): DeviceApproval {
   const now = tx.clock.now().getTime();
+  const demanded = demandOf(client, resource).acr;
+  const { acr, amr, auth_time, auth_time_known } = contextFor(session, demanded === null ? [] : [demanded]);
   return {
     user_id: session.user_id,
     grant_id: uuidv7(now),
     session_id: uuidv7(now),
     scope: formatScope(scopes),
-    auth_time: session.auth_time_known ? session.authenticated_at : null,
-    acr: acrOf(session),
-    amr: session.amr,
+    auth_time: auth_time_known ? auth_time : null,
+    acr,
+    amr,
   };
-};
+}
 
 /**
  * The person's yes: spends the question by one update, gives the device a session of its own, and tells the person by mail, all or nothing.
@@ -73,10 +82,11 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
   const { client, scopes } = question;
   return transaction(ctx, async (tx) => {
     const proof = await holdProof(tx, session);
-    const approval = approvalOf(tx, session, scopes);
+    const approval = approvalOf(tx, session, question);
     const device = proof && (await answerDeviceCode(tx.scope, question.digest, approval, tx.clock.now()));
     if (!proof || !device) return false;
-    const { resource, ip_address, user_agent } = device;
+    const { ip_address, user_agent } = device;
+    const resource = question.resource?.identifier ?? null;
     const { user_id, session_id } = approval;
     await startDeviceSession(tx, proof, { id: session_id, device_client_id: client.id, ip_address, user_agent });
     const asked = { user_id, client_id: client.id, scopes, resource };

@@ -20,6 +20,10 @@ export type TokenContent = {
   readonly issuer: string;
   /** The names that the `claims` request parameter asked for at userinfo (OIDC Core 5.5). */
   readonly claims: readonly string[];
+  /** How the person signed in, and when (RFC 9470 6); null and empty where it isn't known, and for a client. */
+  readonly acr: string | null;
+  readonly amr: readonly string[];
+  readonly auth_time: Date | null;
   readonly issued_at: Date;
   readonly expires_at: Date;
 };
@@ -78,6 +82,9 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     audience: aud,
     issuer: iss,
     claims: texts(claims['userinfo_claims']),
+    acr: text(claims['acr']),
+    amr: texts(claims['amr']),
+    auth_time: isSeconds(claims['auth_time']) ? new Date(claims['auth_time'] * 1000) : null,
     issued_at: new Date(iat * 1000),
     expires_at: new Date(exp * 1000),
   };
@@ -119,6 +126,9 @@ export async function lookUpToken(ctx: Context, scope: Scope, token: string, wan
     audience: row.audience,
     issuer: ctx.environment.issuer,
     claims: Object.keys(row.claims ?? {}),
+    acr: row.acr,
+    amr: row.amr ?? [],
+    auth_time: row.auth_time,
     issued_at: row.issued_at,
     expires_at: row.expires_at,
   };

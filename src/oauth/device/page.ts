@@ -17,6 +17,7 @@ import { withinRights } from '../authorize/validate.js';
 import './page-models.js';
 import { deviceAnswerPath, devicePath } from './paths.js';
 import { sealQuestion } from './question.js';
+import { isSignInMet } from './sign-in-met.js';
 
 const maxTyped = 64;
 
@@ -79,6 +80,8 @@ async function renderApproval(
   const session = sessionOf(req);
   const request = { client, resource, scopes: code.scope === '' ? [] : code.scope.split(' ') };
   const { scopes } = await withinRights(ctx, request, session);
+  const since = code.created_at.getTime();
+  if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(asked.user_code)))) return;
   const title = `Let ${client.name} use your account?`;
   const { ip_address, created_at } = code;
   web.renderPage(res, 'oauth/device-approval', {
@@ -93,7 +96,7 @@ async function renderApproval(
       asked_at: created_at.toISOString(),
     },
     action: deviceAnswerPath,
-    hidden: { question: sealQuestion(ctx, session, { digest: code.digest, client_id: client.id, scopes }) },
+    hidden: { question: sealQuestion(ctx, session, { digest: code.digest, client_id: client.id, resource: code.resource, scopes, since }) },
   });
 }
 
