@@ -36,6 +36,7 @@ export const digestPurposes = [
   'webauthn challenge',
   'demo',
   'user code',
+  'dpop nonce',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

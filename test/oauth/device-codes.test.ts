@@ -10,6 +10,7 @@ import { transaction } from '../../src/domain/context.js';
 import { addClient, addEnvironment, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { Browser } from '../support/browser.js';
 import { answerDevice, deviceCode, pollDevice, startDevice } from '../support/device.js';
+import { createProofKey } from '../support/dpop.js';
 import { claimsOf, oauthPost, tokenRequest } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
 
@@ -288,6 +289,27 @@ describe('what it gets', () => {
     expect((await refresh(refresh_token as string, confidential)).body.error).toBe('invalid_grant');
     const live = await service.deps.knex('sessions').where({ device_client_id: confidential.id }).whereNull('revoked_at');
     expect(live).toEqual([]);
+  });
+
+  test('is bound to the key of a DPoP proof, which is good once, also while nobody has answered (attack 28.498)', async () => {
+    const key = await createProofKey('ES256', () => service.clock.now().getTime());
+    const other = await createProofKey('ES256', () => service.clock.now().getTime());
+    const htu = `${service.url}/oauth/token`;
+    const { device_code, user_code } = await start(tv, { scope: 'openid' });
+    const ask = (dpop: string, fields: Record<string, string> = { grant_type: deviceCode, device_code }) =>
+      oauthPost(service.url, '/oauth/token', tv, fields, { dpop });
+    const early = await key.proof({ htu });
+    expect((await ask(early)).body.error).toBe('authorization_pending');
+    await approve(user_code);
+    expect((await ask(early)).body.error).toBe('invalid_dpop_proof');
+    const { body } = await ask(await key.proof({ htu }));
+    expect(body['token_type']).toBe('DPoP');
+    expect(await userinfo(body.access_token)).toBe(401);
+    const refreshBy = (dpop: string) => ask(dpop, { grant_type: 'refresh_token', refresh_token: body.refresh_token as string });
+    expect((await refresh(body.refresh_token as string)).body.error).toBe('invalid_grant');
+    expect((await refreshBy(await other.proof({ htu }))).body.error).toBe('invalid_grant');
+    expect((await refreshBy(await key.proof({ htu }))).status).toBe(200);
+    expect((await ask(await key.proof({ htu }))).body.error).toBe('invalid_grant');
   });
 
   test('is told to webhooks that want token.issued, under its grant type', async () => {

@@ -31,6 +31,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   // For so long a device is still told that its code has expired.
   { name: 'device_codes', column: 'expires_at', keepSeconds: 3600 },
   { name: 'user_code_guesses', column: 'expires_at', keepSeconds: 0 },
+  { name: 'dpop_proofs', column: 'expires_at', keepSeconds: 0 },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },

@@ -22,6 +22,7 @@ const asRequest = ({ client, resource, scopes }: Asked): AuthorizationRequest =>
   state: undefined,
   response_mode: 'query',
   code_challenge: null,
+  dpop_jkt: null,
   nonce: null,
   prompts: [],
   max_age: null,
