@@ -41,7 +41,7 @@ const rpId =
 const policy =
   '`off`: nobody can enrol a second factor, what exists is still asked for; `optional`: people may; `required`: everybody must have one; `required_for_management`: whoever holds a permission of the Management API must.';
 const confirmation =
-  'How old a proof of the person may be for changes of what signs them in, and for writes through the Management API and the dashboard where these demand a class. In seconds.';
+  'How old a proof of the person may be, in seconds, for changes of what signs them in, and for writes through the Management API and the dashboard where these demand a class.';
 const emailedCode =
   'Whether a code by mail can be a second step. It raises no class, and is not taken after a code by mail, or while the password came by mail.';
 const managementAcr =
