@@ -35,8 +35,8 @@ export const digestPurposes = [
   'sso-browser',
   'webauthn challenge',
   'demo',
-  'dpop nonce',
   'user code',
+  'dpop nonce',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

@@ -33,10 +33,8 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  routes.add(endpoints.token_endpoint, {
-    post: [cors, tellNonce, form, limitedClientAuthentication(web, isDevicePoll), token(web)],
-    options: [cors, preflight],
-  });
+  const tokenLimited = limitedClientAuthentication(web, isDevicePoll);
+  routes.add(endpoints.token_endpoint, { post: [cors, tellNonce, form, tokenLimited, token(web)], options: [cors, preflight] });
   routes.add(endpoints.pushed_authorization_request_endpoint, {
     post: [cors, tellNonce, form, limited, pushRequest(web)],
     options: [cors, preflight],

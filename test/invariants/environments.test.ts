@@ -104,7 +104,7 @@ test('every table function, called from a second environment, finds nothing and 
   const device = { digest: digest('device'), user_code_digest: digest('typed'), client_id: client.id, scope: '', resource: null };
   const asked = { ip_address: null, user_agent: null, created_at: now, expires_at: new Date(now.getTime() + 60_000), interval_seconds: 5 };
   expect(await insertDeviceCode(own.scope, { ...device, ...asked })).toBe(true);
-  expect(await pollDeviceCode(scope, { digest: device.digest, client_id: client.id, now })).toBeNull();
+  expect(await pollDeviceCode(scope, { digest: device.digest, client_id: client.id, now, proof: null })).toBeNull();
   expect(await findWaitingDeviceCode(scope, [device.user_code_digest], now)).toBeNull();
   expect(await answerDeviceCode(scope, device.digest, null, now)).toBeNull();
   expect(await countUserCodeGuess(own.scope, device.digest, { limit: 1, seconds: 600 }, now)).toBe(true);

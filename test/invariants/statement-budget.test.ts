@@ -13,8 +13,8 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { digest } from '../../src/lib/digest.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
-import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
+import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
@@ -120,6 +120,16 @@ const userTokens = async (more: Record<string, string> = {}) => tokenRequest(ori
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
 
+/** A device code that its person said yes to. */
+async function approvedDeviceCode(): Promise<string> {
+  const { device_code } = await startDevice(origin, client);
+  const ctx = await service.context();
+  const question = { digest: digest(device_code), client, resource: null, scopes: ['openid'] };
+  const session = await findBrowserSession(ctx, cookie.slice('session='.length));
+  if (!session || !(await approveDevice(ctx, question, { session, origin: noOrigin }))) throw new Error('not approved');
+  return device_code;
+}
+
 /** The same with a DPoP proof (RFC 9449). The service goes by its configured address, not by that of this server. */
 const proven = async (path: string, fields: Record<string, string>) =>
   oauthPost(origin, path, client, fields, { dpop: await proofKey.proof({ htu: service.url + path }) });
@@ -133,16 +143,6 @@ async function boundManagementToken(): Promise<string> {
   const dpop = await proofKey.proof({ htu: `${service.url}/oauth/token` });
   const fields = { grant_type: 'client_credentials', resource: `${service.url}/api` };
   return (await oauthPost(service.url, '/oauth/token', managementClient, fields, { dpop })).body.access_token;
-}
-
-/** A device code that its person said yes to. */
-async function approvedDeviceCode(): Promise<string> {
-  const { device_code } = await startDevice(origin, client);
-  const ctx = await service.context();
-  const question = { digest: digest(device_code), client, resource: null, scopes: ['openid'] };
-  const session = await findBrowserSession(ctx, cookie.slice('session='.length));
-  if (!session || !(await approveDevice(ctx, question, { session, origin: noOrigin }))) throw new Error('not approved');
-  return device_code;
 }
 
 let webhooksMade = 0;
@@ -205,6 +205,26 @@ const budget: Record<
   },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
+  'device, start': {
+    limit: 1,
+    run: async () => (await oauthPost(origin, '/oauth/device_authorization', client, { scope: 'openid' })).status,
+  },
+  'device, question that is not answered yet': {
+    limit: 1,
+    status: 400,
+    prepare: async () => (await startDevice(origin, client)).device_code,
+    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
+  },
+  'device, question that gets tokens': {
+    limit: 2,
+    prepare: approvedDeviceCode,
+    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
+  },
+  'DPoP: device, question that gets tokens': {
+    limit: 2,
+    prepare: approvedDeviceCode,
+    run: async (device_code) => (await proven('/oauth/token', { grant_type: deviceCode, device_code })).status,
+  },
   'DPoP: client credentials, JWT': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(jwtApi))).status },
   'DPoP: client credentials, opaque': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(opaqueApi))).status },
   'DPoP: authorization code flow with a live session': { limit: 3, run: async () => (await boundUserTokens()).status },
@@ -228,21 +248,6 @@ const budget: Record<
     limit: 2,
     prepare: boundManagementToken,
     run: async (token) => (await provenGet('/api/event_types', token)).status,
-  },
-  'device, start': {
-    limit: 1,
-    run: async () => (await oauthPost(origin, '/oauth/device_authorization', client, { scope: 'openid' })).status,
-  },
-  'device, question that is not answered yet': {
-    limit: 1,
-    status: 400,
-    prepare: async () => (await startDevice(origin, client)).device_code,
-    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
-  },
-  'device, question that gets tokens': {
-    limit: 2,
-    prepare: approvedDeviceCode,
-    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
   },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
   'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },

@@ -199,7 +199,7 @@ export const securityEvents = {
     actor: 'the user',
     target: 'session',
     description:
-      'Somebody allowed a device without a browser what it asked for (RFC 8628); the session is the device\'s own, `device_ip_address` where it asked from.',
+      "Somebody allowed a device without a browser what it asked for (RFC 8628); the session is the device's own, `device_ip_address` where it asked from.",
   },
   'device.denied': {
     severity: 'warning',

@@ -1,17 +1,18 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { proofRefused, requireBound, usedBefore } from '../../domain/dpop/proof.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
-import { pollDeviceCode, redeemDeviceCode, type DeviceCodeProblem, type PolledDeviceCode } from '../../db/tables/device_codes.js';
+import { pollDeviceCode, type PolledDeviceCode } from '../../db/tables/device_codes.js';
+import { redeemDeviceCode, type DeviceCodeProblem } from '../../db/tables/device_redemptions.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import { requireBound } from '../../domain/dpop/proof.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { grant, optional, required } from './grant.js';
 
@@ -53,15 +54,17 @@ async function kindOf(ctx: Context, client: Client, code: PolledDeviceCode, reso
 /** RFC 8628 3.4: a device asks whether its person has answered. One statement, and once, with the tokens, a second one that spends the code. */
 export const device_code = grant({
   public_clients: true,
+  spends_proof: true,
   params: { device_code: required(4096), resource: optional(4096) },
   async handle(ctx, client, params, _origin, proof) {
     const now = ctx.clock.now();
     const presented = digest(params.device_code);
-    const code = await pollDeviceCode(ctx.scope, { digest: presented, client_id: client.id, now });
+    const { jkt, refresh_jkt, proof: use } = boundTo(client, proof);
+    const code = await pollDeviceCode(ctx.scope, { digest: presented, client_id: client.id, now, proof: use });
+    if (code === 'used proof') throw proofRefused(ctx, usedBefore);
     requireApproved(code, client, now);
     const { target, format, lifetime, audience } = await kindOf(ctx, client, code, params.resource);
     requireBound(ctx, target && target.resource, proof);
-    const { jkt, refresh_jkt } = boundTo(client, proof);
     const seed = seedAccessToken(ctx);
     const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
     const redeemed = await redeemDeviceCode(ctx.scope, {
