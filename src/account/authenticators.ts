@@ -84,14 +84,14 @@ const addRefusals = {
 /** POST /account/authenticators/passkey: adds the passkey that the browser has made. Having it is a proof. */
 export function addOwnPasskey(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
-    const { user_id } = sessionOf(req);
+    const { id: session_id, user_id } = sessionOf(req);
     const [name, problems] = nameIn(req, deviceWords(req.get('user-agent') ?? null) ?? defaultName('passkey'));
     const wrongName = refuseFields({ name: problems });
     if (wrongName) return refuse(web, req, res, wrongName);
     const making = { purpose: 'enroll', browser: browserSecret(req, res), user_id } as const;
     const verdict = await verifyNewPasskey(req.ctx, { ...making, host: req.headers.host, credential: credentialIn(req) });
     if (verdict.outcome !== 'verified') return refuse(web, req, res, addRefusals[verdict.outcome]);
-    const added = await addPasskey(req.ctx, { user_id, passkey: verdict.passkey, name, origin: originOf(req) });
+    const added = await addPasskey(req.ctx, { user_id, passkey: verdict.passkey, name, origin: originOf(req), basis: { session_id } });
     if (added.outcome === 'not_found') throw notFound();
     if (added.outcome !== 'added') return refuse(web, req, res, addRefusals[added.outcome]);
     await addProof(req, res, added.proof, { enrolled: true });

@@ -80,8 +80,9 @@ export async function completeClaim(
   const user = await findUser(req.ctx.scope, claimant.user.id);
   if (!user) throw signInExpired(return_to);
   const proofs = withProofs(claimant.proofs, added);
-  const next = how.skip === true ? ({ kind: 'none' } as const) : await nextStep(req.ctx, user, proofs);
-  if (next.kind === 'none') {
+  const next = await nextStep(req.ctx, user, proofs);
+  const skips = how.skip === true && next.kind === 'enroll' && next.skip_until !== null;
+  if (next.kind === 'none' || skips) {
     await finish(req, res, { ...claimant, user }, proofs, how);
     return { redirect_to: return_to ?? home, second_factor: null };
   }

@@ -10,6 +10,8 @@ import {
   type AuthenticatorRow,
 } from '../../db/tables/authenticators.js';
 import { Duplicate } from '../../db/failures.js';
+import { findSession } from '../../db/tables/sessions.js';
+import { isEnrolling } from '../../db/tables/sign_ins.js';
 import { lockUser, type UserRow } from '../../db/tables/users.js';
 import { isUuid, uuidv7 } from '../../lib/random.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
@@ -36,6 +38,19 @@ export type Added = {
   readonly recovery_codes: string[] | null;
   readonly proof: Proof;
 };
+
+/** What an enrolment rests on: the session that it is done in, or a half sign-in that has yet to enrol. */
+export type EnrolmentBasis = { readonly session_id: string } | { readonly sign_in_id: string };
+
+/**
+ * Whether the enrolment still rests on it, asked while the user's row is held: a reset or a new password may have ended it meanwhile. A half sign-in
+ * enrols somebody's first factor and no other: whoever has one by now is asked for that.
+ */
+async function isBased(tx: Context, user: UserRow, basis: EnrolmentBasis): Promise<boolean> {
+  if ('sign_in_id' in basis) return !hasFactor(user) && isEnrolling(tx.scope, basis.sign_in_id, tx.clock.now());
+  const session = await findSession(tx.scope, basis.session_id);
+  return session !== null && session.revoked_at === null;
+}
 
 async function announce(tx: Context, user: UserRow, row: AuthenticatorRow, origin: Origin): Promise<void> {
   const { actor } = userParty(user);
@@ -71,19 +86,19 @@ export async function savePasskey(
   return row;
 }
 
-/** `passkey_exists`: somebody has the credential already. */
+/** `passkey_exists`: somebody has the credential already; `not_found`: what the enrolment rests on has ended. */
 export type AddPasskeyOutcome = Added | { readonly outcome: 'passkey_exists' | 'too_many' | 'refused' | 'not_found' };
 
 /** Adds a verified passkey to an account. Beside a password it only offers two-step. */
 export async function addPasskey(
   ctx: Context,
-  input: { user_id: string; passkey: NewPasskey; name: string; origin: Origin },
+  input: { user_id: string; passkey: NewPasskey; name: string; origin: Origin; basis?: EnrolmentBasis },
 ): Promise<AddPasskeyOutcome> {
-  const { user_id, passkey, name, origin } = input;
+  const { user_id, passkey, name, origin, basis } = input;
   try {
     return await transaction(ctx, async (tx): Promise<AddPasskeyOutcome> => {
       const user = await lockUser(tx.scope, user_id);
-      if (!user) return { outcome: 'not_found' };
+      if (!user || (basis && !(await isBased(tx, user, basis)))) return { outcome: 'not_found' };
       if ((await countAuthenticators(tx.scope, user_id, 'passkey')) >= authenticatorLimits.passkey) return { outcome: 'too_many' };
       const authenticator = await savePasskey(tx, user, passkey, name, origin);
       if (!authenticator) return { outcome: 'refused' };
@@ -136,17 +151,17 @@ export async function startTotp(
   });
 }
 
-/** `wrong`: not the code of this moment; `expired`: nothing waits for a code any more. */
+/** `wrong`: not the code of this moment; `expired`: nothing waits for a code any more, or what the enrolment rests on has ended. */
 export type ActivateTotpOutcome = Added | { readonly outcome: 'wrong' | 'expired' };
 
 /** Makes a TOTP good with its first code. The account's first one begins two-step, and brings recovery codes. */
 export async function activateTotpOf(
   ctx: Context,
   user_id: string,
-  input: { authenticator_id: string; code: string },
+  input: { authenticator_id: string; code: string; basis?: EnrolmentBasis },
   origin: Origin,
 ): Promise<ActivateTotpOutcome> {
-  const { authenticator_id: id } = input;
+  const { authenticator_id: id, basis } = input;
   const now = ctx.clock.now();
   const pending = isUuid(id) ? await findAuthenticator(ctx.scope, id) : null;
   if (!pending || !isTotp(pending) || pending.user_id !== user_id || pending.expires_at === null || pending.expires_at <= now)
@@ -155,6 +170,7 @@ export async function activateTotpOf(
   if (step === null) return { outcome: 'wrong' };
   return transaction(ctx, async (tx): Promise<ActivateTotpOutcome> => {
     const user = await lockUser(tx.scope, user_id);
+    if (user && basis && !(await isBased(tx, user, basis))) return { outcome: 'expired' };
     const authenticator = user && (await activateTotp(tx.scope, { id, user_id }, step, now));
     if (!user || !authenticator) return { outcome: 'expired' };
     await announce(tx, user, authenticator, origin);

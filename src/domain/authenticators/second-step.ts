@@ -139,10 +139,11 @@ async function look(ctx: Context, { user, purpose, bound, answer, browser, host,
   return wrong;
 }
 
-async function succeed(ctx: Context, { user, origin }: SecondStep, proof: Proof): Promise<void> {
+async function succeed(ctx: Context, { user, bound, origin }: SecondStep, proof: Proof): Promise<void> {
   await deleteSecondStepTries(ctx.scope, user.id);
-  // The mailbox isn't the only factor any more that the password rests on.
-  if (user.password_set_by_mail && proof.method !== 'email') await updateUser(ctx.scope, user.id, { password_set_by_mail: false });
+  // Who knows the password has another factor too: it isn't that of a stranger at the mailbox. A factor without it, such as a passkey alone, doesn't tell.
+  const beside = bound.proofs.some(({ method }) => method === 'password') && proof.method !== 'email';
+  if (user.password_set_by_mail && beside) await updateUser(ctx.scope, user.id, { password_set_by_mail: false });
   if (proof.method !== 'recovery_code') return;
   await transaction(ctx, async (tx) => {
     await tellOwner(tx, user, { kind: 'recovery_code_used', left: await countRecoveryCodesLeft(tx.scope, user.id) }, origin);

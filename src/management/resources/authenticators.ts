@@ -130,6 +130,6 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     schema: z.strictObject({ name: name.optional() }),
     run: async (tx, _actor, row, input) => ({ row: input.name === undefined ? row : await nameAuthenticator(tx, row, input.name) }),
   },
-  remove: { run: async (tx, _actor, row) => takeAuthenticator(tx, row), audit: 'removed' },
+  remove: { run: async (tx, actor, row) => takeAuthenticator(tx, actor, row), audit: 'removed' },
   display: (row) => row.name,
 });

@@ -228,7 +228,7 @@ describe('codes by mail', () => {
     expect((await attempt(half, answer, byMail())).outcome).toBe('wrong');
   });
 
-  test('are none after a code by mail, nor while the password came by mail and no other factor was used since (attack 25.517)', async () => {
+  test('are none after a code by mail, nor while the password came by mail and no other factor was used beside it since (attack 25.517) (attack 25.643)', async () => {
     expect(mayUseEmail(byMail(), user, [proofNow('password', ctx.clock.now())])).toBe(true);
     expect(mayUseEmail(byMail(), user, [proofNow('email', ctx.clock.now())])).toBe(false);
     const address = { email: user.email, email_key: user.email_key };
@@ -242,6 +242,11 @@ describe('codes by mail', () => {
     user = (await findUser(ctx.scope, user.id)) as UserRow;
     expect(user).toMatchObject({ two_step_enabled: true, authenticator_kinds: ['recovery_codes', 'totp'] });
     expect(mayUseEmail(byMail(), user, [proofNow('password', ctx.clock.now())])).toBe(false);
+    // A factor that is used without the password doesn't say whose the password is.
+    const alone = await startSignIn(ctx, { user_id: user.id, stage: 'verify', proofs: [proofNow('email', ctx.clock.now())] });
+    const [other_code] = (await makeRecoveryCodes(ctx, user.id, noOrigin)) ?? [];
+    expect((await attempt(alone.sign_in, recovery(other_code as string))).outcome).toBe('proven');
+    expect(mayUseEmail(byMail(), (await findUser(ctx.scope, user.id)) as UserRow, [])).toBe(false);
     expect((await attempt(await halfSignIn(), totp(codeOf(secret)))).outcome).toBe('proven');
     expect(mayUseEmail(byMail(), (await findUser(ctx.scope, user.id)) as UserRow, [])).toBe(true);
   });
