@@ -30,7 +30,7 @@ const pathId = (req: Request): string => String(req.params['id'] ?? '');
 const notFound = () => new PageError(404, 'not_found', errorTexts.not_found);
 
 /** The person's row. @throws {PageError} 401 when the account is gone */
-export async function ownUser(req: Request): Promise<UserRow> {
+async function ownUser(req: Request): Promise<UserRow> {
   const user = await findUser(req.ctx.scope, sessionOf(req).user_id);
   if (!user) throw new PageError(401, 'login_required', errorTexts.login_required);
   return user;

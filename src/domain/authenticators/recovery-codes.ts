@@ -13,7 +13,7 @@ import type { Context } from '../context.js';
 import type { Place } from '../../lib/seal.js';
 
 /** How many codes a set has. */
-export const recoveryCodeCount = 10;
+const recoveryCodeCount = 10;
 
 /** Without vowels, which would make words, and without what looks alike. */
 const alphabet = 'BCDFGHJKLMNPQRSTVWXZ23456789';

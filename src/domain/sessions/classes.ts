@@ -118,9 +118,3 @@ export function isSecondStepDone(proofs: readonly Proof[]): boolean {
   const afterMail = has('email') && proofs.some((proof) => code(proof) || passkey(proof));
   return afterMail || has('device') || proofs.some(({ suffices, second_step }) => suffices === true || second_step === true);
 }
-
-/** Whether the class was asked for in time: everything that it rests on was proven within the last so many seconds. */
-export function isReachedWithin(proofs: readonly Proof[], demanded: AuthenticationClass, seconds: number, now: Date): boolean {
-  const fresh = proofs.filter((proof) => proof.at_unknown !== true && now.getTime() - timeOf(proof) < seconds * 1000);
-  return reaches(fresh, demanded);
-}
