@@ -23,6 +23,7 @@ import { bodyReturnTo, bodyText, withReturnTo } from '../fields.js';
 import { refusalError, refuseFields, type StepRefusal } from '../refusal.js';
 import { answerStep, credentialIn } from './answer.js';
 import { completeClaim, signInExpired } from './complete.js';
+import { acrValuesOf } from './enroll-page.js';
 import { renderVerify } from './verify-page.js';
 
 /** What codes are bound to, and tries are counted by. */
@@ -72,7 +73,9 @@ export async function verifyByEmail(req: Request, res: Response): Promise<void> 
   const methods = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
   if (!methods.includes('email')) throw new PageError(403, 'email_code_disabled', errorTexts.email_code_disabled);
   const sent = await sendSecondStepCode(req.ctx, claimant.user, boundOf(req, claimant), originOf(req));
-  if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/verify', { method: 'email', sent: '1' }, return_to));
+  const acr_values = acrValuesOf(req);
+  const fields = { method: 'email', sent: '1', ...(acr_values !== '' && { acr_values }) };
+  if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/verify', fields, return_to));
   if (sent.outcome === 'too_soon') throw new RateLimitedError(sent.retry_after);
   const { expires_in, resend_after } = sent;
   res.status(202).set('Cache-Control', 'no-store').json({ expires_in, resend_after });
