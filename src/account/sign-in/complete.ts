@@ -86,5 +86,5 @@ export async function completeClaim(
     return { redirect_to: return_to ?? home, second_factor: null };
   }
   if (!(await advanceSignIn(req.ctx.scope, sign_in.id, next.kind, proofs))) throw signInExpired(return_to);
-  return askFor(req, next, { user, proofs, return_to });
+  return askFor(req, next, { user, proofs, expires_at: sign_in.expires_at, return_to });
 }
