@@ -95,9 +95,7 @@ export function addOwnPasskey(web: Web) {
     if (added.outcome === 'not_found') throw notFound();
     if (added.outcome !== 'added') return refuse(web, req, res, addRefusals[added.outcome]);
     await addProof(req, res, added.proof, { enrolled: true });
-    const authenticator = authenticatorDocument(added.authenticator);
-    if (added.recovery_codes === null) return done(req, res, 'passkey', { authenticator }, 201);
-    showRecoveryCodes(web, req, res, { status: 201, body: { authenticator }, codes: added.recovery_codes });
+    done(req, res, 'passkey', { authenticator: authenticatorDocument(added.authenticator) }, 201);
   };
 }
 
