@@ -13,13 +13,12 @@ import { PageError, RateLimitedError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { findHalfSignIn } from '../../domain/sign-ins/sign-ins.js';
 import { signInTokenOf, type Claimant } from '../../http/auth/claimant.js';
-import { stepPath } from '../../http/auth/first-step.js';
 import { errorTexts } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
-import { safeReturnTo } from '../../http/request/return-to.js';
+import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
 import type { Web } from '../../http/web.js';
-import { bodyReturnTo, bodyText, withReturnTo } from '../fields.js';
+import { bodyReturnTo, bodyText } from '../fields.js';
 import { refusalError, refuseFields, type StepRefusal } from '../refusal.js';
 import { answerStep, credentialIn } from './answer.js';
 import { completeClaim, signInExpired } from './complete.js';
@@ -45,7 +44,7 @@ export function verifyPage(web: Web) {
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
     const claimant = verifying(req);
-    if (!claimant) return res.redirect(303, stepPath(req.claimant ? '/login/enroll' : '/login', return_to));
+    if (!claimant) return res.redirect(303, withReturnTo(req.claimant ? '/login/enroll' : '/login', {}, return_to));
     const asked = query.get('method') ?? '';
     await renderVerify(web, req, res, {
       claimant,

@@ -11,6 +11,7 @@ import { settleLinking } from '../../domain/connections/settle-linking.js';
 import { setSignInCookie } from './claimant.js';
 import { deviceOf } from './device-cookie.js';
 import { originOf } from '../pages/mail-origin.js';
+import { withReturnTo } from '../request/return-to.js';
 import { signIn } from './sign-in.js';
 
 /** Somebody who has proven the first step of a sign-in, by whatever means. */
@@ -47,10 +48,6 @@ export type StepOutcome = { readonly redirect_to: string; readonly second_factor
 
 const home = '/account';
 
-/** A step's page, and where the journey goes on after it. */
-export const stepPath = (path: string, return_to: string | null): string =>
-  return_to === null ? path : `${path}?${new URLSearchParams({ return_to }).toString()}`;
-
 /** What the claimant is asked for, and where. */
 export async function askFor(
   req: Request,
@@ -61,12 +58,12 @@ export async function askFor(
   if (next.kind === 'verify') {
     const methods = await secondStepMethods(req.ctx, claim.user, claim.proofs);
     const remember_device = req.ctx.environment.remember_device_lifetime > 0;
-    return { redirect_to: stepPath('/login/verify', claim.return_to), second_factor: { methods, expires_in, remember_device } };
+    return { redirect_to: withReturnTo('/login/verify', {}, claim.return_to), second_factor: { methods, expires_in, remember_device } };
   }
   const enroll = enrollableKinds(req.ctx.environment);
   const skip_expires_at = next.skip_until?.toISOString() ?? null;
   const second_factor = { methods: [], expires_in, remember_device: false, enroll, skip_expires_at };
-  return { redirect_to: stepPath('/login/enroll', claim.return_to), second_factor };
+  return { redirect_to: withReturnTo('/login/enroll', {}, claim.return_to), second_factor };
 }
 
 /** The proofs with that of a browser which skips this person's second step. */
