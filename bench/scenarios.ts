@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
 import { Connection, requestText, type Operation, type Reply } from './driver.js';
 import type { Target } from './targets/target.js';
 
@@ -37,6 +37,24 @@ function machine(kind: keyof Target['resources']) {
       const reply = await connection.send(text);
       expectThat(isJwt(json(reply).access_token) === (kind !== 'opaque'), `expected ${kind}`, reply);
     };
+  };
+}
+
+/** A new DPoP proof for each request, as RFC 9449 wants it; one key for each connection. */
+async function openBoundMachine(target: Target): Promise<Operation> {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const header = encoded({ typ: 'dpop+jwt', alg: 'ES256', jwk: publicKey.export({ format: 'jwk' }) });
+  const htu = `http://localhost:${target.port}${target.paths.token}`;
+  const proof = () => {
+    const input = `${header}.${encoded({ jti: randomUUID(), htm: 'POST', htu, iat: Math.floor(Date.now() / 1000) })}`;
+    return `${input}.${sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+  };
+  const fields = { grant_type: 'client_credentials', resource: target.resources.jwt, scope: 'read' };
+  return async (connection) => {
+    const headers = { ...host(target), Authorization: basic(target.client), DPoP: proof() };
+    const reply = await connection.send(requestText('POST', target.paths.token, headers, fields));
+    expectThat(json(reply)['token_type'] === 'DPoP', 'expected a bound token', reply);
   };
 }
 
@@ -146,6 +164,7 @@ export const scenarios: readonly Scenario[] = [
   { name: 'cc_jwt', title: 'client credentials, RS256 JWT', open: machine('jwt') },
   { name: 'cc_jwt_es256', title: 'client credentials, ES256 JWT', open: machine('ES256') },
   { name: 'cc_jwt_eddsa', title: 'client credentials, EdDSA JWT', open: machine('EdDSA') },
+  { name: 'cc_jwt_dpop', title: 'client credentials, RS256 JWT bound by DPoP', open: openBoundMachine },
   { name: 'cc_opaque', title: 'client credentials, opaque', open: machine('opaque') },
   { name: 'introspect', title: 'introspection, opaque', open: introspect('opaque') },
   { name: 'introspect_jwt', title: 'introspection, JWT', open: introspect('jwt') },

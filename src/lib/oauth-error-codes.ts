@@ -15,6 +15,8 @@ export const oauthErrorCodes = {
   temporarily_unavailable: ['RFC 6749', 'Repeat after `Retry-After` seconds.'],
   invalid_target: ['RFC 8707', 'The `resource` is unknown, or the client has no grant for it.'],
   invalid_token: ['RFC 6750', 'The access token is missing, expired, revoked, or meant for something else. Get a new one.'],
+  invalid_dpop_proof: ['RFC 9449', 'The header `DPoP` is missing, or its proof is not for this request, of another key, or was used before; the description says what. Make a new one for every request.'],
+  use_dpop_nonce: ['RFC 9449', 'Make a new proof with the `nonce` in the header `DPoP-Nonce` of this answer, and repeat.'],
   insufficient_scope: ['RFC 6750', 'The token lacks the scope that `WWW-Authenticate` names.'],
   login_required: ['OpenID Connect Core', '`prompt=none`, but nobody is signed in. Ask without it.'],
   consent_required: ['OpenID Connect Core', '`prompt=none`, but the person has to be asked. Ask without it.'],

@@ -34,6 +34,7 @@ export const digestPurposes = [
   'sso-browser',
   'webauthn challenge',
   'demo',
+  'dpop nonce',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

@@ -2,6 +2,7 @@ import { Router } from 'express';
 import { confidentialOnly } from '../http/auth/authenticate-client.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { cors, corsForAll, preflight } from '../http/auth/cors.js';
+import { tellNonce } from '../http/auth/dpop.js';
 import { csrf } from '../http/auth/csrf.js';
 import type { RouteList } from '../http/exact-routes.js';
 import { form, formOrJson } from '../http/request/form.js';
@@ -27,12 +28,20 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  routes.add(endpoints.token_endpoint, { post: [cors, form, limited, token], options: [cors, preflight] });
-  routes.add(endpoints.pushed_authorization_request_endpoint, { post: [cors, form, limited, pushRequest], options: [cors, preflight] });
+  routes.add(endpoints.token_endpoint, { post: [cors, tellNonce, form, limited, token(web)], options: [cors, preflight] });
+  routes.add(endpoints.pushed_authorization_request_endpoint, {
+    post: [cors, tellNonce, form, limited, pushRequest(web)],
+    options: [cors, preflight],
+  });
   const guarded = guardedClientAuthentication(web);
   routes.add(endpoints.introspection_endpoint, { post: [form, guarded, confidentialOnly, introspect] });
   routes.add(endpoints.revocation_endpoint, { post: [cors, form, guarded, revoke], options: [cors, preflight] });
-  routes.add(endpoints.userinfo_endpoint, { get: [cors, userinfo], post: [cors, form, userinfo], options: [cors, preflight] });
+  const claims = userinfo(web);
+  routes.add(endpoints.userinfo_endpoint, {
+    get: [cors, tellNonce, claims],
+    post: [cors, tellNonce, form, claims],
+    options: [cors, preflight],
+  });
   routes.add(endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
   routes.add(resumePath, { get: [browserSession, resume(web)] });
   routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });

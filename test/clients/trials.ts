@@ -1,4 +1,5 @@
 // Every client library and product that has a guide: what it needs on this machine, and what is tried.
+import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -55,6 +56,21 @@ const orders: OrdersApi = {
   origin: 'http://localhost:3003',
   paths: ['/orders', '/payments'],
 };
+
+const ledger: OrdersApi = {
+  folder: 'dpop',
+  audience: 'https://ledger.example.org',
+  origin: 'http://localhost:3006',
+  paths: ['/orders'],
+};
+
+/** What the guide's client prints: let in with a proof, kept out without. */
+async function ledgerIsBound({ issuer }: Service, variables: Readonly<Record<string, string>>): Promise<void> {
+  const options = { cwd: join('.clients', 'dpop'), env: { ...process.env, ...variables, ISSUER: issuer } };
+  const { stdout } = await promisify(execFile)(process.execPath, ['call.js'], options);
+  const orders = { for: variables['CLIENT_ID'] };
+  assert.deepEqual(JSON.parse(stdout), { token_type: 'dpop', status: 200, orders, without_proof: 401 });
+}
 
 export const trials: readonly Trial[] = [
   {
@@ -144,6 +160,17 @@ export const trials: readonly Trial[] = [
     },
     version: fromPackage('jose'),
     shows: 'JWT and introspection: good tokens, forged ones, for another API, with too little',
+  },
+  {
+    name: 'dpop',
+    title: 'DPoP',
+    programs: ['npm'],
+    url: 'http://localhost:3006/',
+    visit: null,
+    prepare: grantOrders(ledger),
+    check: ledgerIsBound,
+    version: fromPackage('openid-client'),
+    shows: 'client credentials bound to a key; an API that takes them with a proof, and not without',
   },
   {
     name: 'step-up',

@@ -10,8 +10,9 @@ import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
-import { managementToken, startManagedService } from '../support/management.js';
+import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
 /** The statements of the request that runs in this asynchronous context; background loops run in none. */
@@ -28,6 +29,7 @@ let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
 let mappingApi: ApiResourceRow;
 let cookie: string;
+let proofKey: ProofKey;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
 
@@ -44,6 +46,7 @@ beforeAll(async () => {
   await addGrant(ctx, client, grantedApi, ['read'], 'user');
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
+  proofKey = await createProofKey();
   const user = await addUser(ctx);
   cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
@@ -113,6 +116,21 @@ const userTokens = async (more: Record<string, string> = {}) => tokenRequest(ori
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
 
+/** The same with a DPoP proof (RFC 9449). The service goes by its configured address, not by that of this server. */
+const proven = async (path: string, fields: Record<string, string>) =>
+  oauthPost(origin, path, client, fields, { dpop: await proofKey.proof({ htu: service.url + path }) });
+const boundUserTokens = async () => proven('/oauth/token', (await code()).grant);
+const provenGet = async (path: string, token: string) => {
+  const dpop = await proofKey.proof({ htu: service.url + path, htm: 'GET', token });
+  return fetch(origin + path, { headers: { authorization: `DPoP ${token}`, dpop } });
+};
+const machineFields = (resource: ApiResourceRow) => ({ grant_type: 'client_credentials', resource: resource.identifier });
+async function boundManagementToken(): Promise<string> {
+  const dpop = await proofKey.proof({ htu: `${service.url}/oauth/token` });
+  const fields = { grant_type: 'client_credentials', resource: `${service.url}/api` };
+  return (await oauthPost(service.url, '/oauth/token', managementClient, fields, { dpop })).body.access_token;
+}
+
 let webhooksMade = 0;
 const webhooks = (method: string, path = '', data?: unknown) =>
   fetch(`${origin}/api/webhooks${path}`, {
@@ -173,6 +191,30 @@ const budget: Record<
   },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
+  'DPoP: client credentials, JWT': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(jwtApi))).status },
+  'DPoP: client credentials, opaque': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(opaqueApi))).status },
+  'DPoP: authorization code flow with a live session': { limit: 3, run: async () => (await boundUserTokens()).status },
+  'DPoP: refresh': {
+    limit: 2,
+    prepare: async () => (await boundUserTokens()).body.refresh_token as string,
+    run: async (refresh_token) => (await proven('/oauth/token', { grant_type: 'refresh_token', refresh_token })).status,
+  },
+  'DPoP: pushed authorization request': {
+    limit: 1,
+    status: 201,
+    run: async () =>
+      (await proven('/oauth/par', { response_type: 'code', redirect_uri: client.redirect_uris[0] as string, scope: 'openid' })).status,
+  },
+  'DPoP: userinfo': {
+    limit: 1,
+    prepare: async () => (await boundUserTokens()).body.access_token,
+    run: async (token) => (await provenGet('/oauth/userinfo', token)).status,
+  },
+  'DPoP: Management API, as many as for a bearer token': {
+    limit: 2,
+    prepare: boundManagementToken,
+    run: async (token) => (await provenGet('/api/event_types', token)).status,
+  },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
   'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },
   'webhook changed': {

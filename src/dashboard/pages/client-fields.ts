@@ -93,6 +93,12 @@ export const clientFields: readonly FieldSpec[] = [
     section: tokens,
   },
   {
+    name: 'dpop_bound_access_tokens',
+    label: 'Require DPoP',
+    hint: 'Its tokens are bound to a key that only it holds (RFC 9449): whoever steals one can not use it.',
+    section: tokens,
+  },
+  {
     name: 'introspection_allowed',
     label: 'May ask about tokens of other clients',
     hint: 'For APIs that look tokens up at /oauth/introspect. Clients that registered themselves never may.',
