@@ -30,7 +30,7 @@ const pathId = (req: Request): string => String(req.params['id'] ?? '');
 const notFound = () => new PageError(404, 'not_found', errorTexts.not_found);
 
 /** The person's row. @throws {PageError} 401 when the account is gone */
-export async function ownUser(req: Request): Promise<UserRow> {
+async function ownUser(req: Request): Promise<UserRow> {
   const user = await findUser(req.ctx.scope, sessionOf(req).user_id);
   if (!user) throw new PageError(401, 'login_required', errorTexts.login_required);
   return user;
@@ -95,9 +95,7 @@ export function addOwnPasskey(web: Web) {
     if (added.outcome === 'not_found') throw notFound();
     if (added.outcome !== 'added') return refuse(web, req, res, addRefusals[added.outcome]);
     await addProof(req, res, added.proof, { enrolled: true });
-    const authenticator = authenticatorDocument(added.authenticator);
-    if (added.recovery_codes === null) return done(req, res, 'passkey', { authenticator }, 201);
-    showRecoveryCodes(web, req, res, { status: 201, body: { authenticator }, codes: added.recovery_codes });
+    done(req, res, 'passkey', { authenticator: authenticatorDocument(added.authenticator) }, 201);
   };
 }
 

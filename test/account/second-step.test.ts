@@ -264,6 +264,17 @@ describe('a code by mail as the second step', () => {
     expect((await verify(browser, { method: 'email', code })).status).toBe(200);
     await setEnvironment(service, { email_second_factor_enabled: false });
   });
+
+  test('asked for by the form of a session that is to go on, comes back to that session', async () => {
+    await setEnvironment(service, { email_second_factor_enabled: true });
+    const { user, secret } = await addTwoStepUser(service);
+    const browser = await halfSignedIn(service, user);
+    expect((await verify(browser, { method: 'totp', code: totpCode(secret, now()) })).status).toBe(200);
+    const hidden = { acr_values: '1', return_to: '/account' };
+    const sent = await browser.submit('/login/verify?acr_values=1&method=email', hidden, '/login/verify/email');
+    expect(sent.headers.get('location')).toBe('/login/verify?method=email&sent=1&acr_values=1&return_to=%2Faccount');
+    await setEnvironment(service, { email_second_factor_enabled: false });
+  });
 });
 
 describe('a remembered browser', () => {

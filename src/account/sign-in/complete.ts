@@ -14,12 +14,13 @@ import { askFor, type StepOutcome } from '../../http/auth/first-step.js';
 import { signIn } from '../../http/auth/sign-in.js';
 import { errorTexts } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
+import { withReturnTo } from '../../http/request/return-to.js';
 
 const home = '/account';
 
 /** 410: the half sign-in has ended, by time, tries, or because another request has completed it. */
 export function signInExpired(return_to: string | null): PageError {
-  const href = return_to === null ? '/login' : `/login?${new URLSearchParams({ return_to }).toString()}`;
+  const href = withReturnTo('/login', {}, return_to);
   return new PageError(410, 'sign_in_expired', errorTexts.sign_in_expired, {}, undefined, { href, label: 'Sign in' });
 }
 
@@ -87,5 +88,5 @@ export async function completeClaim(
     return { redirect_to: return_to ?? home, second_factor: null };
   }
   if (!(await advanceSignIn(req.ctx.scope, sign_in.id, next.kind, proofs))) throw signInExpired(return_to);
-  return askFor(req, next, { user, proofs, return_to });
+  return askFor(req, next, { user, proofs, expires_at: sign_in.expires_at, return_to });
 }

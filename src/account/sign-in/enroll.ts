@@ -17,12 +17,11 @@ import { isPasskey, listAuthenticatorsOfUser } from '../../db/tables/authenticat
 import { PageError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { isStepUp, type Claimant } from '../../http/auth/claimant.js';
-import { stepPath } from '../../http/auth/first-step.js';
 import { sessionOf } from '../../http/auth/proof-ways.js';
 import { errorTexts } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
-import { safeReturnTo } from '../../http/request/return-to.js';
+import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
 import type { Web } from '../../http/web.js';
 import { bodyReturnTo, bodyText } from '../fields.js';
 import { showRecoveryCodes } from '../recovery-codes-page.js';
@@ -72,10 +71,10 @@ export function enrollPage(web: Web) {
     const return_to = safeReturnTo(queryOf(req).get('return_to'));
     const claimant = enrolling(req);
     if (claimant) return renderEnroll(web, req, res, { claimant, return_to });
-    if (req.claimant?.sign_in?.stage === 'verify') return res.redirect(303, stepPath('/login/verify', return_to));
+    if (req.claimant?.sign_in?.stage === 'verify') return res.redirect(303, withReturnTo('/login/verify', {}, return_to));
     // Somebody signed in shows that it is still them before anything is added.
-    if (req.session && isStepUp(req)) return res.redirect(303, stepPath('/account/confirm', req.originalUrl));
-    res.redirect(303, stepPath('/login', return_to));
+    if (req.session && isStepUp(req)) return res.redirect(303, withReturnTo('/account/confirm', {}, req.originalUrl));
+    res.redirect(303, withReturnTo('/login', {}, return_to));
   };
 }
 

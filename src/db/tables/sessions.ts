@@ -19,6 +19,8 @@ export type Proof = {
   readonly asserted?: '2' | 'phr';
   /** Of a provider: nothing is asked after it. */
   readonly suffices?: true;
+  /** Of a code by mail: it was asked for as the second step, after another factor; a registration and a first step by mail have one too. */
+  readonly second_step?: true;
 };
 
 /**

@@ -61,7 +61,7 @@ export async function countSignInAttempt(scope: Scope, id: string, max_attempts:
   return rows[0]?.attempt_count ?? null;
 }
 
-/** Moves a half sign-in to its enrolment with what was proven meanwhile; null when it has ended. */
+/** Moves a half sign-in to the step that is due after what was proven meanwhile; null when it is gone. Its time stays what it is. */
 export async function advanceSignIn(scope: Scope, id: string, stage: SignInStage, proofs: readonly Proof[]): Promise<SignInRow | null> {
   const [row] = await table<SignInRow>(scope, 'sign_ins')
     .where({ id } as never)

@@ -14,7 +14,6 @@ import { findSession } from '../../db/tables/sessions.js';
 import { isEnrolling } from '../../db/tables/sign_ins.js';
 import { lockUser, type UserRow } from '../../db/tables/users.js';
 import { isUuid, uuidv7 } from '../../lib/random.js';
-import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
 import { passkeyProof, proofNow, type Proof } from '../sessions/proofs.js';
@@ -23,6 +22,7 @@ import { tellOwner } from './notices.js';
 import type { NewPasskey } from './passkey-registration.js';
 import { renewRecoveryCodes } from './recovery-codes.js';
 import { holdRpId } from './relying-party.js';
+import { recordAdded } from './trail.js';
 import { firstRecoveryCodes, switchTwoStep } from './two-step.js';
 import { mintTotpSecret, otpauthUri, stepOfCode, totpDefaults, totpPlace, totpSecretOf } from './totp.js';
 
@@ -31,13 +31,8 @@ export const authenticatorLimits = { passkey: 20, totp: 5 } as const;
 /** Seconds that a new TOTP waits for its first code. */
 export const totpPendingLifetime = 600;
 
-/** A factor that was added. `recovery_codes`: shown this once, null when there are some already; `proof`: that the person has it, for the session. */
-export type Added = {
-  readonly outcome: 'added';
-  readonly authenticator: AuthenticatorRow;
-  readonly recovery_codes: string[] | null;
-  readonly proof: Proof;
-};
+/** A factor that was added. `proof`: that the person has it, for the session. */
+export type Added = { readonly outcome: 'added'; readonly authenticator: AuthenticatorRow; readonly proof: Proof };
 
 /** What an enrolment rests on: the session that it is done in, or a half sign-in that has yet to enrol. */
 export type EnrolmentBasis = { readonly session_id: string } | { readonly sign_in_id: string };
@@ -52,12 +47,15 @@ async function isBased(tx: Context, user: UserRow, basis: EnrolmentBasis): Promi
   return session !== null && session.revoked_at === null;
 }
 
-async function announce(tx: Context, user: UserRow, row: AuthenticatorRow, origin: Origin): Promise<void> {
-  const { actor } = userParty(user);
-  const target = { target_type: 'authenticator', target_id: row.id, display: row.name };
-  await recordSecurityEvent(tx, 'authenticator.created', { actor, target, origin, detail: { kind: row.kind } });
-  if (row.kind === 'recovery_codes') await tellOwner(tx, user, { kind: 'recovery_codes_made' }, origin);
-  else await tellOwner(tx, user, { kind: 'factor_added', what: row.kind, name: row.name }, origin);
+/** Records that the person added a factor, and tells them by mail. */
+async function announce(
+  tx: Context,
+  user: UserRow,
+  factor: { readonly id: string; readonly kind: 'passkey' | 'totp'; readonly name: string },
+  origin: Origin,
+): Promise<void> {
+  await recordAdded(tx, user, factor, origin);
+  await tellOwner(tx, user, { kind: 'factor_added', what: factor.kind, name: factor.name }, origin);
 }
 
 /**
@@ -82,7 +80,7 @@ export async function savePasskey(
     name,
     ...stamps,
   });
-  await announce(tx, user, row, origin);
+  await announce(tx, user, { id: row.id, kind: 'passkey', name }, origin);
   return row;
 }
 
@@ -103,7 +101,7 @@ export async function addPasskey(
       const authenticator = await savePasskey(tx, user, passkey, name, origin);
       if (!authenticator) return { outcome: 'refused' };
       const proof = passkeyProof(tx.clock.now(), authenticator.id, passkey.user_verified);
-      return { outcome: 'added', authenticator, recovery_codes: null, proof };
+      return { outcome: 'added', authenticator, proof };
     });
   } catch (error) {
     if (error instanceof Duplicate && error.constraint === 'authenticators_credential') return { outcome: 'passkey_exists' };
@@ -151,8 +149,11 @@ export async function startTotp(
   });
 }
 
-/** `wrong`: not the code of this moment; `expired`: nothing waits for a code any more, or what the enrolment rests on has ended. */
-export type ActivateTotpOutcome = Added | { readonly outcome: 'wrong' | 'expired' };
+/**
+ * `recovery_codes`: shown this once, null when there are some already. `wrong`: not the code of this moment; `expired`: nothing waits for a code any more, or
+ * what the enrolment rests on has ended.
+ */
+export type ActivateTotpOutcome = (Added & { readonly recovery_codes: string[] | null }) | { readonly outcome: 'wrong' | 'expired' };
 
 /** Makes a TOTP good with its first code. The account's first one begins two-step, and brings recovery codes. */
 export async function activateTotpOf(
@@ -175,7 +176,7 @@ export async function activateTotpOf(
     if (!user || !authenticator) return { outcome: 'expired' };
     await announce(tx, user, authenticator, origin);
     if (!user.authenticator_kinds.includes('totp')) await switchTwoStep(tx, user, true, { by: 'user', origin });
-    const recovery_codes = await firstRecoveryCodes(tx, user_id);
+    const recovery_codes = await firstRecoveryCodes(tx, user_id, origin);
     return { outcome: 'added', authenticator, recovery_codes, proof: proofNow('totp', now, id) };
   });
 }
@@ -185,8 +186,8 @@ export async function makeRecoveryCodes(ctx: Context, user_id: string, origin: O
   return transaction(ctx, async (tx) => {
     const user = await lockUser(tx.scope, user_id);
     if (!user || !hasFactor(user)) return null;
-    const { row, codes } = await renewRecoveryCodes(tx, user_id);
-    await announce(tx, user, row, origin);
+    const codes = await renewRecoveryCodes(tx, user, origin);
+    await tellOwner(tx, user, { kind: 'recovery_codes_made' }, origin);
     return codes;
   });
 }

@@ -6,7 +6,7 @@ import { updateUser, type UserRow } from '../../db/tables/users.js';
 import { noteSecurityEvent, userParty } from '../audit/security-trail.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
-import { proofNow, type Proof } from '../sessions/proofs.js';
+import { emailStepProof, proofNow, type Proof } from '../sessions/proofs.js';
 import { mayUseEmail, proveSecondStepCode } from '../sign-ins/email-codes.js';
 import { signInAttempts } from '../sign-ins/sign-ins.js';
 import { tellOwner } from './notices.js';
@@ -126,7 +126,7 @@ async function look(ctx: Context, { user, purpose, bound, answer, browser, host,
   }
   if (answer.method === 'email') {
     if (!mayUseEmail(ctx, user, bound.proofs)) return { outcome: 'method_unavailable' };
-    return (await proveSecondStepCode(ctx, user.id, bound, answer.code)) ? { outcome: 'proven', proof: proofNow('email', now) } : wrong;
+    return (await proveSecondStepCode(ctx, user.id, bound, answer.code)) ? { outcome: 'proven', proof: emailStepProof(now) } : wrong;
   }
   const own = await listAuthenticatorsOfUser(ctx.scope, user.id);
   if (answer.method === 'totp') {

@@ -63,11 +63,6 @@ export function isProvenSince(session: Proven, since: number): boolean {
   return session.auth_time_known && session.authenticated_at.getTime() >= since - skew;
 }
 
-/** Whether the person is known to have proven who they are within the last so many milliseconds, by the strictest reading. */
-export function isProvenWithin(ctx: Pick<Context, 'clock'>, session: Proven, ms: number): boolean {
-  return session.auth_time_known && ctx.clock.now().getTime() - session.authenticated_at.getTime() < ms;
-}
-
 /** What a provider says of the sign-in there: `auth_time` null when it doesn't say. */
 export type ProviderSignIn = { readonly amr: string[]; readonly acr: string | null; readonly auth_time: Date | null };
 
