@@ -5,13 +5,18 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, type Service } from '../../src/app.js';
 import { proofNow } from '../../src/domain/sessions/proofs.js';
-import { startSession } from '../../src/domain/sessions/sessions.js';
+import { approveDevice } from '../../src/domain/device-codes/answer.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { findBrowserSession, startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { digest } from '../../src/lib/digest.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { createProofKey, type ProofKey } from '../support/dpop.js';
+import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
-import { managementToken, startManagedService } from '../support/management.js';
+import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
 /** The statements of the request that runs in this asynchronous context; background loops run in none. */
@@ -28,6 +33,7 @@ let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
 let mappingApi: ApiResourceRow;
 let cookie: string;
+let proofKey: ProofKey;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
 
@@ -36,7 +42,7 @@ const observe = (text: string) => void request.getStore()?.push(text);
 beforeAll(async () => {
   service = await startManagedService();
   const ctx = await service.context();
-  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
+  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode] });
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
@@ -44,6 +50,7 @@ beforeAll(async () => {
   await addGrant(ctx, client, grantedApi, ['read'], 'user');
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
+  proofKey = await createProofKey();
   const user = await addUser(ctx);
   cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
@@ -113,6 +120,31 @@ const userTokens = async (more: Record<string, string> = {}) => tokenRequest(ori
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
 
+/** The same with a DPoP proof (RFC 9449). The service goes by its configured address, not by that of this server. */
+const proven = async (path: string, fields: Record<string, string>) =>
+  oauthPost(origin, path, client, fields, { dpop: await proofKey.proof({ htu: service.url + path }) });
+const boundUserTokens = async () => proven('/oauth/token', (await code()).grant);
+const provenGet = async (path: string, token: string) => {
+  const dpop = await proofKey.proof({ htu: service.url + path, htm: 'GET', token });
+  return fetch(origin + path, { headers: { authorization: `DPoP ${token}`, dpop } });
+};
+const machineFields = (resource: ApiResourceRow) => ({ grant_type: 'client_credentials', resource: resource.identifier });
+async function boundManagementToken(): Promise<string> {
+  const dpop = await proofKey.proof({ htu: `${service.url}/oauth/token` });
+  const fields = { grant_type: 'client_credentials', resource: `${service.url}/api` };
+  return (await oauthPost(service.url, '/oauth/token', managementClient, fields, { dpop })).body.access_token;
+}
+
+/** A device code that its person said yes to. */
+async function approvedDeviceCode(): Promise<string> {
+  const { device_code } = await startDevice(origin, client);
+  const ctx = await service.context();
+  const question = { digest: digest(device_code), client, resource: null, scopes: ['openid'] };
+  const session = await findBrowserSession(ctx, cookie.slice('session='.length));
+  if (!session || !(await approveDevice(ctx, question, { session, origin: noOrigin }))) throw new Error('not approved');
+  return device_code;
+}
+
 let webhooksMade = 0;
 const webhooks = (method: string, path = '', data?: unknown) =>
   fetch(`${origin}/api/webhooks${path}`, {
@@ -173,6 +205,45 @@ const budget: Record<
   },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
+  'DPoP: client credentials, JWT': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(jwtApi))).status },
+  'DPoP: client credentials, opaque': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(opaqueApi))).status },
+  'DPoP: authorization code flow with a live session': { limit: 3, run: async () => (await boundUserTokens()).status },
+  'DPoP: refresh': {
+    limit: 2,
+    prepare: async () => (await boundUserTokens()).body.refresh_token as string,
+    run: async (refresh_token) => (await proven('/oauth/token', { grant_type: 'refresh_token', refresh_token })).status,
+  },
+  'DPoP: pushed authorization request': {
+    limit: 1,
+    status: 201,
+    run: async () =>
+      (await proven('/oauth/par', { response_type: 'code', redirect_uri: client.redirect_uris[0] as string, scope: 'openid' })).status,
+  },
+  'DPoP: userinfo': {
+    limit: 1,
+    prepare: async () => (await boundUserTokens()).body.access_token,
+    run: async (token) => (await provenGet('/oauth/userinfo', token)).status,
+  },
+  'DPoP: Management API, as many as for a bearer token': {
+    limit: 2,
+    prepare: boundManagementToken,
+    run: async (token) => (await provenGet('/api/event_types', token)).status,
+  },
+  'device, start': {
+    limit: 1,
+    run: async () => (await oauthPost(origin, '/oauth/device_authorization', client, { scope: 'openid' })).status,
+  },
+  'device, question that is not answered yet': {
+    limit: 1,
+    status: 400,
+    prepare: async () => (await startDevice(origin, client)).device_code,
+    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
+  },
+  'device, question that gets tokens': {
+    limit: 2,
+    prepare: approvedDeviceCode,
+    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
+  },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
   'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },
   'webhook changed': {
