@@ -153,7 +153,7 @@ describe('recovery codes', () => {
     expect((await attempt(await halfSignIn(), recovery(fresh as string))).outcome).toBe('proven');
   });
 
-  test('one is spent and told by mail, or neither: no mail, no code (fault F04)', async () => {
+  test('one is spent and told by mail, or neither: no mail, no code', async () => {
     const [code] = (await makeRecoveryCodes(ctx, user.id, noOrigin)) as string[];
     await ctx.knex.raw('alter table mails add constraint no_mails check (false) not valid');
     await expect(attempt(await halfSignIn(), recovery(code as string))).rejects.toThrow('no_mails');
