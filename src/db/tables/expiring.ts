@@ -15,7 +15,8 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'revocations', column: 'expires_at', keepSeconds: 0 },
   { name: 'browser_lockouts', column: 'expires_at', keepSeconds: 0 },
-  { name: 'spent_challenges', column: 'expires_at', keepSeconds: 0 },
+  // Longer than a challenge lasts: a replica whose clock is behind that of the sweeping one must not take it again.
+  { name: 'spent_challenges', column: 'expires_at', keepSeconds: 600 },
   { name: 'sign_ins', column: 'expires_at', keepSeconds: 0 },
   { name: 'devices', column: 'expires_at', keepSeconds: 0 },
   // Of those that wait for their first code; active ones have no expiry.

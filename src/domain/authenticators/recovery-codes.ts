@@ -58,7 +58,7 @@ export async function renewRecoveryCodes(tx: Context, user: Pick<UserRow, 'id' |
   return codes.map(show);
 }
 
-/** Spends a code of the set: true for one caller. */
+/** Spends a code of the set: true for one caller. @throws {SealError} when no key of this process opens the set */
 export async function useRecoveryCode(ctx: Context, set: RecoveryCodesRow, typed: string): Promise<boolean> {
   const code = normalize(typed);
   if (code === null) return false;

@@ -153,6 +153,15 @@ describe('recovery codes', () => {
     expect((await attempt(await halfSignIn(), recovery(fresh as string))).outcome).toBe('proven');
   });
 
+  test('one is spent and told by mail, or neither: no mail, no code', async () => {
+    const [code] = (await makeRecoveryCodes(ctx, user.id, noOrigin)) as string[];
+    await ctx.knex.raw('alter table mails add constraint no_mails check (false) not valid');
+    await expect(attempt(await halfSignIn(), recovery(code as string))).rejects.toThrow('no_mails');
+    await ctx.knex.raw('alter table mails drop constraint no_mails');
+    expect(await countRecoveryCodesLeft(ctx.scope, user.id)).toBe(10);
+    expect((await attempt(await halfSignIn(), recovery(code as string))).outcome).toBe('proven');
+  });
+
   test('there are none without a factor that they stand in for', async () => {
     expect(await makeRecoveryCodes(ctx, (await addUser(ctx)).id, noOrigin)).toBeNull();
   });
@@ -268,5 +277,24 @@ describe('codes by mail', () => {
     expect((await prove('own browser')).outcome).toBe('expired');
     const nobody = { sign_in_id: unknown.sign_in_id, code: '123456', browser: 'own browser', origin: noOrigin };
     expect((await proveEmailSignIn(byMail(), nobody)).outcome).toBe('wrong');
+  });
+});
+
+describe('a factor whose key is lost', () => {
+  test('takes no code and is unavailable; the others of its kind, and other methods, go on', async () => {
+    const [code] = (await makeRecoveryCodes(ctx, user.id, noOrigin)) as string[];
+    const lose = (kind: string) =>
+      ctx
+        .knex('authenticators')
+        .where({ user_id: user.id, kind })
+        .update({ secret_sealed: Buffer.alloc(64, 1) });
+    await lose('totp');
+    expect((await attempt(await halfSignIn(), totp(codeOf(secret)))).outcome).toBe('method_unavailable');
+    const second = await enrollTotp(user);
+    expect((await attempt(await halfSignIn(), totp(codeOf(second)))).outcome).toBe('proven');
+    expect((await attempt(await halfSignIn(), totp('000000'))).outcome).toBe('wrong');
+    expect((await attempt(await halfSignIn(), recovery(code as string))).outcome).toBe('proven');
+    await lose('recovery_codes');
+    expect((await attempt(await halfSignIn(), recovery(code as string))).outcome).toBe('method_unavailable');
   });
 });
