@@ -159,6 +159,22 @@ function document(name: 'jwks' | 'discovery', proof: string) {
   };
 }
 
+/** A device asks whether its person has answered, who hasn't: every connection for a device of its own, and faster than any device may. */
+async function openDevicePoll(target: Target): Promise<Operation> {
+  const start = requestText(
+    'POST',
+    '/oauth/device_authorization',
+    { ...host(target), Authorization: basic(target.client) },
+    { scope: 'openid' },
+  );
+  const { device_code } = JSON.parse(ok(await once(target, start)).body) as { device_code: string };
+  const text = tokenText(target, { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code });
+  return async (connection) => {
+    const reply = await connection.send(text);
+    expectThat(/"(?:slow_down|authorization_pending)"/.test(ok(reply, 400).body), 'expected to be told to wait', reply);
+  };
+}
+
 /** Everything that is compared side by side. */
 export const scenarios: readonly Scenario[] = [
   { name: 'cc_jwt', title: 'client credentials, RS256 JWT', open: machine('jwt') },
@@ -170,6 +186,7 @@ export const scenarios: readonly Scenario[] = [
   { name: 'introspect_jwt', title: 'introspection, JWT', open: introspect('jwt') },
   { name: 'code_flow', title: 'code flow + PKCE, live session', open: openCodeFlow(false) },
   { name: 'code_par', title: 'the same, pushed first', open: openCodeFlow(true) },
+  { name: 'device_poll', title: 'a device asks, unanswered', open: openDevicePoll },
   { name: 'refresh', title: 'refresh with rotation', open: openRefresh },
   { name: 'userinfo', title: 'userinfo', open: openUserinfo },
   { name: 'jwks', title: 'JWKS', open: document('jwks', '"keys"') },

@@ -76,6 +76,7 @@ const partOf: Readonly<Record<string, string>> = {
 const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A grant is spent and what follows from it stored by one statement of the hot path.
   authorization_codes: ['access_tokens', 'refresh_tokens', 'sessions'],
+  device_codes: ['access_tokens', 'refresh_tokens', 'sessions'],
   refresh_tokens: ['access_tokens'],
   // What clients' own tokens are stored with: the other side of access_tokens.
   client_tokens: ['access_tokens'],

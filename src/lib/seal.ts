@@ -22,6 +22,7 @@ export const sealPurposes = [
   'sso-test',
   'password-review',
   'device',
+  'device-request',
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */
@@ -35,6 +36,7 @@ export const digestPurposes = [
   'webauthn challenge',
   'demo',
   'dpop nonce',
+  'user code',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

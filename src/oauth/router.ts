@@ -1,4 +1,4 @@
-import { Router } from 'express';
+import { Router, type Request } from 'express';
 import { confidentialOnly } from '../http/auth/authenticate-client.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { cors, corsForAll, preflight } from '../http/auth/cors.js';
@@ -11,10 +11,15 @@ import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import { resumePath } from '../http/request/return-to.js';
 import { guardedClientAuthentication, limitedClientAuthentication } from '../http/limits/token-limit.js';
 import type { Web } from '../http/web.js';
+import { deviceCodeGrantType } from '../lib/grant-types.js';
 import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
 import { pushRequest } from './authorize/push.js';
 import { consentPath } from './authorize/consent-page.js';
+import { answerDevice } from './device/answer.js';
+import { devicePage, enterUserCode, signedInForDevice } from './device/page.js';
+import { deviceAnswerPath, devicePath } from './device/paths.js';
+import { startDevice } from './device/start.js';
 import { discovery } from './discovery.js';
 import { endpoints, jwksPath, metadataPaths, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
@@ -28,11 +33,15 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  routes.add(endpoints.token_endpoint, { post: [cors, tellNonce, form, limited, token(web)], options: [cors, preflight] });
+  routes.add(endpoints.token_endpoint, {
+    post: [cors, tellNonce, form, limitedClientAuthentication(web, isDevicePoll), token(web)],
+    options: [cors, preflight],
+  });
   routes.add(endpoints.pushed_authorization_request_endpoint, {
     post: [cors, tellNonce, form, limited, pushRequest(web)],
     options: [cors, preflight],
   });
+  routes.add(endpoints.device_authorization_endpoint, { post: [cors, form, limited, startDevice], options: [cors, preflight] });
   const guarded = guardedClientAuthentication(web);
   routes.add(endpoints.introspection_endpoint, { post: [form, guarded, confidentialOnly, introspect] });
   routes.add(endpoints.revocation_endpoint, { post: [cors, form, guarded, revoke], options: [cors, preflight] });
@@ -47,8 +56,16 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });
   routes.add(endpoints.end_session_endpoint, { get: [browserSession, endSession(web)], post: [form, browserSession, endSession(web)] });
   routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
+  routes.add(devicePath, {
+    get: [browserSession, devicePage(web)],
+    post: [form, browserSession, signedInForDevice, csrf, enterUserCode(web)],
+  });
+  routes.add(deviceAnswerPath, { post: [form, browserSession, signedInForDevice, csrf, answerDevice(web)] });
   routes.add(registrationPath, { post: [registrationEnabled, limitRegistration(web), formOrJson, createRegistration] });
 }
+
+/** Whether a device asks whether its person has answered (RFC 8628 3.4). */
+const isDevicePoll = ({ form }: Request) => form.get('grant_type') === deviceCodeGrantType;
 
 const limitRegistration = (web: Web) =>
   limitBy(web, {

@@ -18,6 +18,8 @@ export type Trial = {
   readonly programs: readonly string[];
   /** Where it listens once it is up; null for a command that prints the address to open and ends after the sign-in. */
   readonly url: string | null;
+  /** For a command: the address that it prints has a code in it, which the person sends off and then allows (RFC 8628). */
+  readonly typesCode?: true;
   /** What a person does there; null for an API. */
   readonly visit: Visit | null;
   /** What the guide has created beside the client. */
@@ -202,6 +204,16 @@ export const trials: readonly Trial[] = [
     visit: null,
     version: fromPackage('openid-client'),
     shows: 'sign in, name and email address, on a loopback port of its own choice',
+  },
+  {
+    name: 'device',
+    title: 'Device without a browser',
+    programs: ['npm'],
+    url: null,
+    visit: null,
+    typesCode: true,
+    version: fromPackage('openid-client'),
+    shows: 'a code typed elsewhere, name and email address',
   },
   {
     name: 'own-login-pages',

@@ -5,12 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, type Service } from '../../src/app.js';
 import { proofNow } from '../../src/domain/sessions/proofs.js';
-import { startSession } from '../../src/domain/sessions/sessions.js';
+import { approveDevice } from '../../src/domain/device-codes/answer.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { findBrowserSession, startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { digest } from '../../src/lib/digest.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
+import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
@@ -38,7 +42,7 @@ const observe = (text: string) => void request.getStore()?.push(text);
 beforeAll(async () => {
   service = await startManagedService();
   const ctx = await service.context();
-  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
+  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode] });
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
@@ -131,6 +135,16 @@ async function boundManagementToken(): Promise<string> {
   return (await oauthPost(service.url, '/oauth/token', managementClient, fields, { dpop })).body.access_token;
 }
 
+/** A device code that its person said yes to. */
+async function approvedDeviceCode(): Promise<string> {
+  const { device_code } = await startDevice(origin, client);
+  const ctx = await service.context();
+  const question = { digest: digest(device_code), client, resource: null, scopes: ['openid'] };
+  const session = await findBrowserSession(ctx, cookie.slice('session='.length));
+  if (!session || !(await approveDevice(ctx, question, { session, origin: noOrigin }))) throw new Error('not approved');
+  return device_code;
+}
+
 let webhooksMade = 0;
 const webhooks = (method: string, path = '', data?: unknown) =>
   fetch(`${origin}/api/webhooks${path}`, {
@@ -215,6 +229,21 @@ const budget: Record<
     prepare: boundManagementToken,
     run: async (token) => (await provenGet('/api/event_types', token)).status,
   },
+  'device, start': {
+    limit: 1,
+    run: async () => (await oauthPost(origin, '/oauth/device_authorization', client, { scope: 'openid' })).status,
+  },
+  'device, question that is not answered yet': {
+    limit: 1,
+    status: 400,
+    prepare: async () => (await startDevice(origin, client)).device_code,
+    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
+  },
+  'device, question that gets tokens': {
+    limit: 2,
+    prepare: approvedDeviceCode,
+    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
+  },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
   'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },
   'webhook changed': {
@@ -231,17 +260,23 @@ const budget: Record<
   discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
 };
 
-/** Runs the operation until the process remembers what it needs: a change that was made just before may still be on its way to the cache. */
+/**
+ * The fewest statements of some runs of the operation: the process has to remember what it needs, and a change that was made just before may still be on its way
+ * to the cache.
+ */
 async function statementsOf(name: string): Promise<string[]> {
   const operation = budget[name];
   if (!operation) throw new Error(name);
-  for (let attempt = 1; ; attempt++) {
+  let fewest: string[] | null = null;
+  for (let attempt = 1; attempt <= 6; attempt++) {
     const prepared = (await operation.prepare?.()) ?? '';
     service.deps.cache.synced(service.clock.elapsed());
     statements = [];
     expect(await operation.run(prepared)).toBe(operation.status ?? 200);
-    if (statements.length <= operation.limit || attempt === 6) return statements;
+    if (fewest === null || statements.length < fewest.length) fewest = statements;
+    if (fewest.length <= operation.limit) break;
   }
+  return fewest ?? [];
 }
 
 describe('statements of an operation', () => {

@@ -52,3 +52,20 @@ test('while another replica is at it, a pass does nothing', async () => {
   });
   expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 10, access_tokens: 10 });
 });
+
+test('device codes stay for an hour, in which the device is still told that they have expired; guesses for ten minutes', async () => {
+  const rows = ['2 hours', '30 minutes'].map((age) => ({ age, digest: age }));
+  for (const { age, digest } of rows) {
+    await ctx.knex.raw(
+      `insert into device_codes (environment_id, digest, user_code_digest, client_id, scope, created_at, expires_at, interval_seconds)
+       values (:environment, convert_to(:digest, 'utf8'), convert_to(:digest, 'utf8'), 'tv', '', now(), now() - :age::interval, 5)`,
+      { environment: ctx.environment.id, digest, age },
+    );
+    await ctx.knex.raw(
+      `insert into user_code_guesses (environment_id, guesser, guessed_at, expires_at)
+       values (:environment, convert_to(:digest, 'utf8'), '{}', now() - :age::interval)`,
+      { environment: ctx.environment.id, digest, age },
+    );
+  }
+  expect(await janitorPass(ctx)).toMatchObject({ device_codes: 1, user_code_guesses: 2 });
+});

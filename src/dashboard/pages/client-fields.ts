@@ -183,7 +183,8 @@ export function clientCreateFields(req: Request): readonly FieldSpec[] {
       hint: people ? 'People see it when they sign in.' : 'For you: which service this is.',
       attributes: { maxlength: 100 },
     },
-    ...(people ? [{ ...redirects, section: undefined as unknown as string, optional: false }] : []),
+    // A device that people type a code for has none.
+    ...(people ? [{ ...redirects, section: undefined as unknown as string, optional: type === 'native' }] : []),
     ...(type === 'spa'
       ? [
           {
@@ -200,7 +201,7 @@ export function clientCreateFields(req: Request): readonly FieldSpec[] {
       label: 'Grant types',
       kind: 'checks',
       initial: kind.grants,
-      choices: async () => grantChoices(kind.grants),
+      choices: async () => grantChoices([...kind.grants, ...(kind.furtherGrants ?? [])]),
       optional: false,
     },
     kind.methods.length > 1

@@ -29,6 +29,9 @@ export const expiringTables: readonly ExpiringTable[] = [
   // A sign-in may take an hour (see `http/request/return-to.ts`).
   { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
   { name: 'dpop_proofs', column: 'expires_at', keepSeconds: 0 },
+  // For so long a device is still told that its code has expired.
+  { name: 'device_codes', column: 'expires_at', keepSeconds: 3600 },
+  { name: 'user_code_guesses', column: 'expires_at', keepSeconds: 0 },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },

@@ -192,6 +192,31 @@ export const securityEvents = {
     target: 'client; consent through the Management API',
     description: 'What was allowed to an application was taken back, and everything that it held ended.',
   },
+  'device.approved': {
+    severity: 'info',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the user',
+    target: 'session',
+    description:
+      'Somebody allowed a device without a browser what it asked for (RFC 8628); the session is the device\'s own, `device_ip_address` where it asked from.',
+  },
+  'device.denied': {
+    severity: 'warning',
+    outcome: 'denied',
+    kept: 'collected',
+    actor: 'the user',
+    target: 'client',
+    description: 'Somebody did not allow a device what it asked for: perhaps the code came from somebody else.',
+  },
+  'device.guesses_refused': {
+    severity: 'warning',
+    outcome: 'denied',
+    kept: 'collected',
+    actor: 'the user',
+    target: 'session',
+    description: 'Ten wrong user codes of devices in ten minutes from one session or address: no more are taken for a while.',
+  },
   'authorization_code.reused': {
     severity: 'critical',
     outcome: 'denied',
