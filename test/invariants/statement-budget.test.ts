@@ -260,17 +260,23 @@ const budget: Record<
   discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
 };
 
-/** Runs the operation until the process remembers what it needs: a change that was made just before may still be on its way to the cache. */
+/**
+ * The fewest statements of some runs of the operation: the process has to remember what it needs, and a change that was made just before may still be on its way
+ * to the cache.
+ */
 async function statementsOf(name: string): Promise<string[]> {
   const operation = budget[name];
   if (!operation) throw new Error(name);
-  for (let attempt = 1; ; attempt++) {
+  let fewest: string[] | null = null;
+  for (let attempt = 1; attempt <= 6; attempt++) {
     const prepared = (await operation.prepare?.()) ?? '';
     service.deps.cache.synced(service.clock.elapsed());
     statements = [];
     expect(await operation.run(prepared)).toBe(operation.status ?? 200);
-    if (statements.length <= operation.limit || attempt === 6) return statements;
+    if (fewest === null || statements.length < fewest.length) fewest = statements;
+    if (fewest.length <= operation.limit) break;
   }
+  return fewest ?? [];
 }
 
 describe('statements of an operation', () => {
