@@ -330,6 +330,19 @@ describe('the page', () => {
     expect([done.status, done.headers.get('location')]).toEqual([303, '/account?x=y']);
   });
 
+  test('names the field of a wrong recovery code as its label does, and says what the fifth wrong code ended', async () => {
+    const { user } = await addTwoStepUser(service);
+    const browser = new Browser(service.url);
+    await browser.login(user.email, password);
+    const page = await (await browser.get('/login/verify?method=recovery_code')).text();
+    const guess = () => browser.post('/login/verify', { _csrf: csrfOf(page), method: 'recovery_code', code: 'BBBBB-BBBBB' });
+    const wrong = await (await guess()).text();
+    expect(wrong).toContain('Recovery code: This recovery code is not right');
+    for (let tries = 2; tries < 5; tries++) expect((await guess()).status).toBe(422);
+    const ended = await guess();
+    expect([ended.status, await ended.text()]).toEqual([410, expect.stringContaining('too many codes were wrong')]);
+  });
+
   test('sends a stranger to the sign-in page, and bears the headers of every page', async () => {
     const stranger = await new Browser(service.url).get('/login/verify?return_to=%2Faccount');
     expect([stranger.status, stranger.headers.get('location')]).toEqual([303, '/login?return_to=%2Faccount']);
