@@ -55,7 +55,7 @@ test('while another replica is at it, a pass does nothing', async () => {
   expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 10, access_tokens: 10 });
 });
 
-test('a spent challenge is remembered beyond its end, for replicas whose clocks are behind; then it goes (attack 25.641)', async () => {
+test('a spent challenge is remembered beyond its end, for replicas whose clocks are behind; then it goes (attack 25.646)', async () => {
   const nonce = Buffer.alloc(32, 5);
   const ended = (secondsAgo: number) => new Date(ctx.clock.now().getTime() - secondsAgo * 1000);
   expect(await spendNonce(ctx.scope, nonce, ended(challengeLifetime))).toBe(true);

@@ -83,7 +83,7 @@ test.each([
   ['disabled', (id: string) => updateConnection(ctx.scope, id, { status: 'disabled' })],
   ['led elsewhere', (id: string) => updateConnection(ctx.scope, id, { issuer: 'https://elsewhere.example' })],
 ])(
-  'a connection that is %s between the password and the code links nothing; the sign-in here goes on (attack 25.640)',
+  'a connection that is %s between the password and the code links nothing; the sign-in here goes on (attack 25.645)',
   async (_how, change) => {
     const browser = new Browser(service.url);
     const kept = connection;
