@@ -36,10 +36,10 @@ create index device_codes_user on device_codes (environment_id, user_id) where u
 -- When somebody typed a user code, by session and by address; what was right is taken out again.
 create table user_code_guesses (
   environment_id uuid not null references environments (id) on delete cascade,
-  guesser bytea not null,
+  guesser_digest bytea not null,
   guessed_at timestamptz[] not null,
   expires_at timestamptz not null,
-  primary key (environment_id, guesser)
+  primary key (environment_id, guesser_digest)
 );
 create index user_code_guesses_expires_at on user_code_guesses (expires_at);
 
