@@ -39,7 +39,8 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   });
   const limiter = createLimiter({ store, enabled: config.rateLimits.enabled });
   const assets = createAssets();
-  const web: Web = { deps, assets, limiter, ...createPageRenderer({ assets }) };
+  const { once } = store;
+  const web: Web = { deps, assets, limiter, proofUses: once ? { once } : null, ...createPageRenderer({ assets }) };
 
   const app = express();
   app.disable('x-powered-by');

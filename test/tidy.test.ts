@@ -76,7 +76,10 @@ const partOf: Readonly<Record<string, string>> = {
 const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A grant is spent and what follows from it stored by one statement of the hot path.
   authorization_codes: ['access_tokens', 'refresh_tokens', 'sessions'],
+  device_redemptions: ['device_codes', 'access_tokens', 'refresh_tokens', 'sessions'],
   refresh_tokens: ['access_tokens'],
+  // What clients' own tokens are stored with: the other side of access_tokens.
+  client_tokens: ['access_tokens'],
   // A try is counted together with the passcode that it was made at.
   passcodes: ['passcode_budgets'],
   // A code is spent and what is left of its set counted down together.

@@ -3,7 +3,7 @@ import type { ViewContext } from './presentation.js';
 import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../lib/signing-algorithm.js';
-import { breachedPasswordRules, clientRegistrationPolicies, environmentKinds } from '../db/tables/environments.js';
+import { breachedPasswordRules, clientRegistrationPolicies, dpopNonceRules, environmentKinds } from '../db/tables/environments.js';
 import { named, own } from '../lib/named.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
@@ -59,6 +59,11 @@ const registrationWords: Readonly<Record<(typeof clientRegistrationPolicies)[num
 };
 export const clientRegistrationChoices = async (): Promise<Choice[]> =>
   clientRegistrationPolicies.map((value) => ({ value, label: registrationWords[value] }));
+
+const dpopNonceWords = { optional: 'Optional', required: 'Required' } as const;
+
+/** Whether DPoP proofs have to bear a nonce. */
+export const dpopNonceChoices = async (): Promise<Choice[]> => dpopNonceRules.map((value) => ({ value, label: dpopNonceWords[value] }));
 
 /** What `*` is called. */
 export const allEvents = 'All events';

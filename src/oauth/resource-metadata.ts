@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { apiResourceById, apiResourceOf, type ApiResource } from '../domain/clients/clients.js';
+import { proofAlgorithms } from '../domain/dpop/proof.js';
 import type { Environment } from '../domain/environments/environment.js';
 import { OAuthError } from '../errors.js';
 import { digest } from '../lib/digest.js';
@@ -13,6 +14,8 @@ function resourceMetadata(environment: Environment, resource: ApiResource): Reco
     authorization_servers: [environment.issuer],
     scopes_supported: defaults.length > 0 ? defaults : resource.permissions,
     bearer_methods_supported: ['header'],
+    dpop_signing_alg_values_supported: proofAlgorithms,
+    dpop_bound_access_tokens_required: resource.dpop_bound_access_tokens,
     resource_name: resource.name,
     ...(resource.documentation_url === null ? {} : { resource_documentation: resource.documentation_url }),
   };

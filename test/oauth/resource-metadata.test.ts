@@ -48,6 +48,8 @@ describe('metadata', () => {
       authorization_servers: [service.url],
       scopes_supported: ['read', 'write'],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: ['ES256', 'PS256', 'EdDSA', 'Ed25519'],
+      dpop_bound_access_tokens_required: false,
       resource_name: 'Notes',
     });
   });
@@ -111,7 +113,9 @@ describe('a refusal of the Management API', () => {
   const metadata = () => `resource_metadata="${service.url}/.well-known/oauth-protected-resource/api"`;
 
   test('names the metadata, without a token and with a bad one', async () => {
-    expect((await get('/api/users')).headers.get('www-authenticate')).toBe(`Bearer ${metadata()}, realm="oauth"`);
+    expect((await get('/api/users')).headers.get('www-authenticate')).toBe(
+      `Bearer ${metadata()}, realm="oauth", DPoP realm="oauth", algs="ES256 PS256 EdDSA Ed25519"`,
+    );
     const bad = await get('/api/users', { authorization: 'Bearer at_x' });
     expect(bad.headers.get('www-authenticate')).toContain(`Bearer ${metadata()}, realm="oauth", error="invalid_token"`);
   });

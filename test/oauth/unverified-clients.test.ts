@@ -6,6 +6,7 @@ import { digest } from '../../src/lib/digest.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { Browser, csrfOf } from '../support/browser.js';
+import { deviceCode, startDevice, typeUserCode } from '../support/device.js';
 import { allowCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
 import { sharedService } from '../support/shared-service.js';
@@ -146,6 +147,37 @@ describe('its consent page', () => {
     const client = await arrive();
     await allowCode(browser, client, { scope: 'openid' });
     expect((await authorizeGet(browser, authorizeQuery(client, challenge))).status).toBe(303);
+  });
+});
+
+describe('the page that asks for a device', () => {
+  const onDevices = {
+    application_type: 'native',
+    token_endpoint_auth_method: 'none',
+    redirect_uris: [],
+    grant_types: [deviceCode],
+  } as const;
+  const arriveOnDevice = (row: Partial<ClientRow> = {}) => arrive({ ...onDevices, redirect_uris: [], grant_types: [deviceCode], ...row });
+  const asked = async (client: TestClient) => (await typeUserCode(browser, (await startDevice(service.url, client)).user_code)).text();
+
+  test('says that nobody vouches for the application, without logo and links, Cancel first', async () => {
+    const html = await asked(await arriveOnDevice({ name: 'Your\u202e Bank', logo_uri: 'https://evil.example/bank.svg' }));
+    expect(html).toContain('Let Your Bank use your account?');
+    expect(html).toContain('Not verified');
+    expect(html).toMatch(/registered itself on \d{1,2} \w+ \d{4}/);
+    expect(html).not.toContain('evil.example');
+    expect(html.indexOf('id="deny"')).toBeLessThan(html.indexOf('id="allow"'));
+    expect(await asked(await arriveOnDevice({ verified: true }))).not.toContain('Not verified');
+  });
+
+  test('is not come to for an API that does not let it in, nor for the Management API in any spelling (attack 30.554)', async () => {
+    const client = await arriveOnDevice();
+    for (const resource of [closed.identifier, `${service.url}/api`, `${service.url}/api/`]) {
+      const { status, body } = await oauthPost(service.url, '/oauth/device_authorization', client, { resource });
+      expect([status, body['error']]).toEqual([400, 'invalid_target']);
+    }
+    const { status } = await oauthPost(service.url, '/oauth/device_authorization', client, { resource: `${open.identifier}/` });
+    expect(status).toBe(200);
   });
 });
 

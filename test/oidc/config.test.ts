@@ -1,6 +1,7 @@
 // The certification plan "Config OP", and what discovery promises.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pass } from '../support/conformance/findings.js';
+import { deviceCode } from '../support/device.js';
 import { startProvider, type Provider } from '../support/conformance/provider.js';
 import { runModule, type Run } from '../support/conformance/run.js';
 import { grants } from '../../src/oauth/grants/index.js';
@@ -16,7 +17,8 @@ const knownMembers = new Set([
   'userinfo_signing_alg_values_supported',
   'request_object_signing_alg_values_supported', 'claims_parameter_supported', 'request_parameter_supported', 'request_uri_parameter_supported',
   'backchannel_logout_supported', 'backchannel_logout_session_supported', 'authorization_response_iss_parameter_supported',
-  'resource_indicators_supported', 'pushed_authorization_request_endpoint', 'require_pushed_authorization_requests', 'authorization_signing_alg_values_supported', 'introspection_signing_alg_values_supported',
+  'resource_indicators_supported', 'pushed_authorization_request_endpoint', 'device_authorization_endpoint', 'require_pushed_authorization_requests', 'authorization_signing_alg_values_supported', 'introspection_signing_alg_values_supported',
+  'dpop_signing_alg_values_supported',
 ]); // prettier-ignore
 
 const isText = (value: unknown) => typeof value === 'string' && value !== '';
@@ -105,7 +107,7 @@ describe('over https', () => {
         const document = (await (await provider.fetch(`${provider.origin}/.well-known/${name}`)).json()) as {
           grant_types_supported: string[];
         };
-        expect(document.grant_types_supported).toEqual(['authorization_code', 'client_credentials']);
+        expect(document.grant_types_supported).toEqual(['authorization_code', 'client_credentials', deviceCode]);
       }
       const findings = await run(async (one) => {
         const client = await one.registerClient({ grant_types: ['authorization_code'] });

@@ -4,7 +4,7 @@ import { code, state, tags, text, time, words } from '../values.js';
 import { grantChoices, grantLabels } from './client-kinds.js';
 
 const uses = ({ attributes: a }: ResourceObject) =>
-  text(a['max_uses'] === null ? `${a['use_count']}` : `${a['use_count']} of ${a['max_uses']}`);
+  text(a['max_uses'] === null ? words(a['use_count']) : `${words(a['use_count'])} of ${words(a['max_uses'])}`);
 
 /** Initial access tokens. */
 export const registration_tokens: Presentation = {

@@ -16,7 +16,8 @@ export type ApiResourceInput = Partial<
   Pick<
     ApiResourceRow,
     | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
-    | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url'
+    | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
+    | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url'
   >
 >; // prettier-ignore
 

@@ -1,19 +1,4 @@
-/** What is worth knowing of one kind of security event. */
-export type SecurityEvent = {
-  /** `critical`: somebody should look at once; log lines of `info` are informational, others warnings. */
-  readonly severity: 'info' | 'warning' | 'critical';
-  readonly outcome: 'success' | 'denied' | 'failure';
-  /**
-   * `transaction`: the row is written with the change, both or neither. `collected`: anybody can cause it as often as they like, so rows are
-   * gathered in memory, written every second, and shared by what repeats within a minute.
-   */
-  readonly kept: 'transaction' | 'collected';
-  /** Who did it, in the row's `actor`. */
-  readonly actor: string;
-  /** What it happened to, in the row's `targets`. */
-  readonly target: string;
-  readonly description: string;
-};
+import type { SecurityEvent } from './security-event.js';
 
 /**
  * All security events: the closed list of what `event` in a log line and, but for `management.denied`, `action` in the audit log may say beside the
@@ -191,6 +176,31 @@ export const securityEvents = {
     actor: 'the user, or who acts through the Management API',
     target: 'client; consent through the Management API',
     description: 'What was allowed to an application was taken back, and everything that it held ended.',
+  },
+  'device.approved': {
+    severity: 'info',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the user',
+    target: 'session',
+    description:
+      "Somebody allowed a device without a browser what it asked for (RFC 8628); the session is the device's own, `device_ip_address` where it asked from.",
+  },
+  'device.denied': {
+    severity: 'warning',
+    outcome: 'denied',
+    kept: 'collected',
+    actor: 'the user',
+    target: 'client',
+    description: 'Somebody did not allow a device what it asked for: perhaps the code came from somebody else.',
+  },
+  'device.guesses_refused': {
+    severity: 'warning',
+    outcome: 'denied',
+    kept: 'collected',
+    actor: 'the user',
+    target: 'session',
+    description: 'Ten wrong user codes of devices in ten minutes from one session or address: no more are taken for a while.',
   },
   'authorization_code.reused': {
     severity: 'critical',

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { challengeOf, managementMetadataUrl } from '../../domain/api-resources/metadata.js';
+import { bearerChallenge, managementMetadataUrl } from '../../domain/api-resources/metadata.js';
 import { OverloadedError } from '../../domain/passwords/hashing-queue.js';
 import { Dangling, DatabaseFailure, Duplicate, Unstorable } from '../../db/failures.js';
 import {
@@ -120,7 +120,8 @@ function foreignError(error: unknown): RenderedError {
 /** Which dialect an address speaks. */
 type Surface = 'oauth' | 'api' | 'page';
 
-const oauthJson = /^\/(oauth\/(token|introspect|revoke|userinfo|register|par|resources)|\.well-known\/|healthz$|readyz$|metrics$)/;
+const oauthJson =
+  /^\/(oauth\/(token|introspect|revoke|userinfo|register|par|device_authorization|resources)|\.well-known\/|healthz$|readyz$|metrics$)/;
 
 function surfaceOf(path: string): Surface {
   if (path === '/api' || path.startsWith('/api/')) return 'api';
@@ -148,7 +149,7 @@ const apiCodeOf = ({ code, status }: RenderedError): ApiErrorCode =>
 function nameMetadata({ ctx }: Request, res: Response): void {
   const challenge = res.getHeader('WWW-Authenticate');
   if (!ctx || challenge === undefined) return;
-  const bearer = challengeOf(managementMetadataUrl(ctx.environment));
+  const bearer = bearerChallenge(managementMetadataUrl(ctx.environment));
   res.setHeader('WWW-Authenticate', [challenge].flat().map((one) => String(one).replace(/^Bearer /, `${bearer}, `))); // prettier-ignore
 }
 

@@ -35,6 +35,7 @@ const settable = {
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
   signing_alg: z.enum(signingAlgorithms).optional(),
+  dpop_bound_access_tokens: z.boolean().optional(),
   allow_unverified_clients: z.boolean().optional(),
   default_scopes: uniqueTexts(scopeToken, 100).optional(),
   documentation_url: webUrl.nullable().optional(),
@@ -73,6 +74,9 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     signing_alg: z
       .enum(signingAlgorithms)
       .meta({ description: 'What its JWTs are signed with: one of the `signing_algorithms` of the environment.' }),
+    dpop_bound_access_tokens: z.boolean().meta({
+      description: 'Whether its tokens have to be bound to a key: they are then given out for a DPoP proof only (RFC 9449).',
+    }),
     signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
     allow_unverified_clients: z.boolean().meta({
       description:
@@ -103,7 +107,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   computed: {
     signing_algorithm: (row) => row.signing_alg,
     metadata_url: (row, { environment }) => metadataUrlOf(environment, row),
-    challenge_header: (row, { environment }) => challengeOf(metadataUrlOf(environment, row)),
+    challenge_header: (row, { environment }) => challengeOf(environment, row),
   },
   reach: {
     of: (_tx, row) => reachOfApiResource(row),
@@ -117,6 +121,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       token_typ: 'control',
       user_scopes: 'control',
       signing_alg: 'control',
+      dpop_bound_access_tokens: 'control',
       allow_unverified_clients: 'control',
       // What people are asked for on behalf of clients that don't say.
       default_scopes: 'control',

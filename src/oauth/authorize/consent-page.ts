@@ -8,17 +8,19 @@ import { basePage, formActionSource, type ConsentPage } from '../../http/pages/p
 import { sealPending } from '../../http/request/return-to.js';
 import { scopeText } from '../../http/pages/scope-texts.js';
 import type { Web } from '../../http/web.js';
-import { strangersName } from '../../lib/plain-words.js';
-import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import { toPending, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
+import { shownClient, unverifiedNotice } from './shown-client.js';
 
 /** Where the consent page posts to. */
 export const consentPath = '/oauth/consent';
 
 /** Scopes in words: the standard ones in ours, permissions in their description's. */
-async function scopeTexts(ctx: Context, request: AuthorizationRequest, question: ConsentQuestion): Promise<ConsentPage['scopes']> {
-  const { resource } = request;
+export async function scopeTexts(
+  ctx: Context,
+  { resource }: Pick<AuthorizationRequest, 'resource'>,
+  question: Pick<ConsentQuestion, 'scopes'>,
+): Promise<ConsentPage['scopes']> {
   const permissions = resource === null ? [] : await listPermissionsOfResource(ctx.scope, resource.id);
   const described = new Map(permissions.map((permission) => [permission.name, permission.description]));
   const texts = question.scopes.map((name) => ({ name, text: scopeText(name, described.get(name)) }));
@@ -31,25 +33,6 @@ function hostOf(redirect_uri: string): string {
   return /^https?:$/.test(protocol) ? host : protocol;
 }
 
-const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-
-/** What is known of a client that nobody vouches for (RFC 8252 8.6); null for others. */
-function unverifiedOf({ client, redirect_uri }: AuthorizationRequest): ConsentPage['unverified'] {
-  if (client.verified) return null;
-  const whose =
-    client.origin === 'metadata_document'
-      ? `It comes from ${new URL(client.id).host}.`
-      : `It registered itself on ${day.format(client.created_at)}.`;
-  return { whose, local: isNativeRedirectUri(redirect_uri) };
-}
-
-/** A client as the page shows it; of one that nobody vouches for its name alone. */
-function shownClient({ client }: AuthorizationRequest): ConsentPage['client'] {
-  const { name, logo_uri, policy_uri, tos_uri } = client;
-  if (client.verified) return { name, logo_uri, policy_uri, tos_uri };
-  return { name: strangersName(name, 60) || 'An application', logo_uri: null, policy_uri: null, tos_uri: null };
-}
-
 /** The consent page. The request is sealed into its form; the client's origin is a form action, because Chromium applies that to redirects too. */
 export async function renderConsent(
   web: Web,
@@ -60,7 +43,7 @@ export async function renderConsent(
   const { ctx } = req;
   const { request, session, question } = asked;
   const { redirect_uri } = request;
-  const client = shownClient(request);
+  const client = shownClient(request.client);
   const title = `Let ${client.name} use your account?`;
   web.renderPage(
     res,
@@ -68,7 +51,7 @@ export async function renderConsent(
     {
       ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
       client,
-      unverified: unverifiedOf(request),
+      unverified: unverifiedNotice(request.client, redirect_uri),
       redirect_host: hostOf(redirect_uri),
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
       scopes: await scopeTexts(ctx, request, question),

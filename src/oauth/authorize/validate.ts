@@ -1,15 +1,16 @@
 import { isSelfRegistered } from '../../domain/clients/rules.js';
-import { askableScopes, namedResource, withoutUnaskable, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { askableScopes, namedResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
-import { isHeldOnly, type Target } from '../../domain/tokens/target.js';
+import type { Target } from '../../domain/tokens/target.js';
 import { quoted } from '../../domain/tokens/unusable-token.js';
-import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
+import { canonicalResource } from '../../lib/resource-identifier.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { AuthorizationError } from './authorization-error.js';
+import { grantedScopes, withinRights } from './granted-scopes.js';
 import { prompts, responseModes, type Addressee, type AuthorizationRequest, type Prompt } from './request.js';
 
 const maxParameterLength = 4096;
@@ -50,6 +51,7 @@ export const requestChecks: readonly Check[] = [
   ['grant type of the client', mayUseCodes, 'RFC 6749 4.1.2.1'],
   ['self-registered client', notTheManagementApi, 'RFC 7591 5'],
   ['PKCE', pkce, 'RFC 7636 4.4.1'],
+  ['dpop_jkt', ({ get }) => malformed(!isThumbprint(get('dpop_jkt')), 'dpop_jkt must be the SHA-256 thumbprint of a key'), 'RFC 9449 10'],
   ['prompt', (r) => malformed(r.prompts === null, 'prompt must be none alone, or of login, consent, select_account'), 'OIDC Core 3.1.2.1'],
   ['max_age', (r) => malformed(r.max_age === undefined, 'max_age must be a number of seconds'), 'OIDC Core 3.1.2.1'],
   ['claims', (r) => malformed(r.claims === null, 'claims must be a JSON object'), 'OIDC Core 5.5'],
@@ -94,6 +96,7 @@ export async function validate(
     scopes: grantedScopes(client, r.scopes ?? [], r.target),
     resource: r.target?.resource ?? null,
     code_challenge: get('code_challenge') ?? null,
+    dpop_jkt: get('dpop_jkt') ?? null,
     nonce: get('nonce') ?? null,
     prompts: r.prompts ?? [],
     max_age: r.max_age ?? null,
@@ -104,6 +107,9 @@ export async function validate(
   };
   return withinRights(ctx, request, session);
 }
+
+/** Whether it can be a thumbprint (RFC 7638), or isn't there. */
+const isThumbprint = (jkt: string | undefined) => jkt === undefined || /^[\w-]{43}$/.test(jkt);
 
 const malformed = (is: boolean, description: string): Problem | null => (is ? ['invalid_request', description] : null);
 
@@ -152,7 +158,9 @@ function mayUseCodes({ client }: Reading): Problem | null {
 }
 
 function notTheManagementApi({ ctx, client, get }: Reading): Problem | null {
-  if ((client.verified && !isSelfRegistered(client)) || get('resource') !== ctx.environment.management_audience) return null;
+  const resource = get('resource');
+  if ((client.verified && !isSelfRegistered(client)) || resource === undefined) return null;
+  if (canonicalResource(resource) !== canonicalResource(ctx.environment.management_audience)) return null;
   return ['invalid_target', 'a client that registered itself may not ask for the Management API'];
 }
 
@@ -188,22 +196,6 @@ function withinClient({ client, scopes, target }: Reading): Problem | null {
   return beyond ? ['invalid_scope', 'the scope goes beyond what the client may ask for'] : null;
 }
 
-/** What the resource says is granted where none of its scopes was asked for. */
-function defaultScopes(client: Client, asked: readonly string[], target: Target | null): readonly string[] {
-  if (target === null || asked.some((scope) => target.resource.permissions.includes(scope))) return [];
-  const { default_scopes, permissions } = target.resource;
-  return default_scopes.filter((scope) => permissions.includes(scope) && client.scopes?.includes(scope) !== false);
-}
-
-/** What of the asked scopes is granted; one that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows. */
-export function grantedScopes(client: Client, asked: readonly string[], target: Target | null): string[] {
-  const known = [...asked, ...defaultScopes(client, asked, target)].filter((scope) => {
-    if (scope === 'offline_access') return client.grant_types.includes('refresh_token');
-    return isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true || client.scopes?.includes(scope) === true;
-  });
-  return target === null ? known : withoutUnaskable(target.resource, target.askable, known);
-}
-
 function parsePrompts(text: string | undefined): Prompt[] | null {
   const asked = [...new Set((text ?? '').split(' ').filter((word) => word !== ''))] as Prompt[];
   if (!asked.every((word) => prompts.includes(word))) return null;
@@ -228,30 +220,4 @@ function parseClaims(text: string | undefined): AuthorizationRequest['claims'] |
   } catch {
     return null;
   }
-}
-
-/** What of a request this is about. */
-type Asking = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
-
-/** What the client may have of what the person holds. */
-async function grantable(ctx: Context, { client }: Asking, resource: ApiResource, held: readonly string[]): Promise<string[]> {
-  const askable = (await askableScopes(ctx, client, resource)) ?? [];
-  return held.filter((scope) => askable.includes(scope) && client.scopes?.includes(scope) !== false);
-}
-
-/**
- * The request without permissions that the person doesn't hold, where they would do nothing: at the Management API, and at API resources whose
- * `user_scopes` is `held`. They need neither be asked for nor be named in the token (RFC 6749 3.3: less than was asked, which the token response
- * tells). `held` without a scope of the resource asks for all that the person holds of it. Scopes of other API resources are theirs to judge.
- */
-export async function withinRights<R extends Asking>(ctx: Context, request: R, session: { readonly user_id: string } | null): Promise<R> {
-  const { resource, scopes } = request;
-  if (session === null || resource === null || !(resource.is_system || isHeldOnly(resource))) return request;
-  const held = await listPermissionNamesOfUser(ctx.scope, session.user_id, resource.identifier);
-  const isOwn = (scope: string) => resource.permissions.includes(scope);
-  const others = scopes.filter((scope) => !isOwn(scope));
-  if (isHeldOnly(resource) && others.length === scopes.length)
-    return { ...request, scopes: [...scopes, ...(await grantable(ctx, request, resource, held))] };
-  const keeps = (scope: string) => isOpenidScope(scope) || held.includes(scope) || (!resource.is_system && !isOwn(scope));
-  return { ...request, scopes: scopes.filter(keeps) };
 }

@@ -4,7 +4,8 @@ import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
 import { accessTokenMappedClaims } from '../../domain/tokens/claim-mappings.js';
-import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/access_tokens.js';
+import { proofRefused, requireBound, spendProof, usedBefore } from '../../domain/dpop/proof.js';
+import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/client_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
 import { quoted } from '../../domain/tokens/unusable-token.js';
@@ -24,15 +25,18 @@ async function grantedIdentifiers(ctx: Context, client: Client): Promise<string>
 /** RFC 6749 4.4: a client acts for itself, on one API resource (RFC 8707) for which it holds a grant. Never a refresh token. */
 export const client_credentials = grant({
   public_clients: false,
+  spends_proof: true,
   params: { resource: required(4096), scope: optional(16_384) },
   missing: { resource: grantedIdentifiers },
-  async handle(ctx, client, params) {
+  async handle(ctx, client, params, _origin, proof) {
     const resource = await namedResource(ctx, params.resource);
     const clientGrant = resource && letsIn(client, resource) && (await clientGrantOf(ctx, client.id, resource, 'client'));
     if (!resource || !clientGrant)
       throw OAuthError.invalid_target(
         `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
       );
+
+    requireBound(ctx, resource, proof);
 
     const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
     const asked = parseScope(params.scope ?? '');
@@ -46,18 +50,24 @@ export const client_credentials = grant({
     const event_id = uuidv7(now.getTime());
     const lifetime = resource.access_token_lifetime;
     const format = resource.token_format;
-    const common = { client_id: client.id, scope, audience: resource.identifier, lifetime, event_id, subscribers, jti: seed.jti };
-    if (format === 'opaque') await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now });
-    else if (subscribers.length > 0)
-      await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format, grant_type: 'client_credentials' });
+    const jkt = proof && proof.jkt;
+    const whose = { client_id: client.id, scope, audience: resource.identifier };
+    const common = { ...whose, lifetime, event_id, subscribers, jti: seed.jti, proof: proof && proof.use };
+    if (format === 'jwt' && subscribers.length === 0) await spendProof(ctx, proof);
+    else {
+      const stored =
+        format === 'opaque'
+          ? await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now, jkt })
+          : await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format, grant_type: 'client_credentials' });
+      if (!stored) throw proofRefused(ctx, usedBefore);
+    }
 
     const access_token = await accessTokenValue(ctx, {
       seed,
       format,
       sub: client.id,
-      client_id: client.id,
-      scope,
-      audience: resource.identifier,
+      ...whose,
+      jkt,
       lifetime,
       issued_at: now,
       permissions: granted,

@@ -6,6 +6,7 @@ import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { holdsInvisible } from '../../lib/plain-words.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
+import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch/fetch.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
@@ -27,12 +28,17 @@ const grantsByLeave = new Set([
   'urn:ietf:params:oauth:grant-type:jwt-bearer',
 ]);
 
-/** The grant types that are left of those asked for: what isn't offered is dropped (RFC 7591 2), what needs leave refused. @throws {OAuthError} */
+/**
+ * The grant types that are left of those asked for: what isn't offered is dropped (RFC 7591 3.2.1: the answer tells what was registered), what needs leave
+ * refused. The device flow shows people a name that anybody could have chosen and no address that they go on to: it is left out whatever a token says.
+ * @throws {OAuthError} `invalid_client_metadata`
+ */
 function grantTypesWithin(asked: readonly string[], allowed: readonly string[]): string[] {
   const refused = asked.find((one) => grantsByLeave.has(one) && !allowed.includes(one));
   if (refused !== undefined) throw refuse('grant_types', `${refused} needs an initial access token that lists it`);
-  const left = [...new Set(asked)].filter((one) => allowed.includes(one) && Object.hasOwn(grants, one));
-  if (left.length === 0 && asked.length > 0) throw refuse('grant_types', 'none of them is offered');
+  const offered = (one: string) => allowed.includes(one) && Object.hasOwn(grants, one) && one !== deviceCodeGrantType;
+  const left = [...new Set(asked)].filter(offered);
+  if (left.length === 0) throw refuse('grant_types', 'none of them is for clients that register themselves');
   return left;
 }
 
@@ -57,6 +63,7 @@ const schema = (policy: Policy) => {
     authorization_signed_response_alg: z.enum(policy.signingAlgorithms).nullish(),
     introspection_signed_response_alg: z.enum(policy.signingAlgorithms).nullish(),
     require_pushed_authorization_requests: z.boolean().default(false),
+    dpop_bound_access_tokens: z.boolean().default(false),
     initiate_login_uri: webUrl,
     subject_type: z.literal('public').nullish(),
     scope: z.string().max(4096).refine((scope) => parseScope(scope) !== null, 'must be words separated by spaces').nullish(),
@@ -121,6 +128,7 @@ function clientColumns(metadata: ClientMetadata, allowedGrants: readonly string[
     jwks: (metadata.jwks ?? null) as ClientRow['jwks'],
     jwks_uri: metadata.jwks_uri ?? null,
     require_pushed_authorization_requests: metadata.require_pushed_authorization_requests,
+    dpop_bound_access_tokens: metadata.dpop_bound_access_tokens,
     initiate_login_uri: metadata.initiate_login_uri ?? null,
     id_token_signed_response_alg: metadata.id_token_signed_response_alg ?? ('RS256' as const),
     userinfo_signed_response_alg: metadata.userinfo_signed_response_alg ?? null,
@@ -169,6 +177,7 @@ export function metadataOf(client: ClientRow): Record<string, unknown> {
     jwks: client.jwks,
     jwks_uri: client.jwks_uri,
     require_pushed_authorization_requests: client.require_pushed_authorization_requests || undefined,
+    dpop_bound_access_tokens: client.dpop_bound_access_tokens || undefined,
     initiate_login_uri: client.initiate_login_uri,
     backchannel_logout_uri: client.backchannel_logout_uri,
     backchannel_logout_session_required: client.backchannel_logout_session_required,
