@@ -54,12 +54,39 @@ function rowOf(record: ResourceObject, now: Date, writable: boolean): TableRow {
   };
 }
 
-/** The switch: one setting, in words. */
-function switchPart(req: Request, environment: ResourceObject): Part {
-  const open = environment.attributes['client_registration_policy'] === 'open';
+/** Whether anybody can come, by registering or by a document. */
+const isOpen = (a: ResourceObject['attributes']): boolean =>
+  a['client_registration_policy'] === 'open' || a['client_id_metadata_documents'] === 'open';
+
+/** Who can come, in sentences. */
+function toldOf(a: ResourceObject['attributes']): string {
+  const registration: Readonly<Record<string, string>> = named({
+    initial_access_token: 'Applications register themselves with a registration token.',
+    open: 'Any application can register itself.',
+  });
+  const documents: Readonly<Record<string, string>> = named({
+    allow_list: 'Applications whose metadata document is at a host that you trust can come, and are verified.',
+    open: 'Any application can come that is described by a metadata document.',
+  });
+  const ways = [own(registration, words(a['client_registration_policy'])), own(documents, words(a['client_id_metadata_documents']))].filter(
+    (one) => one !== undefined,
+  );
+  if (ways.length === 0) return 'Applications have to be registered by an administrator.';
+  const warned = 'People are warned before they let one in, and your APIs let in only what they choose to.';
+  return [...ways, ...(isOpen(a) ? [warned] : [])].join(' ');
+}
+
+/** The switch: two settings, in words. */
+function switchPart(req: Request, attributes: ResourceObject['attributes']): Part {
+  const open = isOpen(attributes);
   const label = open ? 'Stop letting MCP clients connect' : 'Let MCP clients connect';
   const post = { label, action: path, variant: open ? ('quiet' as const) : ('primary' as const), hidden: { connect: open ? 'off' : 'on' } };
-  return { kind: 'buttons', links: [], posts: may(req.call, 'environments', 'write') ? [post] : [] };
+  const add = { label: 'Add one by its document', path: '/dashboard/clients/new?application_type=document', variant: 'quiet' as const };
+  return {
+    kind: 'buttons',
+    links: may(req.call, 'clients', 'write') ? [add] : [],
+    posts: may(req.call, 'environments', 'write') ? [post] : [],
+  };
 }
 
 /** GET /dashboard/arrivals: the clients that came by themselves and that nobody vouches for, and the switch that lets them come. */
@@ -68,15 +95,9 @@ export function arrivalsPage(render: Render) {
     const { call } = req;
     requirePermissions(call, 'clients:read');
     const { attributes } = (await recordOf(call, 'environments', call.ctx.environment.id)).record;
-    const policy = words(attributes['client_registration_policy']);
     const { records } = await listOf(call, 'clients', { filters: { verified: 'false' }, size: shown, sort: '-created_at' });
     const writable = may(call, 'clients', 'write');
     const now = call.ctx.clock.now();
-    const told: Readonly<Record<string, string>> = named({
-      off: 'Applications have to be registered by an administrator.',
-      initial_access_token: 'Applications register themselves with a registration token.',
-      open: 'Any application can register itself. People are warned before they let one in, and your APIs let in only what they choose to.',
-    });
     const table: Part = {
       kind: 'table',
       id: 'arrivals',
@@ -84,15 +105,15 @@ export function arrivalsPage(render: Render) {
       heading: true,
       columns: ['Application', 'Sends people to', 'State', 'Came', 'Last used'].map((label) => ({ label })),
       rows: records.map((record) => rowOf(record, now, writable)),
-      empty: { title: 'Nobody came', text: 'Applications that register themselves show here until you verify them.', button: null },
+      empty: { title: 'Nobody came', text: 'Applications that came by themselves show here until you verify them.', button: null },
       pager: null,
     };
     render(req, res, {
       title: 'Arrivals',
       lead: 'Applications that came by themselves, such as MCP clients. Nobody vouches for them until you do.',
       parts: [
-        { kind: 'notice', tone: policy === 'open' ? 'warning' : 'info', text: own(told, policy) ?? '' },
-        switchPart(req, { attributes } as ResourceObject),
+        { kind: 'notice', tone: isOpen(attributes) ? 'warning' : 'info', text: toldOf(attributes) },
+        switchPart(req, attributes),
         table,
       ],
     });
@@ -100,17 +121,19 @@ export function arrivalsPage(render: Render) {
 }
 
 /** What PATCH of the attributes does. */
-async function change(call: Call, collection: string, id: string, attributes: Record<string, string>): Promise<void> {
+async function change(call: Call, collection: string, id: string, attributes: Readonly<Record<string, string>>): Promise<void> {
   const resource = resourceOf(call, collection);
   const document = { data: { type: resource.type, id, attributes } };
   await updateRecord(call, resource, id, () => readInput(document, resource, id));
 }
 
-/** POST /dashboard/arrivals: lets clients register themselves, or stops that. */
+/** POST /dashboard/arrivals: lets clients come by themselves, by registering or by a document, or stops that; hosts that are trusted stay so. */
 export async function letClientsConnect(req: Request, res: Response): Promise<void> {
   const { call } = req;
-  const client_registration_policy = req.form.get('connect') === 'on' ? 'open' : 'off';
-  await change(call, 'environments', call.ctx.environment.id, { client_registration_policy });
+  const on = { client_registration_policy: 'open', client_id_metadata_documents: 'open' };
+  const { client_id_metadata_hosts: hosts } = call.ctx.environment;
+  const off = { client_registration_policy: 'off', client_id_metadata_documents: hosts.length > 0 ? 'allow_list' : 'off' };
+  await change(call, 'environments', call.ctx.environment.id, req.form.get('connect') === 'on' ? on : off);
   res.redirect(303, `${path}?done=updated`);
 }
 

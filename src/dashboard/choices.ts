@@ -3,7 +3,13 @@ import type { ViewContext } from './presentation.js';
 import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../lib/signing-algorithm.js';
-import { breachedPasswordRules, clientRegistrationPolicies, dpopNonceRules, environmentKinds } from '../db/tables/environments.js';
+import {
+  breachedPasswordRules,
+  clientRegistrationPolicies,
+  dpopNonceRules,
+  environmentKinds,
+  metadataDocumentPolicies,
+} from '../db/tables/environments.js';
 import { named, own } from '../lib/named.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
@@ -59,6 +65,14 @@ const registrationWords: Readonly<Record<(typeof clientRegistrationPolicies)[num
 };
 export const clientRegistrationChoices = async (): Promise<Choice[]> =>
   clientRegistrationPolicies.map((value) => ({ value, label: registrationWords[value] }));
+
+const metadataDocumentWords: Readonly<Record<(typeof metadataDocumentPolicies)[number], string>> = {
+  off: 'Nobody',
+  allow_list: 'Applications of these hosts',
+  open: 'Everybody',
+};
+export const metadataDocumentChoices = async (): Promise<Choice[]> =>
+  metadataDocumentPolicies.map((value) => ({ value, label: metadataDocumentWords[value] }));
 
 const dpopNonceWords = { optional: 'Optional', required: 'Required' } as const;
 
