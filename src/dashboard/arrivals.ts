@@ -32,6 +32,11 @@ function hostOf(uri: string): string {
 const hostsOf = ({ attributes: a }: ResourceObject): string =>
   [...new Set((a['redirect_uris'] as string[]).map((uri) => hostOf(uri)))].slice(0, 3).join(', ');
 
+function stateOf(a: ResourceObject['attributes']): Value {
+  if (a['status'] !== 'enabled') return state('bad', 'Disabled');
+  return a['document_ended_at'] === null ? state('warning', 'Not verified') : state('bad', 'No document any more');
+}
+
 function rowOf(record: ResourceObject, now: Date, writable: boolean): TableRow {
   const { attributes: a, id } = record;
   const name = strangersName(words(a['name']), 60) || 'An application';
@@ -43,13 +48,7 @@ function rowOf(record: ResourceObject, now: Date, writable: boolean): TableRow {
   ];
   return {
     path: recordPath('clients', id),
-    cells: [
-      stack(text(name), whose(record)),
-      text(hostsOf(record)),
-      enabled ? state('warning', 'Not verified') : state('bad', 'Disabled'),
-      time(a['created_at'], now),
-      time(a['last_used_at'], now),
-    ],
+    cells: [stack(text(name), whose(record)), text(hostsOf(record)), stateOf(a), time(a['created_at'], now), time(a['last_used_at'], now)],
     ...(writable && { actions }),
   };
 }
@@ -68,11 +67,13 @@ function toldOf(a: ResourceObject['attributes']): string {
     allow_list: 'Applications whose metadata document is at a host that you trust can come, and are verified.',
     open: 'Any application can come that is described by a metadata document.',
   });
+  const warned = 'People are warned before they let one in, and your APIs let in only what they choose to.';
   const ways = [own(registration, words(a['client_registration_policy'])), own(documents, words(a['client_id_metadata_documents']))].filter(
     (one) => one !== undefined,
   );
+  if (a['client_registration_policy'] === 'open' && a['client_id_metadata_documents'] === 'open')
+    return `Any application can connect: by registering itself, or by a metadata document. ${warned}`;
   if (ways.length === 0) return 'Applications have to be registered by an administrator.';
-  const warned = 'People are warned before they let one in, and your APIs let in only what they choose to.';
   return [...ways, ...(isOpen(a) ? [warned] : [])].join(' ');
 }
 
@@ -81,7 +82,11 @@ function switchPart(req: Request, attributes: ResourceObject['attributes']): Par
   const open = isOpen(attributes);
   const label = open ? 'Stop letting MCP clients connect' : 'Let MCP clients connect';
   const post = { label, action: path, variant: open ? ('quiet' as const) : ('primary' as const), hidden: { connect: open ? 'off' : 'on' } };
-  const add = { label: 'Add one by its document', path: '/dashboard/clients/new?application_type=document', variant: 'quiet' as const };
+  const add = {
+    label: 'Add a client by its document',
+    path: '/dashboard/clients/new?application_type=document',
+    variant: 'quiet' as const,
+  };
   return {
     kind: 'buttons',
     links: may(req.call, 'clients', 'write') ? [add] : [],

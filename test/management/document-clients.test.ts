@@ -187,7 +187,7 @@ describe('the dashboard', () => {
     const _csrf = csrfOf(await read());
     await one.post('/dashboard/arrivals', { _csrf, connect: 'on' });
     expect(await policies()).toEqual(['open', 'open']);
-    expect(await read()).toContain('Any application can come that is described by a metadata document.');
+    expect(await read()).toContain('Any application can connect: by registering itself, or by a metadata document.');
     await one.post('/dashboard/arrivals', { _csrf, connect: 'off' });
     expect(await policies()).toEqual(['off', 'off']);
     await settings({ client_id_metadata_documents: 'open', client_id_metadata_hosts: ['client.example'] });

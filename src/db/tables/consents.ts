@@ -85,7 +85,10 @@ export async function listConsentsOfUser(scope: Scope, user_id: string): Promise
     .select(
       'consents.*',
       'clients.name as client_name',
-      'clients.logo_uri as client_logo_uri',
-      scope.knex.raw(`case when clients.status = 'enabled' then clients.initiate_login_uri end as client_initiate_login_uri`),
+      // Nobody knows where the logo and the links of a client lead that nobody vouches for.
+      scope.knex.raw(`case when clients.verified then clients.logo_uri end as client_logo_uri`),
+      scope.knex.raw(
+        `case when clients.status = 'enabled' and clients.verified then clients.initiate_login_uri end as client_initiate_login_uri`,
+      ),
     ) as unknown as Promise<ConsentWithClient[]>;
 }
