@@ -27,6 +27,7 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
     jti: token.jti,
     ...(token.session_id === null ? {} : { sid: token.session_id }),
     ...(permissions === null ? {} : { permissions }),
+    ...(token.act === null ? {} : { act: token.act }),
   };
 }
 

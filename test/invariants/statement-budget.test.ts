@@ -8,6 +8,7 @@ import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
@@ -36,12 +37,17 @@ const observe = (text: string) => void request.getStore()?.push(text);
 beforeAll(async () => {
   service = await startManagedService();
   const ctx = await service.context();
-  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
+  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials', tokenExchangeGrantType] });
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
   grantedApi = await addResource(ctx, { identifier: 'https://granted.example', user_access: 'granted' });
   await addGrant(ctx, client, grantedApi, ['read'], 'user');
+  for (const token_exchange of ['delegation', 'impersonation'] as const)
+    for (const token_format of ['jwt', 'opaque'] as const) {
+      const target = await addResource(ctx, { identifier: `https://${token_exchange}.example/${token_format}`, token_format });
+      await addGrant(ctx, client, target, ['read'], 'user', { token_exchange });
+    }
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   const user = await addUser(ctx);
@@ -109,6 +115,17 @@ async function pushedTokens() {
   });
 }
 
+/** Exchanges a person's token (RFC 8693). */
+const exchange = async (subject_token: string, resource: string) =>
+  (
+    await tokenRequest(origin, client, {
+      grant_type: tokenExchangeGrantType,
+      subject_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      resource,
+    })
+  ).status;
+
 const userTokens = async (more: Record<string, string> = {}) => tokenRequest(origin, client, (await code(more)).grant);
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
@@ -171,6 +188,16 @@ const budget: Record<
     prepare: async () => (await userTokens()).body.refresh_token as string,
     run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
   },
+  ...Object.fromEntries(
+    ['delegation.example/jwt', 'delegation.example/opaque', 'impersonation.example/jwt', 'impersonation.example/opaque'].map((name) => [
+      `token exchange, ${name}`,
+      {
+        limit: 2,
+        prepare: async () => (await grantedTokens()).body.access_token,
+        run: (token: string) => exchange(token, `https://${name}`),
+      },
+    ]),
+  ),
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },

@@ -39,7 +39,7 @@ describe('declared parameters of a grant type', () => {
 
   test('each grant type is in the table of the specification with its parameters', async () => {
     const page = await readFile('docs/specification/05-oauth.md', 'utf8');
-    const rows = [...page.matchAll(/^\| `(\w+)` +\| (`.+`) +\|$/gm)].map(([, grant_type, cell]) => [grant_type, cell?.trim()]);
+    const rows = [...page.matchAll(/^\| `([\w:-]+)` +\| (`.+`) +\|$/gm)].map(([, grant_type, cell]) => [grant_type, cell?.trim()]);
     const declared = Object.entries(grants).map(([grant_type, grant]) => [
       grant_type,
       Object.entries(grant.params)

@@ -185,7 +185,7 @@ export function clientCreateFields(req: Request): readonly FieldSpec[] {
       label: 'Grant types',
       kind: 'checks',
       initial: kind.grants,
-      choices: async () => grantChoices(kind.grants),
+      choices: async () => grantChoices([...kind.grants, ...(kind.further ?? [])]),
       optional: false,
     },
     kind.methods.length > 1

@@ -1,14 +1,26 @@
 import type { Choice } from '../page-parts.js';
+import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { named } from '../../lib/named.js';
 
 /** The kinds of client that the creation form offers, with the settings that follow from each. */
 export const kinds: Readonly<
-  Record<string, { readonly label: string; readonly text: string; readonly grants: readonly string[]; readonly methods: readonly string[] }>
+  Record<
+    string,
+    {
+      readonly label: string;
+      readonly text: string;
+      /** Grant types that are chosen from the start, and further ones that are on offer. */
+      readonly grants: readonly string[];
+      readonly further?: readonly string[];
+      readonly methods: readonly string[];
+    }
+  >
 > = {
   web: {
     label: 'Web application',
     text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.',
     grants: ['authorization_code', 'refresh_token'],
+    further: [tokenExchangeGrantType],
     methods: ['client_secret_basic', 'client_secret_post'],
   },
   spa: {
@@ -27,6 +39,7 @@ export const kinds: Readonly<
     label: 'Machine',
     text: 'A service that calls an API on its own behalf: no user, no browser.',
     grants: ['client_credentials'],
+    further: [tokenExchangeGrantType],
     methods: ['client_secret_basic', 'client_secret_post'],
   },
 };
@@ -36,6 +49,7 @@ export const grantLabels: Record<string, [string, string]> = named({
   authorization_code: ['Authorization code', 'Users sign in with it.'],
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
+  [tokenExchangeGrantType]: ['Token exchange', 'Acts for people at another API, with the token that it was called with. Takes a client grant too.'],
 });
 /** What authentication methods are called. */
 export const methodLabels: Record<string, string> = named({

@@ -12,6 +12,9 @@ export type AccessTokenState = {
   scope: string;
   audience: string;
   claims: Record<string, unknown> | null;
+  /** Issued on the strength of another token (RFC 8693), and who acts for the person. */
+  exchanged: boolean;
+  act: Record<string, unknown> | null;
   issued_at: Date;
   expires_at: Date;
 } & TokenStanding;
@@ -143,7 +146,7 @@ const peopleOfToken = `
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns, beside) => `
-    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.issued_at, t.expires_at,
+    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.exchanged, t.act, t.issued_at, t.expires_at,
       ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
     from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id

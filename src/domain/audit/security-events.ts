@@ -210,6 +210,15 @@ export const securityEvents = {
     description:
       'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
   },
+  'token.impersonated': {
+    severity: 'info',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the client',
+    target: 'user',
+    description:
+      'A client got a token in the name of a person by token exchange, which does not say who acts (RFC 8693); `audience`, `scope` and `subject_client` tell what for and whose token it brought.',
+  },
   'webhook.target_blocked': {
     severity: 'warning',
     outcome: 'denied',

@@ -1,5 +1,6 @@
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { ClientRow } from '../../db/tables/clients.js';
+import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import type { Problem } from '../refusal.js';
@@ -76,6 +77,12 @@ function grantProblems(client: RuledClient): Problem[] {
       'grant_types',
       'grant_not_allowed',
       'client_credentials needs a client that can keep a secret (RFC 6749 4.4).',
+    ],
+    [
+      isPublic && has(tokenExchangeGrantType),
+      'grant_types',
+      'grant_not_allowed',
+      'Token exchange needs a client that can keep a secret.',
     ],
     [
       has('refresh_token') && !has('authorization_code'),

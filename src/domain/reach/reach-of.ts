@@ -42,10 +42,14 @@ export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'firs
   return union(await listReachOfClientGrants(tx.scope, client.id), permissionsOfMappings(client.claim_mappings));
 }
 
-/** A grant: its scopes, when it is for the Management API. */
-export async function reachOfClientGrant(tx: Tx, grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id'>): Promise<Reach> {
+/**
+ * A grant: its scopes, when it is for the Management API. One that exchanges people's tokens for those of another API acts for them without their
+ * being asked, as whoever may change them could.
+ */
+export async function reachOfClientGrant(tx: Tx, grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id' | 'token_exchange'>): Promise<Reach> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
-  return resource?.is_system ? new Set(grant.scopes) : noReach;
+  if (resource?.is_system) return new Set(grant.scopes);
+  return grant.token_exchange === 'none' ? noReach : new Set(['users:write']);
 }
 
 /** An API resource: the Management API itself is everything; of any other, the permissions behind what its claim mappings say of people. */

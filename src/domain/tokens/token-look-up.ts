@@ -20,6 +20,10 @@ export type TokenContent = {
   readonly issuer: string;
   /** The names that the `claims` request parameter asked for at userinfo (OIDC Core 5.5). */
   readonly claims: readonly string[];
+  /** Who acts for the person (RFC 8693 4.1); null when nobody does, or the token doesn't say. */
+  readonly act: Readonly<Record<string, unknown>> | null;
+  /** Whether it is known to be issued on the strength of another token: a JWT tells by `act` only. */
+  readonly exchanged: boolean;
   readonly issued_at: Date;
   readonly expires_at: Date;
 };
@@ -39,6 +43,8 @@ const isSeconds = (value: unknown): value is number =>
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 /** The texts of a list; empty for anything else. */
 export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
+const members = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
 /** Whether a token of this audience is for this service's own endpoints, not for an API resource. */
@@ -78,6 +84,8 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     audience: aud,
     issuer: iss,
     claims: texts(claims['userinfo_claims']),
+    act: members(claims['act']),
+    exchanged: claims['act'] !== undefined,
     issued_at: new Date(iat * 1000),
     expires_at: new Date(exp * 1000),
   };
@@ -119,6 +127,8 @@ export async function lookUpToken(ctx: Context, scope: Scope, token: string, wan
     audience: row.audience,
     issuer: ctx.environment.issuer,
     claims: Object.keys(row.claims ?? {}),
+    act: row.act,
+    exchanged: row.exchanged,
     issued_at: row.issued_at,
     expires_at: row.expires_at,
   };

@@ -2,7 +2,14 @@ import { authorization_code } from './authorization_code.js';
 import { client_credentials } from './client_credentials.js';
 import type { Grant } from './grant.js';
 import { refresh_token } from './refresh_token.js';
+import { token_exchange } from './token_exchange.js';
+import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { named } from '../../lib/named.js';
 
 /** The grant types by their wire names. The token endpoint, discovery and client validation follow from this list. */
-export const grants: Readonly<Record<string, Grant>> = named({ authorization_code, client_credentials, refresh_token });
+export const grants: Readonly<Record<string, Grant>> = named({
+  authorization_code,
+  client_credentials,
+  refresh_token,
+  [tokenExchangeGrantType]: token_exchange,
+});

@@ -1,0 +1,2 @@
+/** The grant type by which a service gets a token for a person on the strength of one that it was called with (RFC 8693 2.1). */
+export const tokenExchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
