@@ -53,5 +53,15 @@ export async function token(req: Request, res: Response): Promise<void> {
   res.setHeader('Pragma', 'no-cache');
   res.setHeader('Content-Type', 'application/json');
   // What is undefined is left out.
-  res.end(JSON.stringify({ access_token, token_type: 'Bearer', expires_in, scope, refresh_token: refresh_token ?? undefined, id_token, issued_token_type }));
+  res.end(
+    JSON.stringify({
+      access_token,
+      token_type: 'Bearer',
+      expires_in,
+      scope,
+      refresh_token: refresh_token ?? undefined,
+      id_token,
+      issued_token_type,
+    }),
+  );
 }

@@ -101,7 +101,9 @@ describe('delegation', () => {
     const { body } = await exchange(access_token, { actor_token, actor_token_type: access_token_type });
     expect(claimsOf(body.access_token)['act']).toEqual({ sub: colleague.id, client_id: service_client.id });
     expect((await exchange(access_token, { actor_token })).body.error).toBe('invalid_request');
-    expect((await exchange(access_token, { actor_token: 'x.y.z', actor_token_type: access_token_type })).body.error).toBe('invalid_request');
+    expect((await exchange(access_token, { actor_token: 'x.y.z', actor_token_type: access_token_type })).body.error).toBe(
+      'invalid_request',
+    );
   });
 
   test('four act one for the other at most', async () => {
@@ -165,7 +167,7 @@ describe('what limits the token', () => {
     expect((await exchange(access_token, { resource: orders.identifier, scope: 'write' })).body.error).toBe('invalid_scope');
   });
 
-  test('a scope beyond the grant is refused: invalid_scope (attack 29.506)', async () => {
+  test('a scope beyond the grant is refused: invalid_scope (attack 29.606)', async () => {
     const { access_token } = await tokensOf(user, orders, 'read write');
     const answer = await exchange(access_token, { resource: silent.identifier, scope: 'write' });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_scope']);
@@ -181,7 +183,10 @@ describe('what limits the token', () => {
 
   test('where the target demands a better sign-in, the one behind the token counts', async () => {
     const guarded = await addResource(ctx, { identifier: 'https://guarded.example', required_acr: '2' });
-    await addGrant(ctx, service_client, guarded, ['read'], 'user', { token_exchange: 'delegation', subject_audiences: [orders.identifier] });
+    await addGrant(ctx, service_client, guarded, ['read'], 'user', {
+      token_exchange: 'delegation',
+      subject_audiences: [orders.identifier],
+    });
     const { access_token } = await tokensOf(user, orders);
     expect((await exchange(access_token, { resource: guarded.identifier })).body.error).toBe('invalid_request');
   });
@@ -218,7 +223,7 @@ describe('what ends with the subject', () => {
 });
 
 describe('refusals', () => {
-  test('a token of an audience that the policy does not name: invalid_request (attack 29.501)', async () => {
+  test('a token of an audience that the policy does not name: invalid_request (attack 29.601)', async () => {
     const foreign = await addResource(ctx, { identifier: 'https://foreign.example' });
     const { access_token } = await tokensOf(user, foreign);
     const answer = await exchange(access_token);
@@ -226,21 +231,24 @@ describe('refusals', () => {
     expect(answer.body['error_description']).toContain('https://foreign.example');
   });
 
-  test('a token for userinfo of another client: invalid_request (attack 29.501)', async () => {
+  test('a token for userinfo of another client: invalid_request (attack 29.601)', async () => {
     const { access_token } = (await redeem(service.url, app, await authorizeCode(await browserOf(user), app))).body;
     expect((await exchange(access_token)).body.error).toBe('invalid_request');
   });
 
-  test('revoked, expired, made up, a refresh token: invalid_request (attack 29.502)', async () => {
+  test('revoked, expired, made up, a refresh token: invalid_request (attack 29.602)', async () => {
     const { access_token, refresh_token = '' } = await tokensOf(user, orders);
     expect((await exchange(refresh_token)).body.error).toBe('invalid_request');
     expect((await exchange('at_' + 'a'.repeat(43))).body.error).toBe('invalid_request');
     expect((await exchange(`${access_token.slice(0, -4)}AAAA`)).body.error).toBe('invalid_request');
     await oauthPost(service.url, '/oauth/revoke', app, { token: access_token });
-    expect((await exchange(access_token)).body).toMatchObject({ error: 'invalid_request', error_description: expect.stringContaining('revoked') });
+    expect((await exchange(access_token)).body).toMatchObject({
+      error: 'invalid_request',
+      error_description: expect.stringContaining('revoked'),
+    });
   });
 
-  test('an ID token, under its own type or as an access token: invalid_request (attack 29.503)', async () => {
+  test('an ID token, under its own type or as an access token: invalid_request (attack 29.603)', async () => {
     const { id_token = '' } = await tokensOf(user, orders);
     expect((await exchange(id_token)).body.error_description).toContain('ID token');
     const typed = { subject_token_type: 'urn:ietf:params:oauth:token-type:id_token' };
@@ -253,7 +261,7 @@ describe('refusals', () => {
     expect((await exchange(own.body.access_token)).body.error).toBe('invalid_request');
   });
 
-  test('an unknown target, one without grant, the Management API: invalid_target (attack 29.504)', async () => {
+  test('an unknown target, one without grant, the Management API: invalid_target (attack 29.604)', async () => {
     const { access_token } = await tokensOf(user, orders);
     const bare = await addResource(ctx, { identifier: 'https://bare.example' });
     await addGrant(ctx, service_client, bare, ['read']);
@@ -263,7 +271,7 @@ describe('refusals', () => {
       expect((await exchange(access_token, { resource })).body.error).toBe('invalid_target');
   });
 
-  test('a grant without policy, a client without the grant type, a public client: unauthorized_client (attack 29.505)', async () => {
+  test('a grant without policy, a client without the grant type, a public client: unauthorized_client (attack 29.605)', async () => {
     const { access_token } = await tokensOf(user, orders);
     const plain = await addResource(ctx, { identifier: 'https://plain.example' });
     await addGrant(ctx, service_client, plain, ['read'], 'user');
@@ -276,7 +284,12 @@ describe('refusals', () => {
   test('other kinds of token are neither taken nor given: invalid_request', async () => {
     const { access_token } = await tokensOf(user, orders);
     const jwt = 'urn:ietf:params:oauth:token-type:jwt';
-    for (const fields of [{ subject_token_type: jwt }, { requested_token_type: jwt }, { actor_token_type: access_token_type }, { resource: '' }])
+    for (const fields of [
+      { subject_token_type: jwt },
+      { requested_token_type: jwt },
+      { actor_token_type: access_token_type },
+      { resource: '' },
+    ])
       expect((await exchange(access_token, fields as Record<string, string>)).body.error).toBe('invalid_request');
     expect((await exchange(access_token, { requested_token_type: access_token_type })).status).toBe(200);
   });

@@ -49,7 +49,10 @@ export const grantLabels: Record<string, [string, string]> = named({
   authorization_code: ['Authorization code', 'Users sign in with it.'],
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
-  [tokenExchangeGrantType]: ['Token exchange', 'Acts for people at another API, with the token that it was called with. Takes a client grant too.'],
+  [tokenExchangeGrantType]: [
+    'Token exchange',
+    'Acts for people at another API, with the token that it was called with. Takes a client grant too.',
+  ],
 });
 /** What authentication methods are called. */
 export const methodLabels: Record<string, string> = named({

@@ -50,7 +50,9 @@ export async function findSystemApiResource(scope: Scope): Promise<ApiResourceRo
 /** Those of the identifiers that are API resources'. */
 export async function listKnownIdentifiers(scope: Scope, identifiers: readonly string[]): Promise<string[]> {
   if (identifiers.length === 0) return [];
-  return (await table<ApiResourceRow>(scope, 'api_resources').whereIn('identifier', [...identifiers]).pluck('identifier')) as string[];
+  return (await table<ApiResourceRow>(scope, 'api_resources')
+    .whereIn('identifier', [...identifiers])
+    .pluck('identifier')) as string[];
 }
 
 /** Stores a resource. */

@@ -33,7 +33,11 @@ export function idOfMinute(at: Date, ...alike: readonly (string | null | undefin
 }
 
 /** The row of an event, for the statement that appends it itself; {@link logSecurityEvent} comes after. */
-export function securityEventRow({ clock, environment }: Recording, event: SecurityEventName, details: SecurityEventDetails): CountedAuditLogRow {
+export function securityEventRow(
+  { clock, environment }: Recording,
+  event: SecurityEventName,
+  details: SecurityEventDetails,
+): CountedAuditLogRow {
   const { actor, target, origin, reason = null, detail = {} } = details;
   const occurred_at = clock.now();
   const { outcome } = securityEvents[event];

@@ -78,12 +78,7 @@ function grantProblems(client: RuledClient): Problem[] {
       'grant_not_allowed',
       'client_credentials needs a client that can keep a secret (RFC 6749 4.4).',
     ],
-    [
-      isPublic && has(tokenExchangeGrantType),
-      'grant_types',
-      'grant_not_allowed',
-      'Token exchange needs a client that can keep a secret.',
-    ],
+    [isPublic && has(tokenExchangeGrantType), 'grant_types', 'grant_not_allowed', 'Token exchange needs a client that can keep a secret.'],
     [
       has('refresh_token') && !has('authorization_code'),
       'grant_types',

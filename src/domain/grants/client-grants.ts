@@ -34,7 +34,12 @@ async function checkScopes(tx: Context, resource: ApiResourceRow, scopes: readon
 /** What can be set of a policy to exchange people's tokens. */
 type ExchangeInput = { token_exchange?: TokenExchange; subject_audiences?: string[] };
 
-const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({ status: 422, code: 'invalid_value', detail, attribute });
+const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({
+  status: 422,
+  code: 'invalid_value',
+  detail,
+  attribute,
+});
 
 /** Problems of a policy to exchange tokens (RFC 8693), as it is to be. */
 async function checkExchange(
@@ -100,7 +105,11 @@ export async function createClientGrant(
 }
 
 /** Changes which scopes the grant holds, and what it says of token exchange. @throws {Refusal} 404, 422 */
-export async function changeClientGrant(tx: Context, grant: ClientGrantRow, input: { scopes?: string[] } & ExchangeInput): Promise<ClientGrantRow> {
+export async function changeClientGrant(
+  tx: Context,
+  grant: ClientGrantRow,
+  input: { scopes?: string[] } & ExchangeInput,
+): Promise<ClientGrantRow> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
   if (resource && input.scopes) await checkScopes(tx, resource, input.scopes);
   if (input.token_exchange !== undefined || input.subject_audiences !== undefined) {

@@ -46,7 +46,10 @@ export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'firs
  * A grant: its scopes, when it is for the Management API. One that exchanges people's tokens for those of another API acts for them without their
  * being asked, as whoever may change them could.
  */
-export async function reachOfClientGrant(tx: Tx, grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id' | 'token_exchange'>): Promise<Reach> {
+export async function reachOfClientGrant(
+  tx: Tx,
+  grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id' | 'token_exchange'>,
+): Promise<Reach> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
   if (resource?.is_system) return new Set(grant.scopes);
   return grant.token_exchange === 'none' ? noReach : new Set(['users:write']);

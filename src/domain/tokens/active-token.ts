@@ -79,7 +79,9 @@ async function forceOf(ctx: Context, client: Client, { claims, permissions }: Fo
   if (!resource || seconds(resource.created_at) > seconds(issued_at)) return null;
   const asked = scope.split(' ').filter((word) => word !== '');
   const force =
-    user_id === null ? await ownForce(ctx, client, resource, asked) : await forceForPerson(ctx, client, resource, asked, { held: permissions, exchanged });
+    user_id === null
+      ? await ownForce(ctx, client, resource, asked)
+      : await forceForPerson(ctx, client, resource, asked, { held: permissions, exchanged });
   return force && (force.scope === '' && asked.length > 0 ? null : force);
 }
 

@@ -39,7 +39,9 @@ export async function findExchangeableToken(
   if ('inactive' in active) return active;
   const { token } = active;
   if (!isBringable(ctx, client, audiences, token))
-    return { inactive: `this token was issued to another client for ${quoted(token.audience)}, which the policy of the grant does not name` };
+    return {
+      inactive: `this token was issued to another client for ${quoted(token.audience)}, which the policy of the grant does not name`,
+    };
   const { payload, claims } = found;
   const { auth_time, acr, cnf } = payload ?? {};
   return {

@@ -40,7 +40,12 @@ export function scopeInForce({ resource, askable }: Target, scope: string, held:
  * The permissions that a user's token shows: those the user holds and the client may ask for. Only what the person allowed, which is what
  * the scope says, to an application that isn't first-party, of the Management API, for which everybody is asked, and of exchanged tokens.
  */
-export function shownPermissions(client: Client, { resource, askable, exchanged = false }: Target, scope: string, held: readonly string[]): readonly string[] {
+export function shownPermissions(
+  client: Client,
+  { resource, askable, exchanged = false }: Target,
+  scope: string,
+  held: readonly string[],
+): readonly string[] {
   const scopes = scope.split(' ');
   const all = client.first_party && !resource.is_system && !exchanged;
   return held.filter((permission) => askable.includes(permission) && (all || scopes.includes(permission)));

@@ -17,15 +17,28 @@ const exchange = { token_exchange: z.enum(tokenExchanges).optional(), subject_au
 type Exchange = { token_exchange?: TokenExchange; subject_audiences?: string[] };
 
 /** What a client may do for itself, and what it may ask people for. */
-export const client_grants = resource<ClientGrantRow, { scopes: string[]; subject_type?: SubjectType } & Exchange, { scopes?: string[] } & Exchange>({
+export const client_grants = resource<
+  ClientGrantRow,
+  { scopes: string[]; subject_type?: SubjectType } & Exchange,
+  { scopes?: string[] } & Exchange
+>({
   type: 'client_grant',
   path: 'client_grants',
   title: 'Client grants',
   description:
     'Which scopes of an API resource a client may have for itself (`subject_type` `client`: client credentials), or may ask people for (`user`: needed for this Management API, and where the resource’s `user_access` is `granted`). One of each type. `token_exchange` of the type `user` lets it exchange people’s tokens (RFC 8693), of itself or of `subject_audiences`.',
   source: { table: 'client_grants', key: 'id', keyType: 'uuid' },
-  attributes: z.object({ scopes: z.array(z.string()), subject_type: z.enum(subjectTypes), token_exchange: z.enum(tokenExchanges), subject_audiences: z.array(z.string()), ...stamps }),
-  reach: { of: reachOfClientGrant, attributes: { scopes: 'reach', subject_type: 'reach', token_exchange: 'reach', subject_audiences: 'control' } },
+  attributes: z.object({
+    scopes: z.array(z.string()),
+    subject_type: z.enum(subjectTypes),
+    token_exchange: z.enum(tokenExchanges),
+    subject_audiences: z.array(z.string()),
+    ...stamps,
+  }),
+  reach: {
+    of: reachOfClientGrant,
+    attributes: { scopes: 'reach', subject_type: 'reach', token_exchange: 'reach', subject_audiences: 'control' },
+  },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
     api_resource: {

@@ -48,7 +48,9 @@ function requireAccessTokens({ subject_token_type, actor_token, actor_token_type
 /** What the API resource demands of the sign-in (RFC 9470 3) holds of the one behind the subject's token. @throws {OAuthError} `invalid_request` */
 function requireSignIn({ required_acr, max_authentication_age }: ApiResource, { acr, auth_time }: ExchangeableToken, now: Date): void {
   if (required_acr !== null && !(isClass(acr) && satisfies(acr, required_acr)))
-    throw OAuthError.invalid_request(`subject_token: the resource takes a sign-in of the class ${required_acr}, and this token does not tell of one`);
+    throw OAuthError.invalid_request(
+      `subject_token: the resource takes a sign-in of the class ${required_acr}, and this token does not tell of one`,
+    );
   if (max_authentication_age !== null && !(auth_time && now.getTime() - auth_time.getTime() <= max_authentication_age * 1000))
     throw OAuthError.invalid_request('subject_token: the resource takes a more recent sign-in than this token tells of');
 }
