@@ -24,7 +24,7 @@ for (const input of document.querySelectorAll('input[type="password"]')) {
 // Codes pasted with spaces or dashes.
 for (const input of document.querySelectorAll('input[autocomplete="one-time-code"]')) {
   input.addEventListener('input', () => {
-    const digits = input.value.replace(/\D/g, '').slice(0, 6);
+    const digits = input.value.replace(/\D/g, '').slice(0, 10);
     if (digits !== input.value) input.value = digits;
   });
 }
@@ -41,6 +41,11 @@ for (const time of document.querySelectorAll('time[datetime]')) {
   if (Number.isNaN(at.getTime())) continue;
   time.title = time.textContent;
   time.textContent = formats[time.dataset.format ?? 'both'].format(at);
+}
+
+for (const button of document.querySelectorAll('[data-print]')) {
+  button.hidden = false;
+  button.addEventListener('click', () => print());
 }
 
 document.querySelector('#error-summary')?.focus();

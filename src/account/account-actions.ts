@@ -22,10 +22,10 @@ import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
 
-/** The answer to what worked: 200 with `body` as JSON, or back to the page, which says so. */
-function done(req: Request, res: Response, what: string, body: object = {}): void {
+/** The answer to what worked: `body` as JSON, with 200 unless told, or back to the page, which says so. */
+export function done(req: Request, res: Response, what: string, body: object = {}, status = 200): void {
   if (!wantsJson(req)) return res.redirect(303, accountPath(what));
-  res.set('Cache-Control', 'no-store').json(body);
+  res.status(status).set('Cache-Control', 'no-store').json(body);
 }
 
 const notFound = () => new PageError(404, 'not_found', errorTexts.not_found);

@@ -19,6 +19,7 @@ import { scopeText } from '../http/pages/scope-texts.js';
 import type { Web } from '../http/web.js';
 import { deviceWords } from '../lib/user-agent.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
+import { pageSignInMethods } from './sign-in-methods.js';
 import { sessionOf } from './signed-in.js';
 import { userDocument } from './user-document.js';
 import { named } from '../lib/named.js';
@@ -33,6 +34,14 @@ const notices: Readonly<Record<string, string>> = named({
   connected: 'The account has been connected. You can sign in with it from now on.',
   identity: 'The account has been disconnected.',
   application: 'The application no longer has access.',
+  passkey: 'The passkey has been added. It signs you in from now on.',
+  totp: 'The authenticator app has been added.',
+  renamed: 'The name has been saved.',
+  removed: 'It has been removed, and signs nobody in any more.',
+  two_step_on: 'Two-step sign-in is on. You are asked for a second step whenever you sign in.',
+  two_step_off: 'Two-step sign-in is off.',
+  device: 'The device has been forgotten. It is asked for the second step again.',
+  devices: 'All devices have been forgotten. They are asked for the second step again.',
 });
 
 /** Back to the account page, which says what was done. */
@@ -139,6 +148,7 @@ export async function renderAccount(
       connections,
       applications: consents.map((consent) => ({ ...applicationDocument(req, consent), scopes: words.get(consent.client_id) ?? [] })),
       own_applications,
+      sign_in_methods: await pageSignInMethods(req, user),
       notice: state.notice,
       errors: state.refusal && pageErrors(req, state.refusal),
     },

@@ -18,11 +18,14 @@ const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const maxNameLength = 255;
 
 /** What is wrong with a name; `text` must be trimmed. */
-export function nameProblems(text: string): string[] {
+export function nameProblems(text: string, longest = maxNameLength): string[] {
   if (text === '') return ['required'];
-  if ([...text].length > maxNameLength) return ['too_long'];
+  if ([...text].length > longest) return ['too_long'];
   return control.test(text) ? ['invalid_value'] : [];
 }
+
+/** What is wrong with the name of an authenticator, of 1 to 100 characters; `text` must be trimmed. */
+export const shortNameProblems = (text: string): string[] => nameProblems(text, 100);
 
 /** A path of ours with fields in its query, and where the journey goes on after it. */
 export function withReturnTo(path: string, fields: Record<string, string>, return_to: string | null): string {

@@ -2,11 +2,14 @@ import type { Request, RequestHandler } from 'express';
 import type { RateLimit } from '../config.js';
 import { isKnownTo } from '../domain/sessions/known-browsers.js';
 import { findUserByEmailKey } from '../db/tables/users.js';
+import { browserSession } from '../http/auth/browser-session.js';
+import { findClaimant } from '../http/auth/claimant.js';
 import { deviceOf } from '../http/auth/device-cookie.js';
 import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { own } from '../lib/named.js';
+import { credentialIn } from './sign-in/answer.js';
 
 const identifierOf = (req: Request, name: string): string | null => {
   const value: unknown = own(req.body as Record<string, unknown> | undefined, name);
@@ -53,6 +56,45 @@ export function limitLogin(web: Web): RequestHandler[] {
     limitBy(web, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
     limitBy(web, { name: 'login_known', limit, key: (req) => keyOf(req, true) }),
   ];
+}
+
+/**
+ * The limits of a further step of a sign-in, in the same windows as those of the first: per client address, and per person. Finds the claimant on
+ * the way, once the address is counted. Needs a parsed body before.
+ */
+export function limitClaimant(web: Web): RequestHandler[] {
+  if (!web.limiter.enabled) return [browserSession, findClaimant];
+  const limit = web.deps.config.rateLimits.login;
+  const keyOf = (req: Request, ofKnown: boolean): string | null => {
+    const user = req.claimant?.user;
+    return user && isKnownTo(req.ctx, deviceOf(req), user) === ofKnown ? `${req.ctx.environment.id} ${user.email_key}` : null;
+  };
+  return [
+    limitBy(web, { name: 'login', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` }),
+    browserSession,
+    findClaimant,
+    limitBy(web, { name: 'login_email', limit, key: (req) => keyOf(req, false) }),
+    limitBy(web, { name: 'login_known', limit, key: (req) => keyOf(req, true) }),
+  ];
+}
+
+/** Options for ceremonies with a passkey: a page takes new ones every few minutes. */
+export function limitOptions(web: Web): RequestHandler {
+  const limit: RateLimit = { limit: 60, windowSeconds: 60 };
+  return limitBy(web, { name: 'passkey_options', limit, key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}` });
+}
+
+/** The credential that a passkey sign-in presents, by which it is counted beside the address; null without one. */
+export function limitCredential(web: Web): RequestHandler {
+  const idOf = (req: Request): string | null => {
+    const id = (credentialIn(req) as { id?: unknown } | null | undefined)?.id;
+    return typeof id === 'string' ? id.slice(0, 1400) : null;
+  };
+  return limitBy(web, {
+    name: 'login_credential',
+    limit: web.deps.config.rateLimits.login,
+    key: (req) => (idOf(req) === null ? null : `${req.ctx.environment.id} ${idOf(req)}`),
+  });
 }
 
 /** How much mail strangers may have sent to one address. */

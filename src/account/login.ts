@@ -12,9 +12,10 @@ import { deviceOf } from '../http/auth/device-cookie.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, formActionSource, type Notice, type PageConnection } from '../http/pages/pages.js';
 import { pendingClientId, pendingOf, safeReturnTo } from '../http/request/return-to.js';
-import { signIn } from '../http/auth/sign-in.js';
+import { takeFirstStep } from '../http/auth/first-step.js';
 import type { Web } from '../http/web.js';
-import { userDocument } from './user-document.js';
+import { answerStep } from './sign-in/answer.js';
+import { passkeyPart, signInOptions } from '../http/auth/passkey-part.js';
 import { named } from '../lib/named.js';
 
 const home = '/account';
@@ -40,12 +41,18 @@ export async function connectionButtons(req: Request, client: Client | null): Pr
   }));
 }
 
-async function renderLogin(
-  web: Web,
-  req: Request,
-  res: Response,
-  state: { return_to: string | null; email: string; errors?: Record<string, string>; status?: number; notice?: Notice | null },
-): Promise<void> {
+type LoginState = {
+  return_to: string | null;
+  email: string;
+  errors?: Record<string, string>;
+  status?: number;
+  notice?: Notice | null;
+  /** The id of a credential that was just presented, and that nobody has. */
+  unknown_passkey?: string | null;
+};
+
+/** The sign-in page. Without factors it costs no statement more than the session and the connections. */
+export async function renderLogin(web: Web, req: Request, res: Response, state: LoginState): Promise<void> {
   const { environment } = req.ctx;
   const client = await pendingClient(req, state.return_to);
   web.renderPage(
@@ -62,6 +69,9 @@ async function renderLogin(
       connections: await connectionButtons(req, client),
       company_login: (await offeredConnections(req.ctx, client?.id ?? null)).some(({ domains }) => domains.length > 0),
       registration_enabled: environment.registration_enabled,
+      email_code: environment.email_code_sign_in_enabled,
+      passkey: environment.passkeys_enabled ? passkeyPart(req, '/login/passkey/options', await signInOptions(req, res)) : null,
+      unknown_passkey: state.unknown_passkey ?? null,
       values: { email: state.email },
       errors: state.errors,
       notice: state.notice,
@@ -112,8 +122,10 @@ export function login(web: Web) {
     const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
     if (connection && password === '') return toConnection(req, res, connection, email, return_to);
     const verdict = await provePassword(req.ctx, email, password, { origin: originOf(req), device: deviceOf(req) });
-    req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
-    req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', verdict.outcome === 'ok' ? 'succeeded' : 'failed');
+    if (verdict.outcome !== 'ok') {
+      req.ctx.metrics.logins.inc({ method: 'password', outcome: verdict.outcome });
+      req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
+    }
     // A local password still signs in, so that the administrator of a broken connection can repair it.
     if (connection && verdict.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
     if (verdict.outcome !== 'ok') {
@@ -121,13 +133,9 @@ export function login(web: Web) {
       if (wantsJson(req)) throw new PageError(status, code, errorTexts[code]);
       return renderLogin(web, req, res, { return_to, email, errors: { form: errorTexts[code] }, status });
     }
-    const { id: user_id, password_hash: proven_hash } = verdict.user;
-    await signIn(req, res, { user_id, proofs: [proofNow('password', req.ctx.clock.now())], proven_hash });
-    const redirect_uri = return_to ?? home;
-    if (wantsJson(req)) {
-      res.set('Cache-Control', 'no-store').json({ user: userDocument(verdict.user), redirect_to: redirect_uri });
-      return;
-    }
-    res.redirect(303, redirect_uri);
+    const { user } = verdict;
+    const proofs = [proofNow('password', req.ctx.clock.now())];
+    const step = { user, proofs, proven_hash: user.password_hash, method: 'password', return_to } as const;
+    answerStep(req, res, user, await takeFirstStep(req, res, step));
   };
 }

@@ -1,16 +1,21 @@
 import type { Request, Response } from 'express';
 import { passwordProblems } from '../domain/passwords/passwords.js';
-import { completeRegistration, findProvenRegistration } from '../domain/registration/registration.js';
+import { completeRegistration } from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
-import { proofNow } from '../domain/sessions/proofs.js';
+import { findUser, type UserRow } from '../db/tables/users.js';
+import { proofNow, type Proof } from '../domain/sessions/proofs.js';
 import { csrfToken } from '../http/auth/csrf.js';
+import { takeFirstStep } from '../http/auth/first-step.js';
 import { wantsJson } from '../http/request/form.js';
 import { basePage } from '../http/pages/pages.js';
-import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText, nameProblems } from './fields.js';
 import { pendingClient, pendingFormAction } from './login.js';
+import { showRecoveryCodes } from './recovery-codes-page.js';
 import { pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { completeByPasskey, namesIn, refuseNames, registrationExpired, requireRegistration } from './register-passkey.js';
+import { answerStep, credentialIn } from './sign-in/answer.js';
+import { passkeyPart } from '../http/auth/passkey-part.js';
 import { userDocument } from './user-document.js';
 
 type CompleteState = {
@@ -33,6 +38,7 @@ export function renderComplete(web: Web, req: Request, res: Response, state: Com
       email: state.registration.email,
       password_min_length: environment.password_min_length,
       return_to: state.return_to ?? '',
+      passkey: environment.passkeys_enabled ? passkeyPart(req, '/register/passkey/options', null) : null,
       values: state.values,
       errors: state.refusal && pageErrors(req, state.refusal),
     },
@@ -51,50 +57,59 @@ function refuseInput(req: Request, email: string, input: { first_name: string; l
   });
 }
 
+/** An account that was just made, and what proves that the person is its owner. */
+type Made = { readonly user: UserRow; readonly proofs: readonly Proof[]; readonly recovery_codes: string[] | null };
+
+/** Makes the account with the passkey in the body, or with the password; or why not. */
+async function make(req: Request, registration: PasscodeRow, return_to: string | null): Promise<Made | StepRefusal> {
+  const credential = credentialIn(req);
+  const names = namesIn(req);
+  const input = { ...names, password: bodyText(req, 'password') };
+  const refused = credential === undefined ? refuseInput(req, registration.email, input) : refuseNames(names);
+  if (refused) return refused;
+  const client_id = (await pendingClient(req, return_to))?.id ?? null;
+  // A code by mail, and what the person signs in with from now on.
+  const byMail = proofNow('email', req.ctx.clock.now());
+  if (credential !== undefined) {
+    if (!req.ctx.environment.passkeys_enabled) return { status: 403, code: 'passkeys_disabled' };
+    const made = await completeByPasskey(req, registration, { credential, client_id });
+    if (made.outcome === 'refused') return made.refusal;
+    // As it is with its passkey.
+    const user = (await findUser(req.ctx.scope, made.user.id)) ?? made.user;
+    return { user, proofs: [byMail, made.proof], recovery_codes: made.recovery_codes };
+  }
+  const completion = await completeRegistration(req.ctx, { ...input, token: bodyText(req, 'registration_token'), client_id });
+  if (completion.outcome === 'expired') return registrationExpired;
+  if (completion.outcome === 'password_breached') return refuseFields({ password: ['password_breached'] }) as StepRefusal;
+  if (completion.outcome === 'email_taken') return { status: 409, code: 'email_taken' };
+  return { user: completion.user, proofs: [byMail, proofNow('password', req.ctx.clock.now())], recovery_codes: null };
+}
+
 /**
  * POST /register/complete (specification 4.3.3): makes the account and signs in. Refused fields and a taken address don't spend the token;
  * only here somebody who has proven the address learns that it has an account.
  */
 export function complete(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
-    const registration_token = bodyText(req, 'registration_token');
     const return_to = bodyReturnTo(req);
-    const values = { first_name: bodyText(req, 'first_name').trim(), last_name: bodyText(req, 'last_name').trim() };
-    const input = { ...values, password: bodyText(req, 'password') };
-    const registration = await findProvenRegistration(req.ctx, registration_token);
-    if (!registration) {
-      throw refusalError(
-        registration_token === '' ? { status: 422, code: 'required', fields: { registration_token: ['required'] } } : expired,
-      );
+    const registration = await requireRegistration(req);
+    const made = await make(req, registration, return_to);
+    if ('status' in made) {
+      if (wantsJson(req) || made.status === 410) throw refusalError(made);
+      const registration_token = bodyText(req, 'registration_token');
+      return renderComplete(web, req, res, { registration, registration_token, return_to, values: namesIn(req), refusal: made });
     }
-    const refuse = (refusal: StepRefusal): void => {
-      if (wantsJson(req) || refusal.status === 410) throw refusalError(refusal);
-      renderComplete(web, req, res, { registration, registration_token, return_to, values, refusal });
-    };
-    const refused = refuseInput(req, registration.email, input);
-    if (refused) return refuse(refused);
-    const client = await pendingClient(req, return_to);
-    const completion = await completeRegistration(req.ctx, { ...input, token: registration_token, client_id: client?.id ?? null });
-    if (completion.outcome === 'expired') return refuse(expired);
-    if (completion.outcome === 'password_breached') return refuse(refuseFields({ password: ['password_breached'] }) as StepRefusal);
-    if (completion.outcome === 'email_taken') return refuse({ status: 409, code: 'email_taken' });
-    const now = req.ctx.clock.now();
-    // A code by mail, and the new password.
-    const proofs = [proofNow('email', now), proofNow('password', now)];
-    await signIn(req, res, { user_id: completion.user.id, proofs });
-    req.ctx.metrics.logins.inc({ method: 'registration', outcome: 'ok' });
-    req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
-    const redirect_to = return_to ?? '/account';
-    if (!wantsJson(req)) return res.redirect(303, redirect_to);
-    res
-      .status(201)
-      .set('Cache-Control', 'no-store')
-      .json({ user: userDocument(completion.user), redirect_to });
+    const { user, proofs, recovery_codes } = made;
+    const outcome = await takeFirstStep(req, res, { user, proofs, method: 'registration', return_to });
+    if (recovery_codes === null) return answerStep(req, res, user, outcome, 201);
+    const { redirect_to } = outcome;
+    const next = { href: redirect_to, label: 'I have kept them' };
+    showRecoveryCodes(web, req, res, {
+      status: 201,
+      codes: recovery_codes,
+      body: { user: userDocument(user), redirect_to },
+      next,
+      email: user.email,
+    });
   };
 }
-
-const expired: StepRefusal = {
-  status: 410,
-  code: 'code_expired',
-  text: 'This registration has expired, or was completed already. Start again, or sign in.',
-};

@@ -3,25 +3,39 @@ import { browserSession } from '../http/auth/browser-session.js';
 import { ownUiCors, preflight } from '../http/auth/cors.js';
 import { csrf } from '../http/auth/csrf.js';
 import { formOrJson } from '../http/request/form.js';
-import { freshSignIn } from '../http/auth/fresh-sign-in.js';
-import { route, type Methods } from '../http/routes.js';
+import { confirmed } from '../http/auth/ask-to-confirm.js';
+import { limitProofs, ownNames } from '../http/auth/confirmation.js';
+import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { changeOwnPassword, changeOwnProfile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { accountPage } from './account-page.js';
-import { limitAttempts, limitLogin, limitMails, limitSignedIn } from './limits.js';
-import { login, loginPage } from './login.js';
+import {
+  addOwnPasskey,
+  canAdd,
+  forgetAllDevices,
+  forgetDevice,
+  listOwn,
+  passkeyOptions,
+  removeOwn,
+  renameOwn,
+  renewOwnRecoveryCodes,
+  switchOwnTwoStep,
+} from './authenticators.js';
+import { confirm, confirmOptions, confirmPage } from './confirm.js';
+import { limitAttempts, limitMails, limitOptions, limitSignedIn } from './limits.js';
 import { logout, logoutPage } from './logout.js';
 import { forgot, forgotPage, reset, resetPage } from './password-reset.js';
 import { review, reviewPage } from './password-review.js';
+import { showRelatedOrigins } from './related-origins.js';
 import { complete } from './register-complete.js';
+import { registerOptions } from './register-passkey.js';
 import { verify, verifyPage } from './register-verify.js';
 import { register, registerPage, registrationOpen, resend } from './register.js';
+import { passkeysOpen } from './sign-in/passkey.js';
+import { signInRoutes } from './sign-in/routes.js';
 import { signedIn } from './signed-in.js';
-
-/** A path whose steps a first-party client's own UI may take from its own origin (CORS); the pages are for our origin alone. */
-function step(router: Router, path: string, { post = [], ...rest }: Methods): void {
-  route(router, path, { ...rest, post: [ownUiCors, ...post], options: [ownUiCors, preflight] });
-}
+import { step } from './step.js';
+import { beginTotp, verifyTotp } from './totp.js';
 
 /** The steps of a registration; all of them count against one limit per address. */
 function registrationRoutes(router: Router, web: Web): void {
@@ -35,6 +49,9 @@ function registrationRoutes(router: Router, web: Web): void {
   });
   step(router, '/register/verify', { get: [...page, verifyPage(web)], post: [...checks('registration_id'), verify(web)] });
   step(router, '/register/resend', { post: [...checks('registration_id'), resend(web)] });
+  step(router, '/register/passkey/options', {
+    post: [formOrJson, limitOptions(web), registrationOpen, passkeysOpen, browserSession, csrf, registerOptions],
+  });
   step(router, '/register/complete', { post: [...checks('registration_token'), complete(web)] });
 }
 
@@ -66,21 +83,47 @@ function ownAccountRoutes(router: Router, web: Web): void {
   step(router, '/account/password', { post: [formOrJson, browserSession, signedIn, limit, csrf, changeOwnPassword(web)] });
   step(router, '/account/sessions/revoke_others', { post: [...action, revokeOtherSessions] });
   step(router, '/account/sessions/:id/revoke', { post: [...action, revokeSession] });
-  step(router, '/account/identities/:id/unlink', { post: [...action, ...freshSignIn(web), unlink(web)] });
+  step(router, '/account/identities/:id/unlink', { post: [...action, ...confirmed(web, { code: 'fresh_sign_in_required' }), unlink(web)] });
   step(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
+}
+
+/** Options for ceremonies with a passkey: a page takes new ones every few minutes. */
+const optionsLimit = { limit: 60, windowSeconds: 60 } as const;
+
+/** What signs a person in beside a password and a provider; each change takes a confirmation. */
+function signInMethodRoutes(router: Router, web: Web): void {
+  const at = '/account/authenticators';
+  const asked = [formOrJson, browserSession, signedIn];
+  const change = [...asked, csrf, ...confirmed(web)];
+  const options = [...asked, limitSignedIn(web, 'passkey_options', optionsLimit), csrf];
+  const guess = limitSignedIn(web, 'account_totp', web.deps.config.rateLimits.login);
+  route(router, at, { get: [ownUiCors, browserSession, signedIn, listOwn], head: true, options: [ownUiCors, preflight] });
+  step(router, `${at}/passkey/options`, { post: [...options, canAdd('passkey'), ...confirmed(web), passkeyOptions] });
+  step(router, `${at}/passkey`, { post: [...change, canAdd('passkey'), addOwnPasskey(web)] });
+  step(router, `${at}/totp`, { post: [...change, canAdd('totp'), beginTotp(web)] });
+  step(router, `${at}/totp/verify`, { post: [...asked, guess, csrf, ...confirmed(web), canAdd('totp'), verifyTotp(web)] });
+  step(router, `${at}/recovery_codes`, { post: [...change, renewOwnRecoveryCodes(web)] });
+  step(router, `${at}/:id/rename`, { post: [...change, renameOwn(web)] });
+  step(router, `${at}/:id/remove`, { post: [...change, removeOwn(web)] });
+  step(router, '/account/two_step', { post: [...change, switchOwnTwoStep(web)] });
+  step(router, '/account/devices/forget_all', { post: [...change, forgetAllDevices] });
+  step(router, '/account/devices/:id/forget', { post: [...change, forgetDevice] });
+  step(router, '/account/confirm', {
+    get: [browserSession, confirmPage(web)],
+    post: [...asked, ...limitProofs(web, ownNames), csrf, confirm(web)],
+  });
+  step(router, '/account/confirm/passkey/options', { post: [...options, confirmOptions] });
 }
 
 /** Login and what belongs to an account. */
 export function accountRouter(web: Web): Router {
   const router = Router({ caseSensitive: true });
-  step(router, '/login', {
-    get: [browserSession, loginPage(web)],
-    head: true,
-    post: [formOrJson, ...limitLogin(web), browserSession, csrf, login(web)],
-  });
+  signInRoutes(router, web);
   registrationRoutes(router, web);
   passwordRoutes(router, web);
   ownAccountRoutes(router, web);
+  signInMethodRoutes(router, web);
+  route(router, '/.well-known/webauthn', { get: [showRelatedOrigins], head: true });
   step(router, '/logout', { get: [browserSession, logoutPage(web)], post: [formOrJson, browserSession, csrf, logout] });
   return router;
 }

@@ -4,11 +4,13 @@ import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { PageError } from '../errors.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
-import { limitProof } from '../http/auth/fresh-sign-in.js';
+import { heldNames, limitProofs } from '../http/auth/confirmation.js';
 import { form } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
 import type { Call } from '../management/call.js';
 import { registry } from '../management/resources/index.js';
+import { confirmationClass, confirmedAt } from '../domain/sessions/confirmation.js';
+import { proofsOf } from '../domain/sessions/proofs.js';
 import type { BrowserSession } from '../domain/sessions/sessions.js';
 
 declare module 'express-serve-static-core' {
@@ -22,6 +24,11 @@ declare module 'express-serve-static-core' {
 export function viewerOf(req: Request): BrowserSession {
   if (!req.session) throw new Error('this handler belongs behind the gate');
   return req.session;
+}
+
+/** When the session was last confirmed for changes of its person; null when that isn't known, or its class doesn't do. */
+export function provenAt(session: BrowserSession): Date | null {
+  return confirmedAt(proofsOf(session), confirmationClass({ two_step_enabled: session.user_two_step_enabled }));
 }
 
 /**
@@ -51,7 +58,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
       actor_id: session.user_id,
       display: session.user_email,
       permissions,
-      proven_at: session.auth_time_known ? session.authenticated_at : null,
+      proven_at: provenAt(session),
     },
     registry,
     ...originOf(req),
@@ -64,4 +71,4 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
 export const reading: RequestHandler[] = [browserSession, gate];
 
 /** What everything that changes something is behind: the form must come from our own page too, and guesses at a password are limited. */
-export const writing = (web: Web): RequestHandler[] => [form, browserSession, gate, csrf, ...limitProof(web)];
+export const writing = (web: Web): RequestHandler[] => [form, browserSession, gate, csrf, ...limitProofs(web, heldNames)];

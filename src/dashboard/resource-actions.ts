@@ -4,7 +4,7 @@ import { requirePermissions } from '../management/authorize.js';
 import { actOnRecord, deleteRecord, type WriteResult } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { idOf, permissionFor } from '../management/resource.js';
-import { passwordLabels, proofOf, proveInForm } from './fresh-sign-in.js';
+import { passwordLabels, proofOf, confirmInForm } from './confirmation.js';
 import { once, onceField } from './once.js';
 import type { Field, Part } from './page-parts.js';
 import { recordPath, type Presentation } from './presentation.js';
@@ -89,7 +89,7 @@ async function unanswered(render: Render, req: Request, res: Response, question:
   const errors: Record<string, string> = named();
   if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed)
     errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
-  return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await proveInForm(req, res) : {}) };
+  return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await confirmInForm(req, res) : {}) };
 }
 
 /** The error of a refused action for its page, with its status. @throws other errors */

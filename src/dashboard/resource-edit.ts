@@ -5,7 +5,7 @@ import { updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
-import { proofOf, proveInForm } from './fresh-sign-in.js';
+import { proofOf, confirmInForm } from './confirmation.js';
 import type { Part } from './page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import { mayLink, reachNote } from './reach-note.js';
@@ -124,7 +124,7 @@ export function update(render: Render, presentation: Presentation) {
       const errors = await withOthers(req.call, at.resource, at.fields, entries, read.input, read.errors, at.record.id);
       return renderEdit(render, presentation, req, res, at, entries, errors, 422);
     }
-    const unproven = presentation.edit?.guarded ? await proveInForm(req, res) : {};
+    const unproven = presentation.edit?.guarded ? await confirmInForm(req, res) : {};
     if (Object.keys(unproven).length > 0) return renderEdit(render, presentation, req, res, at, entries, unproven, 422);
     const expected = [Number(req.form.get('_version') ?? 0)];
     const result = await attempt(at.fields, entries, () =>

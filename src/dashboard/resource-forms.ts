@@ -9,7 +9,7 @@ import { notFound } from '../management/problems.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { errorsByField, readForm } from './form-input.js';
 import type { Render } from './render.js';
-import { passwordLabels, proofOf, proveInForm } from './fresh-sign-in.js';
+import { passwordLabels, proofOf, confirmInForm } from './confirmation.js';
 import { once, onceField } from './once.js';
 import type { Part } from './page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
@@ -134,7 +134,7 @@ export function create(render: Render, presentation: Presentation) {
     const entries = sentEntries(fields, req.form.all);
     const refuse = (errors: Record<string, string>, status = 422) => renderCreate(render, presentation, req, res, entries, errors, status);
     const read = readForm(resource, fields, entries, null);
-    const errors = { ...(spec.guarded ? await proveInForm(req, res) : {}), ...read.errors };
+    const errors = { ...(spec.guarded ? await confirmInForm(req, res) : {}), ...read.errors };
     if (Object.keys(errors).length > 0) return refuse(await withOthers(call, resource, fields, entries, read.input, errors, null));
     const pathAfter = (outcome: { row: Record<string, unknown> } | null) =>
       outcome ? recordPath(presentation.path, idOf(resource, outcome.row)) : `/dashboard/${presentation.path}`;

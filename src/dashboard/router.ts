@@ -1,5 +1,6 @@
 import { Router, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { PageError } from '../errors.js';
+import { askForForm } from '../http/auth/ask-to-confirm.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
 import { formOrJson } from '../http/request/form.js';
@@ -100,6 +101,6 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
   resourceRoutes(router, render, write);
   router.use('/dashboard', ...reading, (_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
-  router.use('/dashboard', refusals(render));
+  router.use('/dashboard', askForForm(web), refusals(render));
   return router;
 }

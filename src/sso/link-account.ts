@@ -1,11 +1,9 @@
 import type { Request, Response } from 'express';
 import { Duplicate } from '../db/failures.js';
-import { transaction } from '../domain/context.js';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
-import { linkToAccount, proveIdentity, type ProviderAccount } from '../domain/connections/identities.js';
+import type { ProviderAccount } from '../domain/connections/identities.js';
 import { proveLocalAccount, type PasswordVerdict } from '../domain/passwords/prove-password.js';
 import { proofNow } from '../domain/sessions/proofs.js';
-import { findIdentity } from '../db/tables/identities.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { errorTexts } from '../http/pages/error-texts.js';
@@ -13,7 +11,7 @@ import { deviceOf } from '../http/auth/device-cookie.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, formActionSource } from '../http/pages/pages.js';
 import { pendingOf } from '../http/request/return-to.js';
-import { signIn } from '../http/auth/sign-in.js';
+import { takeFirstStep, type FirstStep } from '../http/auth/first-step.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import type { Place } from '../lib/seal.js';
@@ -112,7 +110,10 @@ async function proveWaiting(req: Request, waiting: Waiting, user: UserRow): Prom
   return proveLocalAccount(req.ctx, typed === user.email_key ? user.email : '', password, { origin: originOf(req), device: deviceOf(req) });
 }
 
-/** POST /auth/sso/link: with the local account's password the two accounts are one, from now on. */
+/**
+ * POST /auth/sso/link: with a whole sign-in to the local account, the second step too where one is due, the two accounts are one from now on.
+ * @throws {PageError} 409 when the account at the provider was linked to another user meanwhile
+ */
 export function linkAccount(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const waiting = openWaiting(req);
@@ -132,29 +133,20 @@ export function linkAccount(web: Web) {
       const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
       return render(web, req, res, { link: req.form.get('link') ?? '', waiting, connection, email, failed: true });
     }
-    await link(req, user, waiting.account, connection.display_name);
-    const provider = { amr: waiting.amr, acr: waiting.acr, auth_time: null };
-    const proofs = [proofNow('password', req.ctx.clock.now())];
-    await signIn(req, res, { user_id: user.id, proofs, proven_hash: verdict.user.password_hash, provider });
-    req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
-    res.redirect(303, waiting.return_to ?? '/account');
+    const step: FirstStep = {
+      user: verdict.user,
+      proofs: [proofNow('password', req.ctx.clock.now())],
+      method: 'sso',
+      proven_hash: verdict.user.password_hash,
+      provider: { amr: waiting.amr, acr: waiting.acr, auth_time: null },
+      linking: { account: waiting.account, provider: connection.display_name },
+      return_to: waiting.return_to,
+    };
+    // Sent twice at the same moment, the other one has linked it: then there is nothing to link.
+    const taken = await takeFirstStep(req, res, step).catch((error: unknown) => {
+      if (!(error instanceof Duplicate)) throw error;
+      return takeFirstStep(req, res, step);
+    });
+    res.redirect(303, taken.redirect_to);
   };
-}
-
-/** Links the two, or proves a void link again. Sent twice it changes nothing; 409 when the account was linked to another user meanwhile. */
-async function link(req: Request, user: UserRow, account: ProviderAccount, provider: string): Promise<void> {
-  const how = { provider, origin: originOf(req) };
-  const existing = () => findIdentity(req.ctx.scope, account.connection_id, account.subject);
-  const known = await existing();
-  if (known) {
-    if (known.user_id !== user.id) throw ssoRefusal('sso_account_exists');
-    if (!known.proven) await transaction(req.ctx, (tx) => proveIdentity(tx, known, user, account, how));
-    return;
-  }
-  try {
-    await transaction(req.ctx, (tx) => linkToAccount(tx, user, account, how));
-  } catch (error) {
-    if (!(error instanceof Duplicate)) throw error;
-    if ((await existing())?.user_id !== user.id) throw ssoRefusal('sso_account_exists');
-  }
 }

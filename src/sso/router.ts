@@ -2,7 +2,7 @@ import { Router, type RequestHandler } from 'express';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
 import { form } from '../http/request/form.js';
-import { freshSignIn } from '../http/auth/fresh-sign-in.js';
+import { confirmed } from '../http/auth/ask-to-confirm.js';
 import { route } from '../http/routes.js';
 import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
@@ -31,7 +31,7 @@ export function ssoRouter(web: Web): Router {
   route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, redirectFormPost] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
   route(router, '/auth/sso/:connection_id/connect', {
-    post: [form, starts, browserSession, csrf, ...freshSignIn(web), connect(web, memory) as unknown as RequestHandler],
+    post: [form, starts, browserSession, csrf, ...confirmed(web, { code: 'fresh_sign_in_required' }), connect(web, memory) as unknown as RequestHandler],
   });
   route(router, '/auth/sso/:connection_id', { get: [starts, start(web, memory) as unknown as RequestHandler] });
   return router;

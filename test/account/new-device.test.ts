@@ -8,6 +8,7 @@ import { drainMails } from '../../src/outbox/mail/send.js';
 import { permit } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
+import { setEnvironment } from '../support/factors.js';
 import { auditRows, lastRow } from '../support/security-events.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp.js';
@@ -21,6 +22,8 @@ const newPassword = 'a wholly different sentence';
 beforeAll(async () => {
   smtp = await startSmtpServer();
   service = await startTestService({ SMTP_URL: `smtp://127.0.0.1:${smtp.port}` });
+  // An environment of kind development sends none unless told to.
+  await setEnvironment(service, { new_device_mail: true });
   ctx = await service.context();
 });
 afterAll(async () => {
@@ -155,4 +158,16 @@ test('the cookie is sealed for its environment; one that was made up, or is anot
   stranger.cookies.set('device', `${value.slice(0, -4)}AAAA`);
   await signIn(stranger, user);
   expect(await noticesTo(user.email)).toHaveLength(2);
+});
+
+test('none is sent where the environment sends none, which one of kind development doesn’t by itself; the trace stays', async () => {
+  const fresh = await startTestService();
+  expect((await fresh.context()).environment).toMatchObject({ kind: 'development', new_device_mail: false });
+  await fresh.stop();
+  await setEnvironment(service, { new_device_mail: false });
+  const user = await settled();
+  await signIn(newBrowser(), user);
+  expect(await noticesTo(user.email)).toEqual([]);
+  expect((await lastRow(service, 'login.succeeded')).changes['new_device']?.[1]).toBe(true);
+  await setEnvironment(service, { new_device_mail: true });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Context } from '../../src/domain/context.js';
 import { listPublishedSigningKeys } from '../../src/db/tables/signing_keys.js';
 import { findAccessToken, deleteAccessToken, findJwtStanding } from '../../src/db/tables/access_tokens.js';
 import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.js';

@@ -1,5 +1,13 @@
+import '../../src/account/recovery-codes-page.js';
+import '../../src/account/totp.js';
+import '../../src/http/auth/ask-to-confirm.js';
+import '../../src/account/sign-in/email-code.js';
+import '../../src/account/sign-in/enroll-page.js';
+import '../../src/account/sign-in/verify-page.js';
 import '../../src/sso/page-models.js';
+import { heldNames, ownNames } from '../../src/http/auth/confirmation.js';
 import { errorTexts } from '../../src/http/pages/error-texts.js';
+import { qrImage } from '../../src/http/pages/qr.js';
 import { renderMail } from '../../src/domain/mail/templates.js';
 import { profileFields, type ProfileField } from '../../src/http/pages/page-models.js';
 import { scopeText } from '../../src/http/pages/scope-texts.js';
@@ -34,6 +42,30 @@ const connections: PageModels['account/login']['connections'] = [
   { id: '0190-oidc', display_name: 'Example Corporation', strategy: 'oidc' },
 ];
 
+const passkey = {
+  rp_id: 'acme.example',
+  options_path: '/login/passkey/options',
+  options: JSON.stringify({ rpId: 'acme.example', timeout: 300_000 }),
+  elsewhere: null,
+};
+const secondStep = {
+  action: '/login/verify',
+  email_action: '/login/verify/email',
+  hidden: { return_to: '/oauth/authorize?client_id=1', acr_values: '' },
+  methods: ['totp', 'passkey', 'email', 'recovery_code'],
+  method: 'totp',
+  email: 'ada@example.com',
+  sent: false,
+  remember_days: 30,
+  passkey: null,
+} as const;
+const loginVerify = {
+  client: notes,
+  email: 'ada@example.com',
+  expires_at: '2026-11-21T09:15:00.000Z',
+  return_to: '/oauth/authorize?client_id=1',
+};
+
 const login = { client: null, return_to: '', connections: [], registration_enabled: true };
 
 const verify = {
@@ -44,6 +76,47 @@ const verify = {
 };
 const complete = { registration_token: 'sample', email: 'ada@example.com', password_min_length: 8, return_to: '' };
 const ada = { email: 'ada@example.com', name: 'Ada Lovelace' };
+
+const otpauth_uri =
+  'otpauth://totp/Acme:ada%40example.com?issuer=Acme&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&algorithm=SHA1&digits=6&period=30';
+
+const totpPage: PageModels['account/totp'] = {
+  ...base('Add an authenticator app'),
+  action: '/account/authenticators/totp/verify',
+  hidden: { authenticator_id: '019ab3c2' },
+  qr: qrImage(otpauth_uri),
+  secret: 'JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP',
+  otpauth_uri,
+  issuer: 'Acme',
+  email: 'ada@example.com',
+  expires_at: '2026-11-21T09:15:00.000Z',
+  back: { href: '/account', label: 'Back to your account' },
+};
+
+const times = { created_at: '2026-11-01T08:00:00.000Z', last_used_at: '2026-11-20T08:00:00.000Z' };
+
+const signInMethods: NonNullable<PageModels['account/account']['sign_in_methods']> = {
+  passkey: { rp_id: 'acme.example', options_path: '/account/authenticators/passkey/options', options: null, elsewhere: null },
+  totp: true,
+  authenticators: [
+    { id: 'a1', kind: 'passkey', name: 'Chrome on macOS', ...times, codes_left: null },
+    { id: 'a2', kind: 'totp', name: 'Authenticator app', ...times, last_used_at: null, codes_left: null },
+    { id: 'a3', kind: 'recovery_codes', name: 'Recovery codes', ...times, codes_left: 2 },
+  ],
+  has_factor: true,
+  two_step_enabled: true,
+  devices: [
+    {
+      id: 'd1',
+      device: 'Chrome on macOS',
+      ip_address: '203.0.113.5',
+      last_used_at: times.last_used_at,
+      expires_at: '2026-12-20T08:00:00.000Z',
+    },
+    { id: 'd2', device: 'Firefox on Linux', ip_address: null, last_used_at: times.last_used_at, expires_at: '2026-12-01T08:00:00.000Z' },
+  ],
+  signal: { rp_id: 'id.example', user_id: 'AZqzwg', credential_ids: ['abc'] },
+};
 
 const account = {
   user: { ...ada, email_verified: true, phone_number_verified: false },
@@ -200,6 +273,63 @@ const samples: Record<string, SamplePage> = {
       values: { email: 'ada@example.com' },
     },
   },
+  'login-passkey': { view: 'account/login', model: { ...base('Sign in'), ...login, passkey, email_code: true } },
+  'login-verify-totp': { view: 'account/login-verify', model: { ...base('One more step'), ...loginVerify, verify: secondStep } },
+  'login-verify-passkey': {
+    view: 'account/login-verify',
+    model: { ...base('One more step', withLogo), ...loginVerify, verify: { ...secondStep, method: 'passkey', passkey } },
+  },
+  'login-verify-email': {
+    view: 'account/login-verify',
+    model: { ...base('One more step'), ...loginVerify, client: null, verify: { ...secondStep, method: 'email', sent: true } },
+  },
+  'login-verify-wrong': {
+    view: 'account/login-verify',
+    model: {
+      ...base('One more step', development),
+      ...loginVerify,
+      verify: { ...secondStep, method: 'recovery_code' },
+      errors: { code: 'This recovery code is not right, or it was used before. Each works once. 3 attempts are left.' },
+    },
+  },
+  'login-verify-none': {
+    view: 'account/login-verify',
+    model: { ...base('One more step'), ...loginVerify, expires_at: null, verify: { ...secondStep, methods: [], method: null } },
+  },
+  'login-enroll': {
+    view: 'account/login-enroll',
+    model: {
+      ...base('Protect your account'),
+      client: null,
+      email: 'ada@example.com',
+      passkey: { ...passkey, options: null },
+      totp: true,
+      skip_expires_at: '2026-11-28T09:05:00.000Z',
+      hidden: { return_to: '', acr_values: '' },
+      return_to: '',
+    },
+  },
+  'login-code': {
+    view: 'account/login-code',
+    model: {
+      ...base('Sign in to Acme Notes with a code'),
+      client: notes,
+      return_to: '',
+      values: { email: 'ada@' },
+      errors: { email: errorTexts.invalid_email },
+    },
+  },
+  'login-code-verify': {
+    view: 'account/login-code-verify',
+    model: {
+      ...base('Enter the code'),
+      client: null,
+      sign_in_id: '019ab3c2',
+      email: 'ada@example.com',
+      expires_at: '2026-11-21T09:15:00.000Z',
+      return_to: '',
+    },
+  },
   error: {
     view: 'error',
     model: {
@@ -269,6 +399,10 @@ const samples: Record<string, SamplePage> = {
     },
   },
   'register-complete': { view: 'account/register-complete', model: { ...base('Finish your account'), ...complete } },
+  'register-complete-passkey': {
+    view: 'account/register-complete',
+    model: { ...base('Your name and password'), ...complete, passkey: { ...passkey, options: null } },
+  },
   'register-complete-invalid': {
     view: 'account/register-complete',
     model: {
@@ -365,26 +499,99 @@ const samples: Record<string, SamplePage> = {
     },
   },
   'fresh-sign-in': {
-    view: 'account/fresh-sign-in',
+    view: 'account/confirm',
     model: {
       ...base('Show that it is still you'),
       action: '/account/identities/i1/unlink',
+      hidden: {},
+      names: heldNames,
       email: 'ada@example.com',
-      password: true,
-      by_mail: true,
-      ways: [{ id: 'c1', display_name: 'Google', strategy: 'google', href: '/auth/sso/c1?prompt=login&return_to=%2Faccount' }],
+      ways: { password: true, methods: [], by_mail: true, enroll: false },
+      connections: [{ id: 'c1', display_name: 'Google', strategy: 'google', href: '/auth/sso/c1?prompt=login&return_to=%2Faccount' }],
+      passkey: null,
+      held: true,
       errors: { current_password: errorTexts.invalid_password },
     },
   },
   'fresh-sign-in-elsewhere': {
-    view: 'account/fresh-sign-in',
+    view: 'account/confirm',
     model: {
       ...base('Show that it is still you'),
       action: '/auth/sso/c2/connect',
+      hidden: {},
+      names: heldNames,
       email: 'ada@example.com',
-      password: false,
-      by_mail: true,
-      ways: [],
+      ways: { password: false, methods: [], by_mail: true, enroll: false },
+      connections: [],
+      passkey: null,
+      held: true,
+    },
+  },
+  confirm: {
+    view: 'account/confirm',
+    model: {
+      ...base('Show that it is still you', withLogo),
+      action: '/account/confirm',
+      hidden: { return_to: '/dashboard/settings' },
+      names: ownNames,
+      email: 'ada@example.com',
+      ways: { password: false, methods: ['passkey', 'totp', 'recovery_code'], by_mail: false, enroll: false },
+      connections: [],
+      passkey: { rp_id: 'id.example', options_path: '/account/confirm/passkey/options', options: null, elsewhere: null },
+      held: false,
+    },
+  },
+  'confirm-wrong': {
+    view: 'account/confirm',
+    model: {
+      ...base('Show that it is still you'),
+      action: '/dashboard/clients/c1',
+      hidden: { name: 'Acme Notes', _version: '2' },
+      names: heldNames,
+      email: 'ada@example.com',
+      ways: { password: true, methods: ['totp', 'recovery_code'], by_mail: true, enroll: true },
+      connections: [{ id: 'c1', display_name: 'Google', strategy: 'google', href: '/auth/sso/c1?prompt=login&return_to=%2Faccount' }],
+      passkey: null,
+      held: true,
+      errors: { confirm_code: 'This code is not right. Enter the one that your app shows now.' },
+    },
+  },
+  totp: { view: 'account/totp', model: totpPage },
+  'totp-wrong': {
+    view: 'account/totp',
+    model: { ...totpPage, errors: { code: 'This code is not right. Enter the one that your app shows now.' } },
+  },
+  'recovery-codes': {
+    view: 'account/recovery-codes',
+    model: {
+      ...base('Keep your recovery codes'),
+      codes: [
+        'BCDFG-HJKLM',
+        'NPQRS-TVWXZ',
+        '23456-789BC',
+        'DFGHJ-KLMNP',
+        'QRSTV-WXZ23',
+        '45678-9BCDF',
+        'GHJKL-MNPQR',
+        'STVWX-Z2345',
+        '6789B-CDFGH',
+        'JKLMN-PQRST',
+      ],
+      email: 'ada@example.com',
+      download: { href: 'data:text/plain;charset=utf-8,BCDFG-HJKLM', name: 'recovery-codes.txt' },
+      next: { href: '/account', label: 'I have kept them' },
+    },
+  },
+  'account-sign-in-methods': {
+    view: 'account/account',
+    model: { ...base('Your account'), ...account, sign_in_methods: signInMethods },
+  },
+  'account-first-factor': {
+    view: 'account/account',
+    model: {
+      ...base('Your account', development),
+      ...account,
+      sign_in_methods: { ...signInMethods, authenticators: [], has_factor: false, two_step_enabled: false, devices: [] },
     },
   },
   'password-review': {

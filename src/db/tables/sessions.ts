@@ -1,4 +1,5 @@
 import { insert, run, table, type Scope } from '../scope.js';
+import type { UserRow } from './users.js';
 
 /** How somebody proved who they are; `device` is a browser that skips the second step, `email` a code by mail. */
 export type ProofMethod = 'password' | 'provider' | 'email' | 'passkey' | 'totp' | 'recovery_code' | 'device';
@@ -58,6 +59,9 @@ export type SessionWithUser = SessionRow & {
   user_email: string;
   user_first_name: string | null;
   user_last_name: string | null;
+  user_authenticator_kinds: UserRow['authenticator_kinds'];
+  user_two_step_enabled: boolean;
+  user_factor_required_since: Date | null;
 };
 
 /** A session runs out unless each of these columns is later than its bound (specification 4.7.4). */
@@ -106,7 +110,9 @@ export async function findSessionByToken(scope: Scope, token_digest: Buffer): Pr
     {
       name: 'sessions.find_by_token',
       short: 'look_up',
-      text: `select s.*, u.status as user_status, u.email as user_email, u.first_name as user_first_name, u.last_name as user_last_name
+      text: `select s.*, u.status as user_status, u.email as user_email, u.first_name as user_first_name, u.last_name as user_last_name,
+               u.authenticator_kinds as user_authenticator_kinds, u.two_step_enabled as user_two_step_enabled,
+               u.factor_required_since as user_factor_required_since
              from sessions s join users u on u.environment_id = s.environment_id and u.id = s.user_id
              where s.environment_id = $1 and s.token_digest = $2`,
     },

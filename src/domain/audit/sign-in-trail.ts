@@ -32,8 +32,8 @@ function isKnown(user: UserRow, { renewed, last_here }: SignedIn): boolean {
 }
 
 /**
- * What a sign-in leaves behind in its own transaction: a row in the audit log, and a mail when the browser is new to this account. New browsers
- * of those who hold Management permissions are an event of their own.
+ * What a sign-in leaves behind in its own transaction: a row in the audit log, and a mail when the browser is new to this account, unless the
+ * environment sends none (`new_device_mail`). New browsers of those who hold Management permissions are an event of their own.
  */
 export async function recordSignIn(tx: Context, signedIn: SignedIn): Promise<void> {
   const user = await findUser(tx.scope, signedIn.user_id);
@@ -46,5 +46,6 @@ export async function recordSignIn(tx: Context, signedIn: SignedIn): Promise<voi
   if (!new_device || isFirst(user, tx.clock.now())) return;
   const permissions = await listPermissionNamesOfUser(tx.scope, user.id, tx.environment.management_audience);
   if (permissions.length > 0) await recordSecurityEvent(tx, 'administrator.new_device', { actor, target, origin });
+  if (!tx.environment.new_device_mail) return;
   await queueMail(tx, { template: 'new-sign-in', to: user.email, model: { account_url: `${tx.environment.issuer}/account` }, origin });
 }

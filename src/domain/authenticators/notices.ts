@@ -10,7 +10,7 @@ export type Notice =
   | { readonly kind: 'recovery_code_used'; readonly left: number };
 
 const kindWords = { passkey: 'passkey', totp: 'authenticator app' } as const;
-const wasIt = 'If it wasn’t you, look over how your account is signed in to, and change your password:';
+const wasIt = 'If it wasn’t you, change your password, and remove whatever of your sign-in methods isn’t yours:';
 
 /** The words of a notice: a headline for the subject, what happened, and what to do. */
 function wordsOf(notice: Notice): { headline: string; happening: string; advice: string } {
@@ -25,7 +25,7 @@ function wordsOf(notice: Notice): { headline: string; happening: string; advice:
       return {
         headline: `A ${kindWords[notice.what]} was removed`,
         happening: `The ${kindWords[notice.what]} “${notice.name}” was removed from your account.`,
-        advice: wasIt,
+        advice: 'If it wasn’t you, change your password, and add it again:',
       };
     case 'passkey_copied':
       return {

@@ -169,24 +169,25 @@ export type PasskeyCompletion =
 /** Rolls a registration back whose passkey can't be stored. */
 class Undone extends Error {}
 
+type PasskeyRegistration = RegistrationInput & { readonly passkey: NewPasskey; readonly origin: Origin };
+
+async function registerWithPasskey(tx: Context, input: PasskeyRegistration): Promise<PasskeyCompletion> {
+  const completion = await register(tx, input, { two_step_enabled: true });
+  if (completion.outcome !== 'registered') return completion;
+  const row = await savePasskey(tx, completion.user, input.passkey, defaultName('passkey'), input.origin);
+  if (!row || userHandleOf(completion.user.id) !== input.passkey.user_handle) throw new Undone();
+  const { codes } = await renewRecoveryCodes(tx, completion.user.id);
+  const proof = passkeyProof(tx.clock.now(), row.id, input.passkey.user_verified);
+  return { outcome: 'registered', user: completion.user, recovery_codes: codes, proof };
+}
+
 /**
  * The same with a passkey in the place of a password, verified for the id of {@link userIdOf}: two-step is on from the start, and there are recovery
  * codes, which are shown this once. All in one transaction: no account without its only way in.
  */
-export async function completePasskeyRegistration(
-  ctx: Context,
-  input: RegistrationInput & { passkey: NewPasskey; origin: Origin },
-): Promise<PasskeyCompletion> {
+export async function completePasskeyRegistration(ctx: Context, input: PasskeyRegistration): Promise<PasskeyCompletion> {
   try {
-    return await transaction(ctx, async (tx): Promise<PasskeyCompletion> => {
-      const completion = await register(tx, input, { two_step_enabled: true });
-      if (completion.outcome !== 'registered') return completion;
-      const row = await savePasskey(tx, completion.user, input.passkey, defaultName('passkey'), input.origin);
-      if (!row || userHandleOf(completion.user.id) !== input.passkey.user_handle) throw new Undone();
-      const { codes } = await renewRecoveryCodes(tx, completion.user.id);
-      const proof = passkeyProof(tx.clock.now(), row.id, input.passkey.user_verified);
-      return { outcome: 'registered', user: completion.user, recovery_codes: codes, proof };
-    });
+    return await transaction(ctx, (tx) => registerWithPasskey(tx, input));
   } catch (error) {
     if (error instanceof Undone) return { outcome: 'refused' };
     if (error instanceof Duplicate && error.constraint === 'authenticators_credential') return { outcome: 'passkey_exists' };

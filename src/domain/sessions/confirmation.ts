@@ -13,14 +13,19 @@ const means: Readonly<Record<AuthenticationClass, readonly ProofMethod[]>> = {
 export const confirmationClass = (user: { readonly two_step_enabled: boolean }): AuthenticationClass => (user.two_step_enabled ? '2' : '1');
 
 /**
- * Whether a session may change what signs its person in: it has reached the class, and a proof that the class takes is not older than
- * `confirmation_lifetime`. A provider that doesn't say when its sign-in was proves nothing of now; its own word for a second factor does.
+ * When the session was last confirmed for the class: it has reached it, and this is the time of its latest proof that the class takes; else null. A
+ * provider that doesn't say when its sign-in was proves nothing of now; its own word for a second factor does.
  */
+export function confirmedAt(proofs: readonly Proof[], demanded: AuthenticationClass): Date | null {
+  if (!satisfies(reachedBy(proofs).acr, demanded)) return null;
+  const fits = (proof: Proof) =>
+    means[demanded].includes(proof.method) || (proof.asserted !== undefined && satisfies(proof.asserted, demanded));
+  const times = proofs.filter((proof) => fits(proof) && proof.at_unknown !== true).map(({ at }) => new Date(at).getTime());
+  return times.length === 0 ? null : new Date(Math.max(...times));
+}
+
+/** Whether a session may change what signs its person in: it was confirmed for the class within `confirmation_lifetime`. */
 export function isConfirmed(ctx: Pick<Context, 'environment' | 'clock'>, proofs: readonly Proof[], demanded: AuthenticationClass): boolean {
-  if (!satisfies(reachedBy(proofs).acr, demanded)) return false;
-  const since = ctx.clock.now().getTime() - ctx.environment.confirmation_lifetime * 1000;
-  return proofs.some((proof) => {
-    const fits = means[demanded].includes(proof.method) || (proof.asserted !== undefined && satisfies(proof.asserted, demanded));
-    return fits && proof.at_unknown !== true && new Date(proof.at).getTime() > since;
-  });
+  const at = confirmedAt(proofs, demanded);
+  return at !== null && at.getTime() > ctx.clock.now().getTime() - ctx.environment.confirmation_lifetime * 1000;
 }

@@ -1,11 +1,9 @@
 import type { NextFunction, Request, Response } from 'express';
 import { remembered } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
-import { randomToken } from '../../lib/random.js';
 import { listOwnOrigins } from '../../db/tables/clients.js';
-import { cookieName, readCookie, setCookie } from '../request/cookies.js';
+import { browserSecret, browserSecretOf } from './browser-secret.js';
 
-const cookie = 'csrf';
 const field = '_csrf';
 const shape = /^[\w-]{43}$/;
 
@@ -14,12 +12,7 @@ const boundTo = (req: Request, secret: string) => `${secret} ${req.session?.id ?
 
 /** The token for a form on this page; gives the browser its csrf cookie when it has none. Needs `browserSession` before. */
 export function csrfToken(req: Request, res: Response): string {
-  let secret = readCookie(req, cookieName(req, cookie));
-  if (secret === undefined || !shape.test(secret)) {
-    secret = randomToken('');
-    setCookie(req, res, cookie, secret);
-  }
-  return req.ctx.sealer.digest('csrf', boundTo(req, secret)).toString('base64url');
+  return req.ctx.sealer.digest('csrf', boundTo(req, browserSecret(req, res))).toString('base64url');
 }
 
 /**
@@ -64,9 +57,9 @@ export async function csrf(req: Request, _res: Response, next: NextFunction): Pr
     return next();
   }
   if (own === false) throw refusal();
-  const secret = readCookie(req, cookieName(req, cookie));
+  const secret = browserSecretOf(req);
   const presented = req.form.get(field);
-  if (secret === undefined || presented === undefined || !shape.test(secret) || !shape.test(presented)) throw refusal();
+  if (secret === null || presented === undefined || !shape.test(presented)) throw refusal();
   if (!req.ctx.sealer.isDigest('csrf', boundTo(req, secret), Buffer.from(presented, 'base64url'))) throw refusal();
   next();
 }

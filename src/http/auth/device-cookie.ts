@@ -24,18 +24,22 @@ export function lastSignInHere(req: Request, user_id: string): Date | null {
   return at === undefined ? null : new Date(at);
 }
 
-/** Notes in the browser that the user has signed in with it just now. The five latest are remembered. */
-export function rememberDevice(req: Request, res: Response, user_id: string): void {
+/** What the cookie holds once the user has signed in with this browser just now: the five latest users. A browser without one gets an id. */
+export function deviceAfterSignIn(req: Request, user_id: string): Device {
   const known = deviceOf(req);
   const others = (known?.users ?? []).filter(([id]) => id !== user_id);
-  const device: Device = {
+  return {
     id: known?.id ?? randomToken(''),
     users: [[user_id, req.ctx.clock.now().getTime()] as const, ...others].slice(0, maxUsers),
   };
+}
+
+/** Hands the browser its device cookie. */
+export function setDevice(req: Request, res: Response, device: Device): void {
   setCookie(req, res, name, req.ctx.sealer.sealText(JSON.stringify(device), place(req)), knownForSeconds);
 }
 
 /** After a password change, which makes all browsers unknown to the account: keeps this one known, if it was so before. */
 export function keepDevice(req: Request, res: Response, user_id: string): void {
-  if (lastSignInHere(req, user_id) !== null) rememberDevice(req, res, user_id);
+  if (lastSignInHere(req, user_id) !== null) setDevice(req, res, deviceAfterSignIn(req, user_id));
 }

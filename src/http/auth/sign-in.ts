@@ -1,7 +1,8 @@
 import type { Request, Response } from 'express';
-import { transaction } from '../../domain/context.js';
+import { transaction, type Context } from '../../domain/context.js';
 import { endSessions, signInAgain, startSession, type ProviderSignIn } from '../../domain/sessions/sessions.js';
 import { reachedBy } from '../../domain/sessions/classes.js';
+import type { Device } from '../../domain/sessions/known-browsers.js';
 import type { Proof } from '../../domain/sessions/proofs.js';
 import { recordSignIn } from '../../domain/audit/sign-in-trail.js';
 import { completeSignIn } from '../../domain/sign-ins/sign-ins.js';
@@ -9,7 +10,7 @@ import type { SignInRow } from '../../db/tables/sign_ins.js';
 import { holdPassword } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
 import { setSessionCookie } from './browser-session.js';
-import { lastSignInHere, rememberDevice } from './device-cookie.js';
+import { deviceAfterSignIn, lastSignInHere, setDevice } from './device-cookie.js';
 import { errorTexts } from '../pages/error-texts.js';
 import { originOf } from '../pages/mail-origin.js';
 
@@ -23,6 +24,8 @@ export type WholeSignIn = {
   readonly completes?: Pick<SignInRow, 'id'> | null;
   /** What the provider says of the sign-in there, when the person came through one. */
   readonly provider?: ProviderSignIn | null;
+  /** What else happens in the transaction that makes the session; what it throws undoes the sign-in. `device`: this browser's. */
+  readonly also?: (tx: Context, device: Device) => Promise<void>;
 };
 
 /**
@@ -31,16 +34,18 @@ export type WholeSignIn = {
  * @throws {PageError} 401 when the password was changed a moment ago, 410 when the half sign-in has ended
  */
 export async function signIn(req: Request, res: Response, whole: WholeSignIn): Promise<void> {
-  const { user_id, proofs, proven_hash = null, completes = null, provider = null } = whole;
+  const { user_id, proofs, proven_hash = null, completes = null, provider = null, also } = whole;
   const origin = originOf(req);
   const { amr } = reachedBy(proofs);
   const input = { user_id, proofs, provider, ip_address: origin.ip_address, user_agent: origin.user_agent };
   const { session } = req;
   const last_here = lastSignInHere(req, user_id);
+  const device = deviceAfterSignIn(req, user_id);
   const started = await transaction(req.ctx, async (tx) => {
     if (proven_hash !== null && !(await holdPassword(tx.scope, user_id, proven_hash))) return null;
     if (completes !== null && !(await completeSignIn(tx, completes)))
       throw new PageError(410, 'sign_in_expired', errorTexts.sign_in_expired);
+    await also?.(tx, device);
     const renewed = session?.user_id === user_id ? await signInAgain(tx, session.id, input) : null;
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
     const opened = renewed ?? (await startSession(tx, input));
@@ -49,5 +54,5 @@ export async function signIn(req: Request, res: Response, whole: WholeSignIn): P
   });
   if (!started) throw new PageError(401, 'invalid_credentials', errorTexts.invalid_credentials);
   setSessionCookie(req, res, started.token);
-  rememberDevice(req, res, user_id);
+  setDevice(req, res, device);
 }

@@ -1,5 +1,16 @@
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
+import type { PageSignInMethods } from './sign-in-methods.js';
+import type {
+  LoginPage,
+  PasswordForgotPage,
+  PasswordResetPage,
+  RegisterCompletePage,
+  RegisterPage,
+  RegisterVerifyPage,
+} from './sign-in-models.js';
+
+export type * from './sign-in-models.js';
 
 /** What every page needs; `basePage` in pages.ts builds it. */
 export interface BasePage {
@@ -43,53 +54,6 @@ export type PageConnection = {
 };
 
 export type { PageLink };
-
-/** `values`: email. Posts `email`, `password`, `return_to` to /login. Title: "Sign in" or "Sign in to Acme Notes". */
-export interface LoginPage extends FormPage {
-  client: PageClient | null;
-  /** Same-origin path, empty for none; travels on in the form and in the links. */
-  return_to: string;
-  connections: PageConnection[];
-  /** Whether addresses of some domains need no password here (home-realm discovery). */
-  company_login?: boolean | undefined;
-  registration_enabled: boolean;
-}
-
-/** `values`: email. Posts `email`, `return_to` to /register. */
-export interface RegisterPage extends FormPage {
-  client: PageClient | null;
-  return_to: string;
-  connections: PageConnection[];
-}
-
-/** Posts `registration_id`, `code`, `return_to` to /register/verify; the resend form posts `registration_id`, `return_to` to /register/resend. */
-export interface RegisterVerifyPage extends FormPage {
-  registration_id: string;
-  email: string;
-  /** ISO 8601 */
-  expires_at: string;
-  return_to: string;
-}
-
-/** `values`: first_name, last_name. Posts `registration_token`, `first_name`, `last_name`, `password`, `return_to` to /register/complete. */
-export interface RegisterCompletePage extends FormPage {
-  registration_token: string;
-  email: string;
-  password_min_length: number;
-  return_to: string;
-}
-
-/** `values`: email. Posts `email`, `return_to` to /password/forgot. */
-export interface PasswordForgotPage extends FormPage {
-  return_to: string;
-}
-
-/** `values`: code (from the link in the mail). Posts `reset_id`, `code`, `password`, `return_to` to /password/reset. */
-export interface PasswordResetPage extends FormPage {
-  reset_id: string;
-  password_min_length: number;
-  return_to: string;
-}
 
 /** A result: one paragraph for each text, and at most one link onward. */
 export interface MessagePage extends BasePage {
@@ -149,6 +113,8 @@ export interface AccountPage extends FormPage {
   applications: PageApplication[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */
   own_applications: (PageClient & { client_id: string; open_url: string })[];
+  /** Absent or null where there are none, and none can be added. */
+  sign_in_methods?: PageSignInMethods | null | undefined;
 }
 
 /** Proof of the local account before a provider's account is linked to it. Posts `password`, `email` and `hidden` to `action`. */

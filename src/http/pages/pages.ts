@@ -87,6 +87,7 @@ function pageHeaders(formAction: readonly string[]): Record<string, string> {
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; font-src 'self'; " +
       `form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
     'X-Frame-Options': 'DENY',
+    'Permissions-Policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
   };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -43,8 +44,27 @@ export type Assets = {
   handler: RequestHandler;
 };
 
+const packages = createRequire(import.meta.url);
+
 /**
- * Everything in `public/` (one flat folder), read and hashed now and compressed when first asked for, each once; the files are few and small.
+ * Scripts of packages that pages load, as they are installed: the address under which each is served, its package, and the file in there. With each
+ * copy goes the package's licence.
+ */
+const packaged: readonly { readonly name: string; readonly from: string; readonly file: string }[] = [
+  { name: 'webauthn.js', from: '@simplewebauthn/browser', file: 'dist/bundle/index.umd.min.js' },
+];
+
+/** A packaged script with its licence before it. */
+function readPackaged({ from, file }: (typeof packaged)[number]): Buffer {
+  // Its entry is `<package>/script/index.js`.
+  const root = dirname(dirname(packages.resolve(from)));
+  const licence = readFileSync(join(root, 'LICENSE.md'), 'utf8').trim();
+  return Buffer.concat([Buffer.from(`/*!\n${licence}\n*/\n`), readFileSync(join(root, file))]);
+}
+
+/**
+ * Everything in `public/` (one flat folder) and the packaged scripts, read and hashed now and compressed when first asked for, each once; the files are
+ * few and small.
  * @throws {Error} from `url` for a file that isn't there
  */
 export function createAssets(options: { publicDir?: string } = {}): Assets {
@@ -52,8 +72,9 @@ export function createAssets(options: { publicDir?: string } = {}): Assets {
   const assets = new Map(
     readdirSync(publicDir, { withFileTypes: true })
       .filter((entry) => entry.isFile() && types[extname(entry.name)] !== undefined)
-      .map((entry) => [entry.name, load(join(publicDir, entry.name))]),
+      .map((entry) => [entry.name, load(entry.name, readFileSync(join(publicDir, entry.name)))]),
   );
+  for (const script of packaged) assets.set(script.name, load(script.name, readPackaged(script)));
 
   return {
     url(name) {
@@ -101,11 +122,10 @@ function away(fill: string, on: string): string {
   return steps.find((step) => contrast(step, fill) >= 1.08 && contrast(step, on) >= 4.5) ?? fill;
 }
 
-function load(path: string): Asset {
-  const bytes = readFileSync(path);
+function load(name: string, bytes: Buffer): Asset {
   const coded = new Map<Coding, Promise<Buffer>>();
   return {
-    type: types[extname(path)] ?? 'application/octet-stream',
+    type: types[extname(name)] ?? 'application/octet-stream',
     hash: createHash('sha256').update(bytes).digest('hex').slice(0, 12),
     bytes,
     coded(coding) {

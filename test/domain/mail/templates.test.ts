@@ -32,7 +32,7 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     ...base,
     headline: 'A passkey was removed',
     happening: 'The passkey “Laptop” was removed from your account.',
-    advice: 'If it wasn’t you, look over how your account is signed in to, and change your password:',
+    advice: 'If it wasn’t you, change your password, and remove whatever of your sign-in methods isn’t yours:',
     account_url: 'https://id.example/account',
   },
   'domain-record-missing': { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, days: 7 },

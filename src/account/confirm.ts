@@ -1,0 +1,107 @@
+import type { Request, Response } from 'express';
+import { requestOptions } from '../domain/authenticators/passkey-sign-in.js';
+import { isClass, type AuthenticationClass } from '../domain/sessions/classes.js';
+import { PageError } from '../errors.js';
+import { confirmPath, failureOf, renderConfirm, type Failed } from '../http/auth/ask-to-confirm.js';
+import { browserSecret } from '../http/auth/browser-secret.js';
+import { answerOf, demandedOf, isStale, ownNames, prove } from '../http/auth/confirmation.js';
+import { sessionOf, waysToProve } from '../http/auth/proof-ways.js';
+import { errorTexts } from '../http/pages/error-texts.js';
+import { basePage } from '../http/pages/pages.js';
+import { queryOf, wantsJson } from '../http/request/form.js';
+import { safeReturnTo } from '../http/request/return-to.js';
+import type { Web } from '../http/web.js';
+import { bodyReturnTo, bodyText, withReturnTo } from './fields.js';
+
+const home = '/account';
+
+/** The class that is asked for beyond the person's own; what is no class asks for none. */
+const askedClass = (value: string | null | undefined): AuthenticationClass => (isClass(value) ? value : '1');
+
+type Wanted = { readonly demanded: AuthenticationClass; readonly acr_values: AuthenticationClass; readonly return_to: string | null };
+
+async function ask(
+  web: Web,
+  req: Request,
+  res: Response,
+  { demanded, acr_values, return_to }: Wanted,
+  failed: Failed | null,
+): Promise<void> {
+  const hidden = { return_to: return_to ?? '', acr_values: acr_values === '1' ? '' : acr_values };
+  const back = withReturnTo(confirmPath, { ...(hidden.acr_values !== '' && { acr_values: hidden.acr_values }) }, return_to);
+  await renderConfirm(web, req, res, {
+    demanded,
+    action: confirmPath,
+    hidden,
+    names: ownNames,
+    back: return_to ?? back,
+    held: false,
+    failed,
+    status: failed ? failureOf(failed).status : 200,
+  });
+}
+
+/** What somebody reads who was confirmed in a tab beside the one that waits. */
+function sayConfirmed(web: Web, req: Request, res: Response): void {
+  web.renderPage(res, 'account/message', {
+    ...basePage(req.ctx.environment, { title: 'Confirmed', request_id: req.request_id }),
+    tone: 'good',
+    text: ['It is confirmed that it is you. Close this tab, and go on in the one that you came from.'],
+    next: { href: home, label: 'To your account' },
+  });
+}
+
+/** GET /account/confirm: the page that asks; who is confirmed goes on at once. Needs a session, which sign-in gives otherwise. */
+export function confirmPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    if (!req.session) return res.redirect(303, `/login?${new URLSearchParams({ return_to: req.originalUrl })}`);
+    const query = queryOf(req);
+    const return_to = safeReturnTo(query.get('return_to'));
+    const acr_values = askedClass(query.get('acr_values'));
+    const demanded = demandedOf(req, acr_values);
+    if (isStale(req, demanded)) return ask(web, req, res, { demanded, acr_values, return_to }, null);
+    if (return_to !== null) return res.redirect(303, return_to);
+    sayConfirmed(web, req, res);
+  };
+}
+
+/** A refused proof as JSON; `methods` are those that would do. */
+async function refuseJson(req: Request, demanded: AuthenticationClass, failed: Failed | null): Promise<never> {
+  if (failed && failed.outcome.outcome !== 'proven') {
+    const { status, code, text, extra } = failureOf(failed);
+    // The code of POST /login: here as there it is a password that somebody signs in with.
+    throw code === 'invalid_password'
+      ? new PageError(401, 'invalid_credentials', errorTexts.invalid_password)
+      : new PageError(status, code, text, extra);
+  }
+  const { password, methods } = await waysToProve(req, demanded);
+  const extra = { acr_values: demanded, methods: [...(password ? ['password'] : []), ...methods] };
+  throw new PageError(403, 'confirmation_required', errorTexts.confirmation_required, extra);
+}
+
+/**
+ * POST /account/confirm: a password, a passkey or a code, judged as at sign-in, proves that it is still the person; the session gets a new token.
+ * Its class only rises.
+ */
+export function confirm(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const acr_values = askedClass(bodyText(req, 'acr_values'));
+    const return_to = bodyReturnTo(req);
+    const demanded = demandedOf(req, acr_values);
+    const answer = answerOf(req, ownNames);
+    const failed = answer && { answer, outcome: await prove(req, res, answer) };
+    const done = failed ? failed.outcome.outcome === 'proven' : true;
+    if (!done || isStale(req, demanded)) {
+      if (wantsJson(req)) return refuseJson(req, demanded, failed);
+      return ask(web, req, res, { demanded, acr_values, return_to }, failed);
+    }
+    if (wantsJson(req)) return void res.set('Cache-Control', 'no-store').json({ redirect_to: return_to ?? home });
+    res.redirect(303, return_to ?? home);
+  };
+}
+
+/** POST /account/confirm/passkey/options: the request for one of the person's passkeys. */
+export async function confirmOptions(req: Request, res: Response): Promise<void> {
+  const using = { purpose: 'confirm', browser: browserSecret(req, res), user_id: sessionOf(req).user_id } as const;
+  res.set('Cache-Control', 'no-store').json(await requestOptions(req.ctx, using));
+}

@@ -1,0 +1,90 @@
+import type { Request, Response } from 'express';
+import { Duplicate } from '../../db/failures.js';
+import { advanceSignIn } from '../../db/tables/sign_ins.js';
+import { findUser } from '../../db/tables/users.js';
+import { settleLinking } from '../../domain/connections/settle-linking.js';
+import { withProofs, type Proof } from '../../domain/sessions/proofs.js';
+import { rememberBrowser } from '../../domain/sign-ins/devices.js';
+import { nextStep } from '../../domain/sign-ins/next-step.js';
+import { linkingOf, providerOf } from '../../domain/sign-ins/sign-ins.js';
+import { PageError } from '../../errors.js';
+import { clearSignInCookie, type Claimant } from '../../http/auth/claimant.js';
+import { addProof } from '../../http/auth/confirmation.js';
+import { askFor, type StepOutcome } from '../../http/auth/first-step.js';
+import { signIn } from '../../http/auth/sign-in.js';
+import { errorTexts } from '../../http/pages/error-texts.js';
+import { originOf } from '../../http/pages/mail-origin.js';
+
+const home = '/account';
+
+/** 410: the half sign-in has ended, by time, tries, or because another request has completed it. */
+export function signInExpired(return_to: string | null): PageError {
+  const href = return_to === null ? '/login' : `/login?${new URLSearchParams({ return_to }).toString()}`;
+  return new PageError(410, 'sign_in_expired', errorTexts.sign_in_expired, {}, undefined, { href, label: 'Sign in' });
+}
+
+/** How a sign-in goes on once more was proven. */
+export type Completion = {
+  readonly return_to: string | null;
+  /** Whether this browser skips the second step from now on. */
+  readonly remember_device?: boolean;
+  /** The person goes on without the factor that the policy asks for, in the grace time. */
+  readonly skip?: boolean;
+};
+
+/** A session reaches a higher class: it goes on with a new token. */
+async function stepUp(req: Request, res: Response, added: readonly Proof[], return_to: string | null): Promise<StepOutcome> {
+  for (const proof of added) if (!(await addProof(req, res, proof))) throw new PageError(401, 'login_required', errorTexts.login_required);
+  return { redirect_to: return_to ?? home, second_factor: null };
+}
+
+/** Turns a half sign-in into a session: of two requests at once one does. What it was kept for happens with it. */
+async function finish(req: Request, res: Response, claimant: Claimant, proofs: readonly Proof[], how: Completion): Promise<void> {
+  const { user, sign_in } = claimant;
+  if (sign_in === null) return;
+  const origin = originOf(req);
+  await signIn(req, res, {
+    user_id: user.id,
+    proofs,
+    proven_hash: sign_in.proven_hash,
+    completes: sign_in,
+    provider: providerOf(sign_in),
+    also: async (tx, device) => {
+      const linking = linkingOf(tx, sign_in);
+      if (linking) await settleLinking(user, linking, origin)(tx);
+      if (how.remember_device === true) await rememberBrowser(tx, device, user.id, origin);
+    },
+  }).catch((error: unknown) => {
+    // The same account at the provider was linked at the same moment.
+    throw error instanceof Duplicate ? new PageError(409, 'sso_account_exists', errorTexts.sso_account_exists, {}, error) : error;
+  });
+  clearSignInCookie(req, res);
+  req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
+}
+
+/**
+ * Where every further step ends: signs the claimant in, or asks for what is still due.
+ * @throws {PageError} 410 when the half sign-in has ended meanwhile
+ */
+export async function completeClaim(
+  req: Request,
+  res: Response,
+  claimant: Claimant,
+  added: readonly Proof[],
+  how: Completion,
+): Promise<StepOutcome> {
+  const { sign_in } = claimant;
+  const { return_to } = how;
+  if (sign_in === null) return stepUp(req, res, added, return_to);
+  // As it is now: enrolment has changed it.
+  const user = await findUser(req.ctx.scope, claimant.user.id);
+  if (!user) throw signInExpired(return_to);
+  const proofs = withProofs(claimant.proofs, added);
+  const next = how.skip === true ? ({ kind: 'none' } as const) : await nextStep(req.ctx, user, proofs);
+  if (next.kind === 'none') {
+    await finish(req, res, { ...claimant, user }, proofs, how);
+    return { redirect_to: return_to ?? home, second_factor: null };
+  }
+  if (!(await advanceSignIn(req.ctx.scope, sign_in.id, next.kind, proofs))) throw signInExpired(return_to);
+  return askFor(req, next, { user, proofs, return_to });
+}

@@ -1,0 +1,163 @@
+import type { NextFunction, Request, Response } from 'express';
+import { proveEmailSignIn, startEmailSignIn } from '../../domain/sign-ins/email-codes.js';
+import { findPasscode } from '../../db/tables/passcodes.js';
+import { PageError } from '../../errors.js';
+import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
+import { csrfToken } from '../../http/auth/csrf.js';
+import { takeFirstStep } from '../../http/auth/first-step.js';
+import { errorTexts } from '../../http/pages/error-texts.js';
+import { originOf } from '../../http/pages/mail-origin.js';
+import { basePage, type FormPage, type PageClient } from '../../http/pages/pages.js';
+import { queryOf, wantsJson } from '../../http/request/form.js';
+import { safeReturnTo } from '../../http/request/return-to.js';
+import type { Web } from '../../http/web.js';
+import { normalizeEmail } from '../../lib/email-address.js';
+import { isUuid } from '../../lib/random.js';
+import { bodyReturnTo, bodyText, withReturnTo } from '../fields.js';
+import { pendingClient, pendingFormAction } from '../login.js';
+import { pageErrors, refusalError, refuseFields, type StepRefusal } from '../refusal.js';
+import { codeRefusal } from '../register-verify.js';
+import { answerStep } from './answer.js';
+
+/** Asks for the address. Posts `email`, `return_to` to /login/code. `values`: email. */
+export interface LoginCodePage extends FormPage {
+  client: PageClient | null;
+  return_to: string;
+}
+
+/** Posts `sign_in_id`, `code`, `return_to` to /login/code/verify; another code: `email`, `return_to` to /login/code. */
+export interface LoginCodeVerifyPage extends FormPage {
+  client: PageClient | null;
+  sign_in_id: string;
+  email: string;
+  /** ISO 8601 */
+  expires_at: string;
+  return_to: string;
+}
+
+declare module '../../http/pages/page-models.js' {
+  interface PageModels {
+    'account/login-code': LoginCodePage;
+    'account/login-code-verify': LoginCodeVerifyPage;
+  }
+}
+
+/** Middleware: 403 where codes by mail sign nobody in. */
+export function emailCodesOpen(req: Request, _res: Response, next: NextFunction): void {
+  const open = req.ctx.environment.email_code_sign_in_enabled;
+  next(open ? undefined : new PageError(403, 'email_code_disabled', errorTexts.email_code_disabled));
+}
+
+type State = { return_to: string | null; email: string; refusal?: StepRefusal };
+
+async function frame(req: Request, res: Response, return_to: string | null, title: (client: string | null) => string) {
+  const client = await pendingClient(req, return_to);
+  const words = { title: title(client?.name ?? null), request_id: req.request_id, csrf_token: csrfToken(req, res) };
+  return {
+    ...basePage(req.ctx.environment, words),
+    client: client && { name: client.name, logo_uri: client.logo_uri },
+    return_to: return_to ?? '',
+  };
+}
+
+async function renderAddress(web: Web, req: Request, res: Response, { return_to, email, refusal }: State): Promise<void> {
+  const page = await frame(req, res, return_to, (client) => (client === null ? 'Sign in with a code' : `Sign in to ${client} with a code`));
+  const errors = refusal && pageErrors(req, refusal);
+  const options = { status: refusal?.status ?? 200, formAction: pendingFormAction(req, return_to) };
+  web.renderPage(res, 'account/login-code', { ...page, values: { email }, errors }, options);
+}
+
+/** GET /login/code: where a code is asked for. */
+export function codePage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const query = queryOf(req);
+    const email = query.get('login_hint')?.slice(0, 254) ?? '';
+    await renderAddress(web, req, res, { return_to: safeReturnTo(query.get('return_to')), email });
+  };
+}
+
+/** POST /login/code: a code is on its way, whether or not anybody has the address; it is good in this browser alone. */
+export function startCode(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const return_to = bodyReturnTo(req);
+    const typed = bodyText(req, 'email');
+    const address = normalizeEmail(typed);
+    if (!address) {
+      const refusal: StepRefusal = {
+        status: 422,
+        code: 'invalid_email',
+        fields: { email: [typed.trim() === '' ? 'required' : 'invalid_email'] },
+      };
+      if (wantsJson(req)) throw refusalError(refusal);
+      return renderAddress(web, req, res, { return_to, email: typed.slice(0, 254), refusal });
+    }
+    const started = await startEmailSignIn(req.ctx, address, browserSecret(req, res), originOf(req));
+    if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/code/verify', { sign_in_id: started.sign_in_id }, return_to));
+    res.status(202).set('Cache-Control', 'no-store').json(started);
+  };
+}
+
+type Asked = { readonly id: string; readonly email: string; readonly expires_at: Date };
+
+/** The code that is under way; null for one that is spent, over, or unknown. */
+async function askedCode(req: Request, id: string): Promise<Asked | null> {
+  const asked = isUuid(id) ? await findPasscode(req.ctx.scope, 'sign_in', id) : null;
+  return asked && asked.consumed_at === null ? asked : null;
+}
+
+async function renderCode(
+  web: Web,
+  req: Request,
+  res: Response,
+  { asked, return_to, code, refusal }: { asked: Asked; return_to: string | null; code?: string; refusal?: StepRefusal },
+): Promise<void> {
+  const page = await frame(req, res, return_to, (client) =>
+    client === null ? 'Enter the code' : `Enter the code to sign in to ${client}`,
+  );
+  const { id: sign_in_id, email, expires_at } = asked;
+  const model = { ...page, sign_in_id, email, expires_at: expires_at.toISOString(), values: { code } };
+  const options = { status: refusal?.status ?? 200, formAction: pendingFormAction(req, return_to) };
+  web.renderPage(res, 'account/login-code-verify', { ...model, errors: refusal && pageErrors(req, refusal) }, options);
+}
+
+/** GET /login/code/verify: where the code is entered; from the start without one under way. */
+export function codeVerifyPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const query = queryOf(req);
+    const return_to = safeReturnTo(query.get('return_to'));
+    const asked = await askedCode(req, query.get('sign_in_id') ?? '');
+    if (!asked) return res.redirect(303, withReturnTo('/login/code', {}, return_to));
+    await renderCode(web, req, res, { asked, return_to });
+  };
+}
+
+/** POST /login/code/verify: the right code, in the browser that asked for it, is the first step. */
+export function proveCode(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const return_to = bodyReturnTo(req);
+    const [sign_in_id, code] = [bodyText(req, 'sign_in_id'), bodyText(req, 'code').trim().slice(0, 64)];
+    const missing = refuseFields({ sign_in_id: sign_in_id === '' ? ['required'] : [], code: code === '' ? ['required'] : [] });
+    const input = { sign_in_id, code, browser: browserSecretOf(req) ?? '', origin: originOf(req) };
+    const verdict = missing ? null : await proveEmailSignIn(req.ctx, input);
+    if (verdict?.outcome === 'proven') {
+      const { user, proof } = verdict;
+      return answerStep(req, res, user, await takeFirstStep(req, res, { user, proofs: [proof], method: 'email_code', return_to }));
+    }
+    if (verdict) {
+      req.ctx.metrics.logins.inc({ method: 'email_code', outcome: verdict.outcome });
+      req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
+    }
+    const refusal: StepRefusal =
+      verdict === null ? (missing as StepRefusal) : verdict.outcome === 'blocked' ? blocked : codeRefusal(verdict);
+    const asked = wantsJson(req) || refusal.status === 410 ? null : await askedCode(req, sign_in_id);
+    if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
+    if (!wantsJson(req) && refusal.status === 410) {
+      const next = { href: withReturnTo('/login/code', {}, return_to), label: 'Ask for a new code' };
+      throw new PageError(410, 'code_expired', errorTexts.code_expired, {}, undefined, next);
+    }
+    if (!asked || refusal === blocked) throw refusalError(refusal);
+    await renderCode(web, req, res, { asked, return_to, code, refusal });
+  };
+}
+
+const blocked: StepRefusal = { status: 403, code: 'account_blocked' };

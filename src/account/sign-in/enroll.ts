@@ -1,0 +1,173 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { enrollable } from '../../domain/authenticators/enrollable.js';
+import {
+  activateTotpOf,
+  addPasskey,
+  defaultName,
+  makeRecoveryCodes,
+  startTotp,
+  totpPendingLifetime,
+} from '../../domain/authenticators/enrolment.js';
+import { creationOptions, verifyNewPasskey } from '../../domain/authenticators/passkey-registration.js';
+import { confirmationClass, isConfirmed } from '../../domain/sessions/confirmation.js';
+import type { Proof } from '../../domain/sessions/proofs.js';
+import { graceEnd } from '../../domain/sign-ins/next-step.js';
+import { isPasskey, listAuthenticatorsOfUser } from '../../db/tables/authenticators.js';
+import { PageError } from '../../errors.js';
+import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
+import { isStepUp, type Claimant } from '../../http/auth/claimant.js';
+import { stepPath } from '../../http/auth/first-step.js';
+import { errorTexts } from '../../http/pages/error-texts.js';
+import { originOf } from '../../http/pages/mail-origin.js';
+import { queryOf, wantsJson } from '../../http/request/form.js';
+import { safeReturnTo } from '../../http/request/return-to.js';
+import type { Web } from '../../http/web.js';
+import { bodyReturnTo, bodyText } from '../fields.js';
+import { showRecoveryCodes } from '../recovery-codes-page.js';
+import { refusalError, type StepRefusal } from '../refusal.js';
+import { pendingTotp, renderTotp, totpExpired, wrongTotpCode, type TotpPlace } from '../totp.js';
+import { userDocument } from '../user-document.js';
+import { answerStep, credentialIn } from './answer.js';
+import { completeClaim, signInExpired } from './complete.js';
+import { acrValuesOf, renderEnroll } from './enroll-page.js';
+
+/** Whether a session may be given a factor: it was confirmed a moment ago, and is asked for a higher class. */
+const mayStepUp = (req: Request, { user, proofs, sign_in }: Claimant): boolean =>
+  sign_in === null && isStepUp(req) && isConfirmed(req.ctx, proofs, confirmationClass(user));
+
+/** Whoever has to enrol a factor here; null for everybody else. Needs `findClaimant` before. */
+const enrolling = (req: Request): Claimant | null =>
+  req.claimant && (req.claimant.sign_in?.stage === 'enroll' || mayStepUp(req, req.claimant)) ? req.claimant : null;
+
+/** Middleware: lets pass whoever has to enrol a factor. */
+export const requireEnrolling: RequestHandler = (req, _res, next) => next(enrolling(req) ? undefined : signInExpired(bodyReturnTo(req)));
+
+function claimantOf(req: Request): Claimant {
+  if (!req.claimant) throw new Error('requireEnrolling must come before');
+  return req.claimant;
+}
+
+/** Middleware: lets pass where people can add the kind; for the class `phr` only a passkey does. */
+export const canEnroll =
+  (kind: 'passkey' | 'totp'): RequestHandler =>
+  (req, _res, next) => {
+    const can = enrollable(req.ctx.environment)[kind] && (kind === 'passkey' || acrValuesOf(req) !== 'phr');
+    next(can ? undefined : new PageError(403, kind === 'passkey' ? 'passkeys_disabled' : 'totp_disabled', errorTexts.enrollment_disabled));
+  };
+
+/** GET /login/enroll: which factors can be enrolled, and until when that can wait. */
+export function enrollPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const return_to = safeReturnTo(queryOf(req).get('return_to'));
+    const claimant = enrolling(req);
+    if (claimant) return renderEnroll(web, req, res, { claimant, return_to });
+    if (req.claimant?.sign_in) return res.redirect(303, stepPath('/login/verify', return_to));
+    // Somebody signed in shows that it is still them before anything is added.
+    if (req.session && isStepUp(req)) return res.redirect(303, stepPath('/account/confirm', req.originalUrl));
+    res.redirect(303, stepPath('/login', return_to));
+  };
+}
+
+async function refuse(web: Web, req: Request, res: Response, refusal: StepRefusal): Promise<void> {
+  if (wantsJson(req)) throw refusalError(refusal);
+  await renderEnroll(web, req, res, { claimant: claimantOf(req), return_to: bodyReturnTo(req), refusal });
+}
+
+/** Goes on with the factor that was enrolled, which is a proof of having it. Recovery codes are shown this once. */
+async function goOn(web: Web, req: Request, res: Response, proof: Proof, codes: string[] | null): Promise<void> {
+  const claimant = claimantOf(req);
+  const outcome = await completeClaim(req, res, claimant, [proof], { return_to: bodyReturnTo(req) });
+  if (codes === null) return answerStep(req, res, claimant.user, outcome);
+  const { redirect_to, second_factor } = outcome;
+  const body = second_factor === null ? { user: userDocument(claimant.user), redirect_to } : { user: null, redirect_to, second_factor };
+  const next = { href: redirect_to, label: 'I have kept them' };
+  showRecoveryCodes(web, req, res, { status: 200, codes, body, next, email: claimant.user.email });
+}
+
+/** POST /login/enroll/passkey/options: what `navigator.credentials.create` takes. */
+export async function enrollOptions(req: Request, res: Response): Promise<void> {
+  const { user } = claimantOf(req);
+  const exclude = (await listAuthenticatorsOfUser(req.ctx.scope, user.id)).filter(isPasskey);
+  const name = [user.first_name, user.last_name].filter(Boolean).join(' ') || user.email;
+  const making = { purpose: 'enroll', browser: browserSecret(req, res), user: { id: user.id, email: user.email, name }, exclude } as const;
+  res.set('Cache-Control', 'no-store').json(await creationOptions(req.ctx, making));
+}
+
+const passkeyRefusals = {
+  refused: { status: 422, code: 'passkey_refused' },
+  expired: { status: 410, code: 'challenge_expired' },
+  passkey_exists: { status: 409, code: 'passkey_exists' },
+  too_many: { status: 409, code: 'too_many' },
+  not_found: { status: 410, code: 'sign_in_expired' },
+} as const satisfies Record<string, StepRefusal>;
+
+/** POST /login/enroll/passkey: adds the passkey that the browser has made, and goes on. Who has no recovery codes gets them with it. */
+export function enrollPasskey(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { user } = claimantOf(req);
+    const origin = originOf(req);
+    const verified = await verifyNewPasskey(req.ctx, {
+      purpose: 'enroll',
+      browser: browserSecretOf(req) ?? '',
+      user_id: user.id,
+      host: req.headers.host,
+      credential: credentialIn(req),
+    });
+    if (verified.outcome !== 'verified') return refuse(web, req, res, passkeyRefusals[verified.outcome]);
+    const added = await addPasskey(req.ctx, { user_id: user.id, passkey: verified.passkey, name: defaultName('passkey'), origin });
+    if (added.outcome !== 'added') return refuse(web, req, res, passkeyRefusals[added.outcome]);
+    const has = user.authenticator_kinds.includes('recovery_codes');
+    await goOn(web, req, res, added.proof, has ? null : await makeRecoveryCodes(req.ctx, user.id, origin));
+  };
+}
+
+const place = (req: Request, { user }: Claimant): TotpPlace => {
+  const [return_to, acr_values] = [bodyReturnTo(req) ?? '', acrValuesOf(req)];
+  const query = new URLSearchParams({ ...(return_to !== '' && { return_to }), ...(acr_values !== '' && { acr_values }) }).toString();
+  return {
+    action: '/login/enroll/totp/verify',
+    email: user.email,
+    back: { href: `/login/enroll${query === '' ? '' : `?${query}`}`, label: 'Choose another way' },
+    hidden: { return_to, acr_values },
+    title: 'Set up an authenticator app',
+  };
+};
+
+/** POST /login/enroll/totp: a secret for an authenticator app; it counts once its first code was given. */
+export function enrollTotp(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const claimant = claimantOf(req);
+    const started = await startTotp(req.ctx, { user_id: claimant.user.id, name: defaultName('totp') });
+    if (started.outcome !== 'started') return refuse(web, req, res, passkeyRefusals[started.outcome]);
+    const { authenticator_id, secret, otpauth_uri, expires_in } = started;
+    if (!wantsJson(req)) {
+      const expires_at = new Date(req.ctx.clock.now().getTime() + totpPendingLifetime * 1000);
+      return renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at }, undefined, place(req, claimant));
+    }
+    res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
+  };
+}
+
+/** POST /login/enroll/totp/verify: the first code makes the app good, and the sign-in goes on. */
+export function enrollTotpVerify(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const claimant = claimantOf(req);
+    const [authenticator_id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
+    const added = await activateTotpOf(req.ctx, claimant.user.id, { authenticator_id, code }, originOf(req));
+    if (added.outcome === 'added') return goOn(web, req, res, added.proof, added.recovery_codes);
+    if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
+    if (wantsJson(req)) throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
+    const pending = await pendingTotp(req, authenticator_id, claimant.user);
+    if (!pending) return refuse(web, req, res, totpExpired);
+    renderTotp(web, req, res, pending, wrongTotpCode, place(req, claimant));
+  };
+}
+
+/** POST /login/enroll/skip: goes on without a factor while the grace time lasts. */
+export async function skipEnrolment(req: Request, res: Response): Promise<void> {
+  const claimant = claimantOf(req);
+  if (!claimant.sign_in || graceEnd(req.ctx, claimant.user) === null) {
+    throw new PageError(403, 'factor_required', 'Your account needs a second step before you can go on.');
+  }
+  answerStep(req, res, claimant.user, await completeClaim(req, res, claimant, [], { return_to: bodyReturnTo(req), skip: true }));
+}

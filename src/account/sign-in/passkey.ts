@@ -1,0 +1,73 @@
+import type { NextFunction, Request, Response } from 'express';
+import { usePasskey } from '../../domain/authenticators/passkey-sign-in.js';
+import { requiredConnectionFor } from '../../domain/connections/connections.js';
+import { recordLogin } from '../../db/tables/users.js';
+import { PageError } from '../../errors.js';
+import { browserSecretOf } from '../../http/auth/browser-secret.js';
+import { takeFirstStep } from '../../http/auth/first-step.js';
+import { errorTexts } from '../../http/pages/error-texts.js';
+import { originOf } from '../../http/pages/mail-origin.js';
+import { wantsJson } from '../../http/request/form.js';
+import type { Web } from '../../http/web.js';
+import { bodyReturnTo } from '../fields.js';
+import { renderLogin } from '../login.js';
+import { answerStep, credentialIn } from './answer.js';
+import { signInOptions } from '../../http/auth/passkey-part.js';
+
+/** Middleware: 403 where the environment has no passkeys. */
+export function passkeysOpen(req: Request, _res: Response, next: NextFunction): void {
+  next(req.ctx.environment.passkeys_enabled ? undefined : new PageError(403, 'passkeys_disabled', errorTexts.passkeys_disabled));
+}
+
+/** POST /login/passkey/options. */
+export async function passkeyOptions(req: Request, res: Response): Promise<void> {
+  res.set('Cache-Control', 'no-store').json(await signInOptions(req, res));
+}
+
+const refusals = {
+  unknown: { status: 401, code: 'passkey_unknown' },
+  refused: { status: 401, code: 'passkey_refused' },
+  expired: { status: 410, code: 'challenge_expired' },
+  blocked: { status: 403, code: 'account_blocked' },
+} as const;
+
+/** The id of a credential that nobody has here, so that the browser can stop offering it. */
+function unknownId(credential: unknown): string | null {
+  const id = (credential as { id?: unknown } | null)?.id;
+  return typeof id === 'string' && /^[\w-]{1,1364}$/.test(id) ? id : null;
+}
+
+/** POST /login/passkey: a passkey that verifies its user is the whole sign-in. */
+export function signInByPasskey(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const return_to = bodyReturnTo(req);
+    const credential = credentialIn(req);
+    const verdict = await usePasskey(req.ctx, {
+      purpose: 'sign_in',
+      browser: browserSecretOf(req) ?? '',
+      user_id: null,
+      host: req.headers.host,
+      credential,
+      origin: originOf(req),
+    });
+    const proven = verdict.outcome === 'proven' ? verdict : null;
+    // An address that signs in through one connection alone does so, whatever else its account has.
+    const elsewhere = proven && (await requiredConnectionFor(req.ctx, proven.user.email)) !== null;
+    if (proven && !elsewhere) {
+      await recordLogin(req.ctx.scope, proven.user.id, req.ctx.clock.now());
+      return answerStep(
+        req,
+        res,
+        proven.user,
+        await takeFirstStep(req, res, { user: proven.user, proofs: [proven.proof], method: 'passkey', return_to }),
+      );
+    }
+    const outcome = verdict.outcome === 'proven' ? 'refused' : verdict.outcome;
+    req.ctx.metrics.logins.inc({ method: 'passkey', outcome });
+    req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'failed');
+    const { status, code } = refusals[outcome];
+    if (wantsJson(req)) throw new PageError(status, code, errorTexts[code]);
+    const unknown_passkey = outcome === 'unknown' ? unknownId(credential) : null;
+    await renderLogin(web, req, res, { return_to, email: '', errors: { form: errorTexts[code] }, status, unknown_passkey });
+  };
+}

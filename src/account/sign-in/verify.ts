@@ -1,0 +1,170 @@
+import type { Request, Response } from 'express';
+import {
+  attemptSecondStep,
+  secondStepMethodNames,
+  secondStepMethods,
+  type SecondStepAnswer,
+  type SecondStepMethod,
+  type SecondStepVerdict,
+} from '../../domain/authenticators/second-step.js';
+import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
+import { sendSecondStepCode } from '../../domain/sign-ins/email-codes.js';
+import { PageError, RateLimitedError } from '../../errors.js';
+import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
+import { findHalfSignIn } from '../../domain/sign-ins/sign-ins.js';
+import { signInTokenOf, type Claimant } from '../../http/auth/claimant.js';
+import { stepPath } from '../../http/auth/first-step.js';
+import { errorTexts } from '../../http/pages/error-texts.js';
+import { originOf } from '../../http/pages/mail-origin.js';
+import { queryOf, wantsJson } from '../../http/request/form.js';
+import { safeReturnTo } from '../../http/request/return-to.js';
+import type { Web } from '../../http/web.js';
+import { bodyReturnTo, bodyText, withReturnTo } from '../fields.js';
+import { refusalError, refuseFields, type StepRefusal } from '../refusal.js';
+import { answerStep, credentialIn } from './answer.js';
+import { completeClaim, signInExpired } from './complete.js';
+import { renderVerify } from './verify-page.js';
+
+/** What codes are bound to, and tries are counted by. */
+function boundOf(req: Request, { sign_in, proofs }: Claimant) {
+  if (sign_in) return sign_in;
+  if (!req.session) throw new Error('a claimant is half signed in, or signed in');
+  return { session_id: req.session.id, proofs };
+}
+
+/** Whoever has to prove a factor here; null for everybody else. Needs `findClaimant` before. */
+const verifying = (req: Request): Claimant | null =>
+  req.claimant && (req.claimant.sign_in === null || req.claimant.sign_in.stage === 'verify') ? req.claimant : null;
+
+const isMethod = (value: string): value is SecondStepMethod => (secondStepMethodNames as readonly string[]).includes(value);
+
+/** GET /login/verify: the second step, by the method of the query or the one used last. Strangers go to the sign-in page. */
+export function verifyPage(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const query = queryOf(req);
+    const return_to = safeReturnTo(query.get('return_to'));
+    const claimant = verifying(req);
+    if (!claimant) return res.redirect(303, stepPath(req.claimant ? '/login/enroll' : '/login', return_to));
+    const asked = query.get('method') ?? '';
+    await renderVerify(web, req, res, {
+      claimant,
+      return_to,
+      method: isMethod(asked) ? asked : null,
+      sent: query.get('sent') === '1',
+    });
+  };
+}
+
+/** POST /login/verify/passkey/options: the request for one of the claimant's passkeys. */
+export async function verifyOptions(req: Request, res: Response): Promise<void> {
+  const claimant = verifying(req);
+  if (!claimant) throw new PageError(401, 'login_required', errorTexts.login_required);
+  const purpose = claimant.sign_in ? 'second_step' : 'confirm';
+  const using = { purpose, browser: browserSecret(req, res), user_id: claimant.user.id } as const;
+  res.set('Cache-Control', 'no-store').json(await requestOptions(req.ctx, using));
+}
+
+/** POST /login/verify/email: a code by mail as the second step, where that is one. */
+export async function verifyByEmail(req: Request, res: Response): Promise<void> {
+  const return_to = bodyReturnTo(req);
+  const claimant = verifying(req);
+  if (!claimant) throw signInExpired(return_to);
+  const methods = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
+  if (!methods.includes('email')) throw new PageError(403, 'email_code_disabled', errorTexts.email_code_disabled);
+  const sent = await sendSecondStepCode(req.ctx, claimant.user, boundOf(req, claimant), originOf(req));
+  if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/verify', { method: 'email', sent: '1' }, return_to));
+  if (sent.outcome === 'too_soon') throw new RateLimitedError(sent.retry_after);
+  const { expires_in, resend_after } = sent;
+  res.status(202).set('Cache-Control', 'no-store').json({ expires_in, resend_after });
+}
+
+/** What was presented, or why that is nothing. */
+function answerIn(req: Request): SecondStepAnswer | StepRefusal {
+  const credential = credentialIn(req);
+  if (credential !== undefined) return { method: 'passkey', credential };
+  const [method, code] = [bodyText(req, 'method'), bodyText(req, 'code').trim().slice(0, 64)];
+  const known = isMethod(method) && method !== 'passkey';
+  const refusal = refuseFields({
+    method: known ? [] : [method === '' ? 'required' : 'invalid_value'],
+    code: code === '' ? ['required'] : [],
+  });
+  return known && refusal === null ? { method, code } : (refusal as StepRefusal);
+}
+
+/** What a person is told of a wrong code. */
+const wrongTexts: Readonly<Record<SecondStepMethod, string>> = {
+  totp: 'This code is not right. Enter the one that your authenticator app shows now.',
+  email: errorTexts.invalid_code,
+  recovery_code: 'This recovery code is not right, or it was used before. Each works once.',
+  passkey: errorTexts.passkey_refused,
+};
+
+const leftText = (attempts_left: number) => ` ${attempts_left === 1 ? 'One attempt is' : `${attempts_left} attempts are`} left.`;
+
+/** Why a second step wasn't taken; `gone`: the half sign-in has ended. */
+function refusalOf(method: SecondStepMethod, verdict: Exclude<SecondStepVerdict, { outcome: 'proven' }>, gone: boolean): StepRefusal {
+  switch (verdict.outcome) {
+    case 'wrong': {
+      const { attempts_left } = verdict;
+      const text = `${wrongTexts[method]}${attempts_left === null ? '' : leftText(attempts_left)}`;
+      return {
+        status: 422,
+        code: 'invalid_code',
+        text,
+        fields: { code: ['invalid_code'] },
+        extra: attempts_left === null ? {} : { attempts_left },
+      };
+    }
+    case 'refused':
+      return { status: 401, code: 'passkey_refused' };
+    case 'expired':
+      return { status: 410, code: gone ? 'sign_in_expired' : 'challenge_expired' };
+    case 'locked': {
+      const minutes = Math.ceil(verdict.retry_after / 60);
+      const text = `Too many wrong second steps came for this account. Try again in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`;
+      return { status: 429, code: 'second_factor_locked', text, retry_after: verdict.retry_after };
+    }
+    case 'method_unavailable':
+      return { status: 403, code: 'second_factor_unavailable' };
+  }
+}
+
+function count(req: Request, method: SecondStepMethod, verdict: SecondStepVerdict): void {
+  const { metrics, environment } = req.ctx;
+  metrics.logins.inc({
+    method: method === 'email' ? 'email_code' : method,
+    outcome: verdict.outcome === 'proven' ? 'ok' : verdict.outcome,
+  });
+  if (verdict.outcome !== 'proven') metrics.daily.add(environment.id, 'logins', 'failed');
+}
+
+/** POST /login/verify: the second step. One right answer completes the sign-in; five wrong ones end it. */
+export function verify(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const return_to = bodyReturnTo(req);
+    const claimant = verifying(req);
+    if (!claimant) throw signInExpired(return_to);
+    const answer = answerIn(req);
+    const refuse = async (refusal: StepRefusal): Promise<void> => {
+      const { retry_after, ...rest } = refusal;
+      if (retry_after !== undefined) res.set('Retry-After', String(retry_after));
+      if (refusal.code === 'sign_in_expired') throw signInExpired(return_to);
+      if (wantsJson(req)) throw refusalError(rest);
+      const asked = bodyText(req, 'method');
+      await renderVerify(web, req, res, { claimant, return_to, method: isMethod(asked) ? asked : null, sent: true, refusal });
+    };
+    if ('status' in answer) return refuse(answer);
+    const presented = { browser: browserSecretOf(req) ?? '', host: req.headers.host, origin: originOf(req) };
+    const { user } = claimant;
+    const purpose = claimant.sign_in ? 'second_step' : 'confirm';
+    const verdict = await attemptSecondStep(req.ctx, { user, purpose, bound: boundOf(req, claimant), answer, ...presented });
+    count(req, answer.method, verdict);
+    if (verdict.outcome !== 'proven') {
+      const gone = claimant.sign_in !== null && !(await findHalfSignIn(req.ctx, signInTokenOf(req) ?? ''));
+      if (gone && !wantsJson(req)) throw signInExpired(return_to);
+      return refuse(refusalOf(answer.method, verdict, gone));
+    }
+    const remember_device = ['on', 'true'].includes(String((req.body as Record<string, unknown>)['remember_device']));
+    answerStep(req, res, user, await completeClaim(req, res, claimant, [verdict.proof], { return_to, remember_device }));
+  };
+}

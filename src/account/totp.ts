@@ -1,0 +1,157 @@
+import type { Request, Response } from 'express';
+import { activateTotpOf, defaultName, startTotp, totpPendingLifetime } from '../domain/authenticators/enrolment.js';
+import { otpauthUri, totpSecretOf } from '../domain/authenticators/totp.js';
+import { findAuthenticator, isTotp } from '../db/tables/authenticators.js';
+import { addProof } from '../http/auth/confirmation.js';
+import { csrfToken } from '../http/auth/csrf.js';
+import { originOf } from '../http/pages/mail-origin.js';
+import { basePage, type FormPage } from '../http/pages/pages.js';
+import { qrImage, type QrImage } from '../http/pages/qr.js';
+import { wantsJson } from '../http/request/form.js';
+import type { Web } from '../http/web.js';
+import { isUuid } from '../lib/random.js';
+import { done } from './account-actions.js';
+import { nameIn, refuse } from './authenticators.js';
+import { bodyText } from './fields.js';
+import { showRecoveryCodes } from './recovery-codes-page.js';
+import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
+import { authenticatorDocument } from './sign-in-methods.js';
+import { sessionOf } from './signed-in.js';
+
+/** An authenticator app is set up: it reads the code, or the secret is typed. Posts `authenticator_id` and `code` to `action`. */
+export interface TotpPage extends FormPage {
+  action: string;
+  hidden: Record<string, string>;
+  qr: QrImage;
+  /** The secret in base32, in groups of four. */
+  secret: string;
+  otpauth_uri: string;
+  /** What the app lists it under. */
+  issuer: string;
+  email: string;
+  /** ISO 8601; from then on it begins anew. */
+  expires_at: string;
+  back: { href: string; label: string };
+}
+
+declare module '../http/pages/page-models.js' {
+  interface PageModels {
+    'account/totp': TotpPage;
+  }
+}
+
+/** A TOTP that waits for its first code. */
+type Pending = { readonly authenticator_id: string; readonly secret: string; readonly otpauth_uri: string; readonly expires_at: Date };
+
+/** Where an app is set up: whose it is, where its first code goes, and what leads back. */
+export type TotpPlace = Pick<TotpPage, 'action' | 'email' | 'back'> & { readonly hidden: Record<string, string>; readonly title: string };
+
+const ownPlace = (req: Request): TotpPlace => ({
+  action: '/account/authenticators/totp/verify',
+  email: sessionOf(req).user_email,
+  back: { href: '/account', label: 'Back to your account' },
+  hidden: {},
+  title: 'Add an authenticator app',
+});
+
+/** Shows what an app needs to be set up, and asks for its first code. */
+export function renderTotp(
+  web: Web,
+  req: Request,
+  res: Response,
+  pending: Pending,
+  error?: string,
+  place: TotpPlace = ownPlace(req),
+): void {
+  const { authenticator_id, secret, otpauth_uri, expires_at } = pending;
+  const base = basePage(req.ctx.environment, {
+    title: place.title,
+    request_id: req.request_id,
+    csrf_token: csrfToken(req, res),
+  });
+  web.renderPage(
+    res,
+    'account/totp',
+    {
+      ...base,
+      action: place.action,
+      hidden: { ...place.hidden, authenticator_id },
+      qr: qrImage(otpauth_uri),
+      secret: secret.replaceAll(/(.{4})(?=.)/g, '$1 '),
+      otpauth_uri,
+      issuer: base.environment.name,
+      email: place.email,
+      expires_at: expires_at.toISOString(),
+      back: place.back,
+      errors: error === undefined ? undefined : { code: error },
+    },
+    { status: error === undefined ? 200 : 422 },
+  );
+}
+
+/** POST /account/authenticators/totp: a secret for an authenticator app; it counts once its first code was given. */
+export function beginTotp(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const [name, problems] = nameIn(req, defaultName('totp'));
+    const wrongName = refuseFields({ name: problems });
+    if (wrongName) return refuse(web, req, res, wrongName);
+    const started = await startTotp(req.ctx, { user_id: sessionOf(req).user_id, name });
+    if (started.outcome !== 'started') return refuse(web, req, res, { status: 409, code: 'too_many' });
+    const { authenticator_id, secret, otpauth_uri, expires_in } = started;
+    if (wantsJson(req))
+      return void res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
+    const expires_at = new Date(req.ctx.clock.now().getTime() + totpPendingLifetime * 1000);
+    renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at });
+  };
+}
+
+/** What is said of a wrong first code. */
+export const wrongTotpCode =
+  'This code is not right. Enter the one that your app shows now; if it stays wrong, check the time of your phone.';
+
+/** The TOTP of the id that waits for its first code; null when it isn't the person's, or waits no more. */
+export async function pendingTotp(
+  req: Request,
+  id: string,
+  { id: user_id, email }: { id: string; email: string },
+): Promise<Pending | null> {
+  const row = isUuid(id) ? await findAuthenticator(req.ctx.scope, id) : null;
+  if (!row || !isTotp(row) || row.user_id !== user_id || row.expires_at === null) return null;
+  const secret = totpSecretOf(req.ctx, row);
+  const { algorithm, digits, period, expires_at } = row;
+  const { branding, name } = req.ctx.environment;
+  const otpauth_uri = otpauthUri(secret, { issuer: branding?.name || name, label: email, algorithm, digits, period });
+  return { authenticator_id: id, secret, otpauth_uri, expires_at };
+}
+
+/** Shows the same secret again after a wrong code. */
+async function askAgain(web: Web, req: Request, res: Response, id: string): Promise<void> {
+  const { user_id, user_email } = sessionOf(req);
+  const pending = await pendingTotp(req, id, { id: user_id, email: user_email });
+  if (!pending) return refuse(web, req, res, totpExpired);
+  renderTotp(web, req, res, pending, wrongTotpCode);
+}
+
+/** Nothing waits for a first code any more. */
+export const totpExpired: StepRefusal = {
+  status: 410,
+  code: 'code_expired',
+  text: 'Setting the app up took more than ten minutes. Remove the entry from your app, and start again.',
+};
+
+/** POST /account/authenticators/totp/verify: its first code makes it good. Having it is a proof; the first one brings recovery codes. */
+export function verifyTotp(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const [id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
+    const added = await activateTotpOf(req.ctx, sessionOf(req).user_id, { authenticator_id: id, code }, originOf(req));
+    if (added.outcome !== 'added') {
+      if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
+      if (!wantsJson(req)) return askAgain(web, req, res, id);
+      throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
+    }
+    await addProof(req, res, added.proof, { enrolled: true });
+    const authenticator = authenticatorDocument(added.authenticator);
+    if (added.recovery_codes === null) return done(req, res, 'totp', { authenticator });
+    showRecoveryCodes(web, req, res, { status: 200, body: { authenticator }, codes: added.recovery_codes });
+  };
+}

@@ -1,0 +1,22 @@
+import { findIdentity } from '../../db/tables/identities.js';
+import type { UserRow } from '../../db/tables/users.js';
+import { PageError } from '../../errors.js';
+import type { Context } from '../context.js';
+import type { Origin } from '../origin.js';
+import type { Linking } from '../sign-ins/sign-ins.js';
+import { linkToAccount, proveIdentity } from './identities.js';
+
+/**
+ * Links an account at a provider in the transaction that completes the sign-in which proved the local account; done before, it changes nothing.
+ * @throws {PageError} 409 `sso_account_exists` when it was linked to somebody else meanwhile
+ */
+export function settleLinking(user: UserRow, { account, provider }: Linking, origin: Origin): (tx: Context) => Promise<void> {
+  return async (tx) => {
+    const how = { provider, origin };
+    const known = await findIdentity(tx.scope, account.connection_id, account.subject);
+    if (!known) await linkToAccount(tx, user, account, how);
+    else if (known.user_id !== user.id)
+      throw new PageError(409, 'sso_account_exists', 'This account at the provider was connected to somebody else meanwhile.');
+    else if (!known.proven) await proveIdentity(tx, known, user, account, how);
+  };
+}

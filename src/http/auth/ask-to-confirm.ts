@@ -1,0 +1,210 @@
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
+import type { AuthenticationClass } from '../../domain/sessions/classes.js';
+import { PageError } from '../../errors.js';
+import { csrfToken } from './csrf.js';
+import {
+  answerOf,
+  demandedOf,
+  heldNames,
+  isStale,
+  limitProofs,
+  prove,
+  type Answer,
+  type ProofNames,
+  type ProofOutcome,
+} from './confirmation.js';
+import { passkeyPart } from './passkey-part.js';
+import { provePath, sessionOf, waysToProve, type WaysToProve } from './proof-ways.js';
+import { errorTexts } from '../pages/error-texts.js';
+import type { FormPage, PageConnection, PagePasskey } from '../pages/page-models.js';
+import { basePage } from '../pages/pages.js';
+import { wantsJson } from '../request/form.js';
+import type { Web } from '../web.js';
+
+/**
+ * Asks somebody signed in to show that it is still them. Each way is a form of its own that posts `hidden` and its proof, under the name in `names`,
+ * to `action`.
+ */
+export interface ConfirmPage extends FormPage {
+  action: string;
+  hidden: Record<string, string>;
+  names: ProofNames;
+  email: string;
+  ways: Omit<WaysToProve, 'connections'>;
+  /** `href` leads back to where the proof is needed. */
+  connections: (PageConnection & { href: string })[];
+  /** Null where a passkey is none of the ways. */
+  passkey: PagePasskey | null;
+  /** A form waits on this page: what leads away from it opens beside it. */
+  held: boolean;
+}
+
+declare module '../pages/page-models.js' {
+  interface PageModels {
+    'account/confirm': ConfirmPage;
+  }
+}
+
+/** A proof that didn't do. */
+export type Failed = { readonly answer: Answer; readonly outcome: ProofOutcome };
+
+const minutesWords = (seconds: number) => {
+  const minutes = Math.ceil(seconds / 60);
+  return minutes === 1 ? 'a minute' : `${minutes} minutes`;
+};
+
+const triesWords = (left: number | null) => (left === null ? '' : left === 1 ? ' One try is left.' : ` ${left} tries are left.`);
+
+/** The status, the code and the sentence of a failed proof; further members of the JSON answer. */
+type Failure = { readonly status: number; readonly code: string; readonly text: string; readonly extra: Readonly<Record<string, unknown>> };
+const failure = (status: number, code: string, text: string, extra: Failure['extra'] = {}): Failure => ({ status, code, text, extra });
+
+function wrongProof(method: Answer['method'], attempts_left: number | null): Failure {
+  if (method === 'password') return failure(401, 'invalid_password', errorTexts.invalid_password);
+  const text =
+    method === 'recovery_code'
+      ? 'This is not one of your unused recovery codes. Each works once.'
+      : 'This code is not right. Enter the one that your app shows now.';
+  return failure(422, 'invalid_code', `${text}${triesWords(attempts_left)}`, attempts_left === null ? {} : { attempts_left });
+}
+
+/** What is said of a proof that didn't do. */
+export function failureOf({ answer, outcome }: Failed): Failure {
+  switch (outcome.outcome) {
+    case 'proven':
+      return failure(403, 'confirmation_required', 'One more proof is needed. Choose one of the ways below.');
+    case 'locked': {
+      const text = `There were too many wrong codes. Wait ${minutesWords(outcome.retry_after)}, then try again.`;
+      return failure(429, 'second_factor_locked', text, { retry_after: outcome.retry_after });
+    }
+    case 'method_unavailable':
+      return failure(403, 'method_unavailable', 'This way is closed for now. Choose another one.');
+    case 'expired':
+      return failure(410, 'challenge_expired', 'That took too long. Try again.');
+    case 'refused':
+      return failure(401, 'passkey_refused', 'This passkey could not be used. Try again, or choose another way.');
+    case 'wrong':
+      return wrongProof(answer.method, outcome.attempts_left);
+  }
+}
+
+/** The name of the field that a wrong proof was in; `form` for what no other entry there would mend. */
+function fieldOf({ answer: { method }, outcome }: Failed, names: ProofNames): string {
+  if (outcome.outcome !== 'wrong') return 'form';
+  return method === 'password' ? names.password : method === 'recovery_code' ? names.recovery_code : names.code;
+}
+
+/** What a page that asks is made of. */
+export type Asking = {
+  readonly demanded: AuthenticationClass;
+  readonly action: string;
+  readonly hidden: Readonly<Record<string, string>>;
+  readonly names: ProofNames;
+  /** Where a sign-in through a connection comes back to. */
+  readonly back: string;
+  readonly held: boolean;
+  readonly failed?: Failed | null;
+  readonly status: number;
+};
+
+/** Answers with the page that asks. */
+export async function renderConfirm(web: Web, req: Request, res: Response, asking: Asking): Promise<void> {
+  const { demanded, action, hidden, names, back, held, failed = null, status } = asking;
+  const { connections, ...ways } = await waysToProve(req, demanded);
+  const failing = failed && failureOf(failed);
+  const proven = failed?.outcome.outcome === 'proven';
+  if (failed?.outcome.outcome === 'locked') res.set('Retry-After', String(failed.outcome.retry_after));
+  web.renderPage(
+    res,
+    'account/confirm',
+    {
+      ...basePage(req.ctx.environment, { title: 'Show that it is still you', request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      action,
+      hidden: { ...hidden },
+      names,
+      email: sessionOf(req).user_email,
+      ways,
+      connections: connections.map((connection) => ({ ...connection, href: provePath(connection, back) })),
+      passkey: ways.methods.includes('passkey') ? passkeyPart(req, `${confirmPath}/passkey/options`, null) : null,
+      held,
+      notice: failing && proven ? { tone: 'info', text: failing.text } : null,
+      errors: failed && failing && !proven ? { [fieldOf(failed, names)]: failing.text } : undefined,
+    },
+    { status },
+  );
+}
+
+/** Where somebody comes back to from elsewhere, when a form waits on the page beside: it tells them to go back there. */
+export const confirmPath = '/account/confirm';
+
+/** The form of the request as a page holds it: its fields but for the proof and the token. */
+function heldFields(req: Request): Record<string, string> {
+  const own = new Set<string>(['_csrf', ...Object.values(heldNames)]);
+  return Object.fromEntries(Object.entries(req.form.all).filter(([name]) => !own.has(name)));
+}
+
+/** A form that must be confirmed first, whose handler found that out: {@link askForForm} answers it. */
+export class ConfirmationNeeded extends Error {
+  constructor(
+    readonly demanded: AuthenticationClass,
+    readonly failed: Failed | null,
+  ) {
+    super('the session must be confirmed');
+    this.name = 'ConfirmationNeeded';
+  }
+}
+
+/** Answers a form with the page that asks and holds it: nothing that was typed is lost. */
+async function holdForm(web: Web, req: Request, res: Response, { demanded, failed }: ConfirmationNeeded, status: number): Promise<void> {
+  const action = req.originalUrl.split('?')[0] ?? req.originalUrl;
+  const hidden = heldFields(req);
+  await renderConfirm(web, req, res, { demanded, failed, status, action, hidden, names: heldNames, back: confirmPath, held: true });
+}
+
+/** Error handler: answers {@link ConfirmationNeeded} with 422, as forms that can't be taken yet are. */
+export function askForForm(web: Web): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    if (!(error instanceof ConfirmationNeeded)) return next(error);
+    holdForm(web, req, res, error, 422).catch(next);
+  };
+}
+
+/** Judges the proof that a held form bears. Null: the session is confirmed. */
+export async function confirmByForm(req: Request, res: Response, demanded: AuthenticationClass): Promise<ConfirmationNeeded | null> {
+  if (!isStale(req, demanded)) return null;
+  const answer = answerOf(req, heldNames);
+  const outcome = answer && (await prove(req, res, answer));
+  if (!isStale(req, demanded)) return null;
+  return new ConfirmationNeeded(demanded, answer && outcome && { answer, outcome });
+}
+
+/** The same as JSON. */
+function refusalOf({ failed }: ConfirmationNeeded, code: string): PageError {
+  if (!failed || failed.outcome.outcome === 'proven') return new PageError(403, code, errorTexts.confirmation_required);
+  const { status, code: own, text, extra } = failureOf(failed);
+  const fields = own === 'invalid_password' ? { fields: { [heldNames.password]: [own] } } : {};
+  return new PageError(status, own, text, { ...fields, ...extra });
+}
+
+/**
+ * Lets a change pass while the session is confirmed for the class that it takes, or with a proof beside it: others get a page that asks for one and
+ * holds their form, JSON 403 with the code, or the refusal of the proof. Needs the session, a parsed body and `csrf` before.
+ * @param demand a class beyond the person's own
+ * @throws {PageError} 403 with the code, or as the proof is refused
+ */
+export function confirmed(
+  web: Web,
+  {
+    demand,
+    code = 'confirmation_required',
+  }: { demand?: (req: Request) => AuthenticationClass | Promise<AuthenticationClass>; code?: string } = {},
+): RequestHandler[] {
+  const require: RequestHandler = async (req, res, next) => {
+    if (req.session === null) return next();
+    const needed = await confirmByForm(req, res, demandedOf(req, await demand?.(req)));
+    if (needed === null) return next();
+    if (wantsJson(req)) throw refusalOf(needed, code);
+    await holdForm(web, req, res, needed, needed.failed ? failureOf(needed.failed).status : 403);
+  };
+  return [...limitProofs(web, heldNames), require];
+}

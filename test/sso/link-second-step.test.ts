@@ -1,0 +1,79 @@
+// Connecting an account at a provider to a local one takes the whole local sign-in: after the password the second step, where one is due.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Context } from '../../src/domain/context.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
+import type { ConnectionRow } from '../../src/db/tables/connections.js';
+import { Browser, csrfOf } from '../support/browser.js';
+import { addConnection } from '../support/connections.js';
+import { addUser, password } from '../support/data.js';
+import { mailTo } from '../support/mailbox.js';
+import { giveTotp, totpAt } from '../support/second-factors.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { loginThrough } from '../support/sso.js';
+import { ScriptedUpstream } from '../support/upstream-scripted.js';
+
+let service: TestService;
+let ctx: Context;
+let upstream: ScriptedUpstream;
+let connection: ConnectionRow;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ctx = await service.context();
+  upstream = await ScriptedUpstream.start();
+  connection = await addConnection(ctx, { issuer: upstream.url, display_name: 'Corp', account_linking: 'ask' });
+});
+afterAll(async () => {
+  await service?.stop();
+  await upstream?.close();
+});
+
+/** Somebody whose address the provider knows too, at the page that asks for the local password. */
+async function atLinkPage(browser: Browser) {
+  const user = await addUser(ctx);
+  upstream.claims = { ...upstream.claims, sub: user.id, email: user.email, email_verified: true };
+  const page = await loginThrough(browser, connection);
+  const html = await page.text();
+  expect([page.status, html.includes('Connect Corp')]).toEqual([200, true]);
+  const link = /name="link" value="([^"]+)"/.exec(html)?.[1] ?? '';
+  return { user, fields: { _csrf: csrfOf(html), link, email: user.email, password } };
+}
+
+test('the password alone links nothing and signs nobody in; the code after it does both (attack 25.569)', async () => {
+  const browser = new Browser(service.url);
+  const { user, fields } = await atLinkPage(browser);
+  const { secret } = await giveTotp(ctx, user.id);
+  service.clock.advance(60_000);
+  const asked = await browser.post('/auth/sso/link', fields);
+  expect([asked.status, asked.headers.get('location')]).toEqual([303, '/login/verify']);
+  expect([browser.cookies.has('session'), (await listIdentities(ctx, user.id)).length]).toEqual([false, 0]);
+  expect((await browser.get('/account')).status).toBe(303);
+  const code = { method: 'totp', code: totpAt(secret, service.clock.now()) };
+  const done = await browser.postJson('/login/verify', code, { origin: service.url });
+  expect(done.status).toBe(200);
+  expect((await browser.get('/account')).status).toBe(200);
+  expect(await listIdentities(ctx, user.id)).toMatchObject([{ connection_id: connection.id, subject: user.id, proven: true }]);
+  expect((await mailTo(service.url, user.email)).map(({ subject }) => subject)).toContainEqual(
+    expect.stringMatching(/^Corp now signs you in/),
+  );
+});
+
+test('given up half-way, or begun elsewhere, nothing is linked later (attack 25.569)', async () => {
+  const browser = new Browser(service.url);
+  const { user, fields } = await atLinkPage(browser);
+  const { secret } = await giveTotp(ctx, user.id);
+  await browser.post('/auth/sso/link', fields);
+  service.clock.advance(601_000);
+  const other = new Browser(service.url);
+  const late = { method: 'totp', code: totpAt(secret, service.clock.now()) };
+  for (const one of [browser, other]) expect((await one.postJson('/login/verify', late, { origin: service.url })).status).toBe(410);
+  expect(await listIdentities(ctx, user.id)).toEqual([]);
+});
+
+test('sent twice at the same moment it is linked once', async () => {
+  const browser = new Browser(service.url);
+  const { user, fields } = await atLinkPage(browser);
+  const answers = await Promise.all([1, 2].map(() => browser.post('/auth/sso/link', fields)));
+  expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+  expect(await listIdentities(ctx, user.id)).toHaveLength(1);
+});
