@@ -72,7 +72,7 @@ const insert = (ctx: Context) => {
     issued_at: now,
     lifetime: 3600,
     event_id: uuidv7(now.getTime()),
-    subscribers: [],
+    grant_type: 'client_credentials', subscribers: [],
   });
 };
 

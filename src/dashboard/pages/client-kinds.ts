@@ -1,5 +1,5 @@
 import type { Choice } from '../page-parts.js';
-import { tokenExchangeGrantType } from '../../lib/grant-types.js';
+import { jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { named } from '../../lib/named.js';
 
 /** The kinds of client that the creation form offers, with the settings that follow from each. */
@@ -39,8 +39,8 @@ export const kinds: Readonly<
     label: 'Machine',
     text: 'A service that calls an API on its own behalf: no user, no browser.',
     grants: ['client_credentials'],
-    further: [tokenExchangeGrantType],
-    methods: ['client_secret_basic', 'client_secret_post'],
+    further: [tokenExchangeGrantType, jwtBearerGrantType],
+    methods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
   },
 };
 
@@ -49,6 +49,7 @@ export const grantLabels: Record<string, [string, string]> = named({
   authorization_code: ['Authorization code', 'Users sign in with it.'],
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
+  [jwtBearerGrantType]: ['Assertion of a workload', 'A token of its platform, instead of a secret. Takes a federated credential too.'],
   [tokenExchangeGrantType]: [
     'Token exchange',
     'Acts for people at another API, with the token that it was called with. Takes a client grant too.',

@@ -39,13 +39,14 @@ export async function insertClientAccessToken(
     lifetime: number;
     event_id: string;
     subscribers: readonly string[];
+    grant_type: string;
   },
 ): Promise<void> {
   const { lifetime, issued_at } = token;
   const expires_at = new Date(issued_at.getTime() + lifetime * 1000);
   const values = [token.digest, token.jti, token.client_id, token.scope, token.audience, issued_at, expires_at];
   if (token.subscribers.length === 0) await run(scope, insertForClient, values);
-  else await run(scope, insertForClientWithEvent, [...values, token.subscribers, token.event_id, lifetime]);
+  else await run(scope, insertForClientWithEvent, [...values, token.subscribers, token.event_id, lifetime, token.grant_type]);
 }
 
 const insertForClientText = `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
@@ -57,7 +58,7 @@ const insertForClientWithEvent = {
   name: 'access_tokens.insert_for_client_with_event',
   short: { kind: 'write', key: 2 },
   text: `with access as (${insertForClientText} returning *)
-         select store_token_issued($1, $10::uuid, issued_at, $9::uuid[], $3::uuid, 'opaque', 'client_credentials', client_id, null, null,
+         select store_token_issued($1, $10::uuid, issued_at, $9::uuid[], $3::uuid, 'opaque', $12::text, client_id, null, null,
            scope, audience, $11::integer, false)
          from access`,
 } as const;

@@ -28,6 +28,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
   // A sign-in may take an hour (see `http/request/return-to.ts`).
   { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
+  { name: 'workload_refusals', column: 'expires_at', keepSeconds: 0 },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },
