@@ -72,7 +72,8 @@ const insert = (ctx: Context) => {
     issued_at: now,
     lifetime: 3600,
     event_id: uuidv7(now.getTime()),
-    grant_type: 'client_credentials', subscribers: [],
+    grant_type: 'client_credentials',
+    subscribers: [],
   });
 };
 

@@ -31,7 +31,14 @@ export function ssoRouter(web: Web): Router {
   route(router, '/auth/sso/callback', { get: [browserSession, callback(web, memory)], post: [form, redirectFormPost] });
   route(router, '/auth/sso/link', { post: [form, ...guesses, browserSession, csrf, linkAccount(web)] });
   route(router, '/auth/sso/:connection_id/connect', {
-    post: [form, starts, browserSession, csrf, ...confirmed(web, { code: 'fresh_sign_in_required' }), connect(web, memory) as unknown as RequestHandler],
+    post: [
+      form,
+      starts,
+      browserSession,
+      csrf,
+      ...confirmed(web, { code: 'fresh_sign_in_required' }),
+      connect(web, memory) as unknown as RequestHandler,
+    ],
   });
   route(router, '/auth/sso/:connection_id', { get: [starts, start(web, memory) as unknown as RequestHandler] });
   return router;

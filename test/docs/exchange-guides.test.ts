@@ -1,10 +1,11 @@
-// docs/guides/token-exchange.md, followed: what it creates is created, what it sends is sent, and the answers are as it says.
+// docs/guides/token-exchange.md and docs/guides/workloads.md, followed: what it creates is created, what it sends is sent, and the answers are as it says.
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { signedIn } from '../support/browser.js';
 import { addClient, addUser } from '../support/data.js';
 import { link, manage } from '../support/management.js';
 import { authorizeCode, claimsOf, oauthPost, redeem } from '../support/oauth.js';
+import { gitHubClaims, startWorkloadIssuer } from '../support/workload-issuer.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
@@ -52,4 +53,30 @@ test('token exchange', async () => {
     scope: 'stock:read',
     act: { sub: self.id },
   });
+});
+
+test('workloads', async () => {
+  const api = await manage(service.url);
+  const platform = await startWorkloadIssuer(() => service.clock.now());
+  const [client, issuer] = (await blocksOf('workloads', 'json', { 'https://token.actions.githubusercontent.com': platform.url })).map(
+    (block) => JSON.parse(block) as object,
+  );
+  const made = await api.post('/clients', client);
+  const trusted = await api.post('/trusted_issuers', issuer);
+  expect([made.status, trusted.status]).toEqual([201, 201]);
+  const ids = { CLIENT_ID: made.body['data'].id as string, ISSUER_ID: trusted.body['data'].id as string };
+  const credential = (await blocksOf('workloads', 'json', ids))[2] as string;
+  expect((await api.post('/federated_credentials', JSON.parse(credential))).status).toBe(201);
+  const orders = await api.create('api_resources', 'api_resource', { name: 'Ours', identifier: 'https://ours.example.org' });
+  await api.create('permissions', 'permission', { name: 'orders:read' }, { api_resource: link('api_resource', orders['id'] as string) });
+  const grant = { client: link('client', ids.CLIENT_ID), api_resource: link('api_resource', orders['id'] as string) };
+  await api.create('client_grants', 'client_grant', { scopes: ['orders:read'] }, grant);
+
+  const values = { $PLATFORM_TOKEN: await platform.sign(gitHubClaims(ctx.environment.issuer)), $CLIENT_ID: ids.CLIENT_ID };
+  for (const command of await blocksOf('workloads', 'sh', { 'https://orders.example.org': 'https://ours.example.org' })) {
+    const answer = await oauthPost(service.url, '/oauth/token', null, formOf(command, values));
+    expect(answer.status).toBe(200);
+    expect(claimsOf(answer.body.access_token)).toMatchObject({ sub: ids.CLIENT_ID, aud: 'https://ours.example.org' });
+  }
+  await platform.close();
 });

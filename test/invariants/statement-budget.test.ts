@@ -8,10 +8,13 @@ import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
-import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { insertFederatedCredential } from '../../src/db/tables/federated_credentials.js';
+import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
+import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
+import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
 import { managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
@@ -28,6 +31,7 @@ let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
 let mappingApi: ApiResourceRow;
+let workloadKey: ClientKey;
 let cookie: string;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
@@ -48,6 +52,18 @@ beforeAll(async () => {
       const target = await addResource(ctx, { identifier: `https://${token_exchange}.example/${token_format}`, token_format });
       await addGrant(ctx, client, target, ['read'], 'user', { token_exchange });
     }
+  workloadKey = await createClientKey('ES256');
+  const stamps = { id: '01890000-0000-7000-8000-00000000000a', created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
+  const jwks = { keys: [workloadKey.jwk] };
+  const trusted = await insertTrustedIssuer(ctx.scope, { ...stamps, name: 'Platform', issuer: 'https://platform.example', jwks });
+  const machine = await addClient(ctx, {
+    grant_types: [jwtBearerGrantType],
+    token_endpoint_auth_method: 'private_key_jwt',
+    secret_digest: null,
+  });
+  await addGrant(ctx, machine, opaqueApi);
+  const proven = { client_id: machine.id, trusted_issuer_id: trusted.id, audience: 'us', claims: { sub: 'job' } };
+  await insertFederatedCredential(ctx.scope, { ...stamps, ...proven });
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   const user = await addUser(ctx);
@@ -114,6 +130,13 @@ async function pushedTokens() {
     code_verifier: verifier,
   });
 }
+
+/** Brings a token of a trusted issuer (RFC 7523). */
+const workloadToken = async (resource: ApiResourceRow) => {
+  const exp = Math.floor(service.clock.now().getTime() / 1000) + 60;
+  const assertion = await workloadKey.sign({ iss: 'https://platform.example', aud: 'us', sub: 'job', exp });
+  return tokenRequest(origin, null, { grant_type: jwtBearerGrantType, assertion, resource: resource.identifier });
+};
 
 /** Exchanges a person's token (RFC 8693). */
 const exchange = async (subject_token: string, resource: string) =>
@@ -198,6 +221,10 @@ const budget: Record<
       },
     ]),
   ),
+  'JWT bearer grant of a workload, opaque': {
+    limit: 1,
+    run: async () => (await workloadToken(opaqueApi)).status,
+  },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },

@@ -115,8 +115,7 @@ describe('keys', () => {
     const after = platform.fetched();
     expect(after - before).toBeLessThanOrEqual(1);
     const stranger = await createClientKey('RS256', 'made up');
-    for (let time = 0; time < 3; time++)
-      expect((await asClient(job, await platform.sign(gitHubClaims(aud()), stranger))).status).toBe(401);
+    for (let time = 0; time < 3; time++) expect((await asClient(job, await platform.sign(gitHubClaims(aud()), stranger))).status).toBe(401);
     expect(platform.fetched() - after).toBeLessThanOrEqual(1);
   });
 
@@ -128,7 +127,10 @@ describe('keys', () => {
     const error = async () => (await ctx.knex('trusted_issuers').where({ id: trusted.id }).first()).last_error as string | null;
     dead.publish(null);
     const assertion = await dead.sign({ aud: aud(), sub: 'worker' });
-    expect((await asGrant(assertion)).body).toMatchObject({ error: 'invalid_grant', error_description: expect.stringContaining('status 500') });
+    expect((await asGrant(assertion)).body).toMatchObject({
+      error: 'invalid_grant',
+      error_description: expect.stringContaining('status 500'),
+    });
     expect(await error()).toContain('status 500');
     dead.publish([dead.key]);
     ctx.cache.clear();

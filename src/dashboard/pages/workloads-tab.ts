@@ -44,7 +44,11 @@ export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceOb
       heading: true,
       columns: columns('When', 'Why'),
       rows: refusals.map(({ refused_at, reason }) => ({ path: null, cells: [time(refused_at.toISOString(), now), text(reason)] })),
-      empty: { title: 'Nobody was refused', text: 'The last ten workloads that named this client and were refused stand here, with the reason.', button: null },
+      empty: {
+        title: 'Nobody was refused',
+        text: 'The last ten workloads that named this client and were refused stand here, with the reason.',
+        button: null,
+      },
       pager: null,
     },
   ];

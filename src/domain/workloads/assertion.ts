@@ -40,7 +40,11 @@ const isTime = (value: unknown): value is number => typeof value === 'number' &&
 const types = new Set(['jwt']);
 
 /** The claims that one of the issuer's keys signed; or why that isn't so. */
-async function verifiedClaims(ctx: Context, issuer: TrustedIssuerRow, assertion: string): Promise<{ readonly claims: Claims } | AssertionRefusal> {
+async function verifiedClaims(
+  ctx: Context,
+  issuer: TrustedIssuerRow,
+  assertion: string,
+): Promise<{ readonly claims: Claims } | AssertionRefusal> {
   const { alg = '', kid, typ, crit } = decodeProtectedHeader(assertion);
   if (crit !== undefined) return { reason: 'the assertion asks for an extension that is not supported' };
   if (!algorithms.some((one) => one === alg)) return { reason: `the assertion must be signed with ${algorithms.join(', ')}` };

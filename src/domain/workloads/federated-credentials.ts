@@ -18,7 +18,12 @@ export type FederatedCredentialInput = {
   claims?: Readonly<Record<string, ClaimCondition>>;
 };
 
-const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({ status: 422, code: 'invalid_value', detail, attribute });
+const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({
+  status: 422,
+  code: 'invalid_value',
+  detail,
+  attribute,
+});
 
 const textsOf = (condition: ClaimCondition): readonly string[] =>
   typeof condition === 'string' ? [condition] : 'prefix' in condition ? [condition.prefix] : condition;
@@ -40,7 +45,10 @@ export function credentialProblems({ claims }: FederatedCredentialInput): Proble
   if (claims === undefined) return [];
   const found = Object.entries(claims).flatMap(([name, condition]) => conditionProblems(name, condition));
   if (identifying.some((name) => Object.hasOwn(claims, name))) return found;
-  return [...found, wrong('claims', 'A condition on sub, or on repository_id, is compulsory: else everybody at the platform is this client.')];
+  return [
+    ...found,
+    wrong('claims', 'A condition on sub, or on repository_id, is compulsory: else everybody at the platform is this client.'),
+  ];
 }
 
 /**

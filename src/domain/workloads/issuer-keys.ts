@@ -15,7 +15,11 @@ export type IssuerKeys = { readonly keys: readonly ClientKey[]; readonly error: 
 
 /** What a document at the issuer says. @throws {Unusable} when there is none */
 async function fetchJson(ctx: Context, url: string, what: string): Promise<Record<string, unknown>> {
-  const answer = await ctx.fetch.request(url, { headers: { accept: 'application/json, application/jwk-set+json' }, timeoutMs, maxResponseBytes });
+  const answer = await ctx.fetch.request(url, {
+    headers: { accept: 'application/json, application/jwk-set+json' },
+    timeoutMs,
+    maxResponseBytes,
+  });
   if (answer.status !== 200) throw new Unusable(`${what}: status ${answer.status}`);
   if (answer.truncated) throw new Unusable(`${what} is too long`);
   let document: unknown;
@@ -55,7 +59,8 @@ async function fetchKeys(ctx: Context, issuer: TrustedIssuerRow): Promise<Issuer
 /** What the issuer's record says of its keys follows what came of fetching them. */
 async function noted(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
   const fetched = await fetchKeys(ctx, issuer);
-  if (fetched.error !== null) ctx.logger.warn({ environment_id: ctx.environment.id, trusted_issuer_id: issuer.id, reason: fetched.error }, 'issuer_keys.unusable');
+  if (fetched.error !== null)
+    ctx.logger.warn({ environment_id: ctx.environment.id, trusted_issuer_id: issuer.id, reason: fetched.error }, 'issuer_keys.unusable');
   if (fetched.error !== issuer.last_error) await noteIssuerError(ctx.scope, issuer.id, fetched.error, ctx.clock.now());
   return fetched;
 }

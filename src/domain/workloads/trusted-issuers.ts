@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  deleteTrustedIssuer,
-  insertTrustedIssuer,
-  updateTrustedIssuer,
-  type TrustedIssuerRow,
-} from '../../db/tables/trusted_issuers.js';
+import { deleteTrustedIssuer, insertTrustedIssuer, updateTrustedIssuer, type TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { uuidv7 } from '../../lib/random.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { Context } from '../context.js';
@@ -22,16 +17,29 @@ const addressTexts: Partial<Record<UrlProblem, string>> = {
   url_fragment: 'must not have a fragment',
 };
 
+/** Who can change what comes over http can be every workload: it is for this machine alone. */
+const plainProblem = (url: string): UrlProblem | null =>
+  /^http:\/\/(?!(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?(\/|$))/i.test(url) ? 'url_scheme' : null;
+
 function addressProblem(ctx: Pick<Context, 'config'>, attribute: string, url: string | null | undefined): Problem[] {
-  const problem = url === null || url === undefined ? null : checkUrl(url, ctx.config);
+  const problem = url === null || url === undefined ? null : (checkUrl(url, ctx.config) ?? plainProblem(url));
   if (problem === null) return [];
   return [{ status: 422, code: 'invalid_url', detail: `The address ${addressTexts[problem] ?? 'can not be used'}.`, attribute }];
 }
 
 /** Problems of a new issuer, or of a change of `row`. */
-export function trustedIssuerProblems(ctx: Pick<Context, 'config' | 'environment'>, input: TrustedIssuerInput, row: TrustedIssuerRow | null): Problem[] {
+export function trustedIssuerProblems(
+  ctx: Pick<Context, 'config' | 'environment'>,
+  input: TrustedIssuerInput,
+  row: TrustedIssuerRow | null,
+): Problem[] {
   const next = { jwks: null, jwks_uri: null, ...row, ...input };
-  const both: Problem = { status: 422, code: 'jwks_twice', detail: 'Keys are given by value or by address, not both.', attribute: 'jwks_uri' };
+  const both: Problem = {
+    status: 422,
+    code: 'jwks_twice',
+    detail: 'Keys are given by value or by address, not both.',
+    attribute: 'jwks_uri',
+  };
   const own: Problem = { status: 422, code: 'reserved_name', detail: 'This service proves no workload to itself.', attribute: 'issuer' };
   return [
     ...addressProblem(ctx, 'issuer', input.issuer),

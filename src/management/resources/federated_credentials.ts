@@ -17,7 +17,10 @@ import { environmentLink } from './environment-link.js';
 const value = boundedText(500);
 const claims = z
   .record(boundedText(200), z.union([value, uniqueTexts(value, 20).min(1), z.strictObject({ prefix: value })]))
-  .refine((conditions) => Object.keys(conditions).length <= 20, { message: 'must not hold more than 20 conditions', params: { code: 'too_long' } })
+  .refine((conditions) => Object.keys(conditions).length <= 20, {
+    message: 'must not hold more than 20 conditions',
+    params: { code: 'too_long' },
+  })
   .meta({
     description:
       'Claim name to its text, a list of texts of which one must be it, or `{"prefix": "..."}` ending in `:` or `/`. Dots reach inside. One on `sub` or `repository_id` is compulsory.',

@@ -46,8 +46,7 @@ export async function issueForClient(
   const format = resource.token_format;
   const common = { client_id: client.id, scope, audience: resource.identifier, lifetime, event_id, subscribers, jti: seed.jti, grant_type };
   if (format === 'opaque') await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now });
-  else if (subscribers.length > 0)
-    await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format });
+  else if (subscribers.length > 0) await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format });
 
   const access_token = await accessTokenValue(ctx, {
     seed,
