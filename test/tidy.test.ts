@@ -81,6 +81,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   exchanged_tokens: ['access_tokens', 'audit_logs'],
   // A try is counted together with the passcode that it was made at.
   passcodes: ['passcode_budgets'],
+  // A code is spent and what is left of its set counted down together.
+  recovery_codes: ['authenticators'],
   // Revocation spans the kinds of tokens.
   revocations: ['access_tokens', 'refresh_tokens'],
   // The queue's side of webhooks and their deliveries: an attempt moves its delivery and counts at its webhook, or neither.

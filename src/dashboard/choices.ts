@@ -4,6 +4,7 @@ import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../lib/signing-algorithm.js';
 import { breachedPasswordRules, environmentKinds } from '../db/tables/environments.js';
+import { named, own } from '../lib/named.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
 const most = 100;
@@ -88,3 +89,16 @@ const algorithmHints: Record<SigningAlgorithm, string> = {
 /** What an environment could sign with. */
 export const allSigningAlgorithmChoices = async (): Promise<Choice[]> =>
   signingAlgorithms.map((value) => ({ value, label: value, hint: algorithmHints[value] }));
+
+const acrWords: Record<string, { readonly label: string; readonly hint: string }> = named({
+  '1': { label: 'One factor', hint: '' },
+  '2': { label: 'Two factors', hint: 'A password and a code, or a passkey.' },
+  phr: { label: 'A passkey', hint: 'Resists phishing.' },
+});
+
+/** A class of sign-ins (`acr`) in words. */
+export const acrLabel = (acr: unknown): string => own(acrWords, String(acr))?.label ?? 'Nothing more';
+
+/** Classes that can be demanded. */
+export const acrChoices = (values: readonly string[]): Choice[] =>
+  values.map((value) => ({ value, label: acrLabel(value), hint: own(acrWords, value)?.hint ?? null }));

@@ -3,7 +3,7 @@ import { confirmByForm, confirmPath, type ConfirmationNeeded } from '../http/aut
 import { demandedOf, heldNames, isStale } from '../http/auth/confirmation.js';
 import { provePath, waysToProve, type WaysToProve } from '../http/auth/proof-ways.js';
 import { errorTexts } from '../http/pages/error-texts.js';
-import { provenAt, viewerOf } from './gate.js';
+import { provenBy, viewerOf } from './gate.js';
 import type { Field, Part } from './page-parts.js';
 import { named } from '../lib/named.js';
 
@@ -80,7 +80,7 @@ async function passwordError(req: Request, { failed, demanded }: ConfirmationNee
 export async function confirmInForm(req: Request, res: Response): Promise<Record<string, string>> {
   const needed = await confirmByForm(req, res, demandedOf(req));
   if (needed === null) {
-    req.call = { ...req.call, actor: { ...req.call.actor, proven_at: provenAt(viewerOf(req)) } };
+    req.call = { ...req.call, actor: { ...req.call.actor, ...provenBy(viewerOf(req)) } };
     return {};
   }
   const error = await passwordError(req, needed);

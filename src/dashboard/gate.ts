@@ -4,13 +4,18 @@ import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
 import { PageError } from '../errors.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { csrf } from '../http/auth/csrf.js';
-import { heldNames, limitProofs } from '../http/auth/confirmation.js';
+import { confirmByForm } from '../http/auth/ask-to-confirm.js';
+import { demandedOf, heldNames, limitProofs } from '../http/auth/confirmation.js';
 import { form } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
 import type { Call } from '../management/call.js';
+import type { Actor } from '../domain/actor.js';
 import { registry } from '../management/resources/index.js';
 import { confirmationClass, confirmedAt } from '../domain/sessions/confirmation.js';
 import { proofsOf } from '../domain/sessions/proofs.js';
+import type { AuthenticationClass } from '../domain/sessions/classes.js';
+import { managementClass } from '../domain/sessions/management-demand.js';
+import { dueOfSession } from '../domain/sign-ins/session-step.js';
 import type { BrowserSession } from '../domain/sessions/sessions.js';
 
 declare module 'express-serve-static-core' {
@@ -26,15 +31,22 @@ export function viewerOf(req: Request): BrowserSession {
   return req.session;
 }
 
-/** When the session was last confirmed for changes of its person; null when that isn't known, or its class doesn't do. */
-export function provenAt(session: BrowserSession): Date | null {
-  return confirmedAt(proofsOf(session), confirmationClass({ two_step_enabled: session.user_two_step_enabled }));
+/** What the session says of the actor's sign-in: when it was last confirmed for changes of its person, and what it rests on. */
+export function provenBy(session: BrowserSession): Pick<Actor, 'proven_at' | 'proofs'> {
+  const proofs = proofsOf(session);
+  return { proven_at: confirmedAt(proofs, confirmationClass({ two_step_enabled: session.user_two_step_enabled })), proofs };
+}
+
+/** Where somebody goes whose session is older than what the policy asks for now. */
+function stepPath(due: 'verify' | 'enroll', { method, originalUrl }: Request): string {
+  const return_to = method === 'GET' ? originalUrl : '/dashboard';
+  return `/login/${due}?${new URLSearchParams({ acr_values: due === 'verify' ? '1' : '2', return_to }).toString()}`;
 }
 
 /**
  * Lets in whoever is signed in and holds a Management permission through roles, right now: others are sent to sign in (303) or refused (403).
  * From here on the dashboard works through the operations of the Management API with this user as the actor: there is no second
- * path to the data. Needs `browserSession` before.
+ * path to the data. A session that lacks a second step takes it first; a form that is posted meanwhile waits for {@link writing}. Needs `browserSession` before.
  */
 export async function gate(req: Request, res: Response, next: NextFunction): Promise<void> {
   res.set('Cache-Control', 'no-store');
@@ -43,6 +55,8 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
     const return_to = req.method === 'GET' ? req.originalUrl : '/dashboard';
     return res.redirect(303, `/login?${new URLSearchParams({ return_to }).toString()}`);
   }
+  const due = await dueOfSession(ctx, session);
+  if (due === 'enroll' || (due === 'verify' && req.method === 'GET')) return res.redirect(303, stepPath(due, req));
   const permissions = new Set(await listPermissionNamesOfUser(ctx.scope, session.user_id, ctx.environment.management_audience));
   if (permissions.size === 0) {
     throw new PageError(
@@ -58,7 +72,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
       actor_id: session.user_id,
       display: session.user_email,
       permissions,
-      proven_at: provenAt(session),
+      ...provenBy(session),
     },
     registry,
     ...originOf(req),
@@ -70,5 +84,34 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
 /** What every page of the dashboard is behind. */
 export const reading: RequestHandler[] = [browserSession, gate];
 
-/** What everything that changes something is behind: the form must come from our own page too, and guesses at a password are limited. */
-export const writing = (web: Web): RequestHandler[] => [form, browserSession, gate, csrf, ...limitProofs(web, heldNames)];
+/** The class that a change takes of whoever makes it: what the environment demands, and the second step that a session still lacks. Null: none. */
+async function classOfWrites({ ctx, session }: Request): Promise<AuthenticationClass | null> {
+  const demanded = managementClass(ctx.environment);
+  return demanded === null && session && (await dueOfSession(ctx, session)) === 'verify' ? '2' : demanded;
+}
+
+/**
+ * Lets a form pass that is posted with a session confirmed for the class that changes take here. Another one waits on the page that asks, with all
+ * that was typed (RFC 9470). @throws {ConfirmationNeeded}
+ */
+async function confirmedForWrites(req: Request, res: Response, next: NextFunction): Promise<void> {
+  const demanded = await classOfWrites(req);
+  if (demanded === null) return next();
+  const needed = await confirmByForm(req, res, demandedOf(req, demanded));
+  if (needed) throw needed;
+  req.call = { ...req.call, actor: { ...req.call.actor, ...provenBy(viewerOf(req)) } };
+  next();
+}
+
+/**
+ * What everything that changes something is behind: the form must come from our own page too, guesses at a password are limited, and the session is
+ * confirmed where the environment demands a class.
+ */
+export const writing = (web: Web): RequestHandler[] => [
+  form,
+  browserSession,
+  gate,
+  csrf,
+  ...limitProofs(web, heldNames),
+  confirmedForWrites,
+];

@@ -4,6 +4,7 @@ import { countOverview, type OverviewCounts } from '../db/tables/overview.js';
 import { listDailyStats } from '../db/tables/daily_stats.js';
 import { queryOf } from '../http/request/form.js';
 import { exposureNotice } from './exposure-notice.js';
+import { factorNotice } from './factor-notice.js';
 import { deliveryColumns } from './pages/delivery-columns.js';
 import { auditColumns } from './pages/audit-logs.js';
 import type { Render } from './render.js';
@@ -163,6 +164,7 @@ export function overviewPage(render: Render, charts: Charts) {
     };
     const parts = [
       ...exposureNotice(call.ctx),
+      ...(await factorNotice(call)),
       ...(steps ? [steps] : []),
       range,
       figures(look, counts, days, deliveries),

@@ -37,7 +37,8 @@ function recordActions(
   const posts: PostButton[] = [];
   const items: { title: string; text: string; link: LinkButton }[] = [];
   for (const [verb, action] of Object.entries(presentation.actions ?? {})) {
-    if (!resource.actions?.[verb] || !(action.when?.(record) ?? true)) continue;
+    const { needs = [] } = resource.actions?.[verb] ?? {};
+    if (!resource.actions?.[verb] || !(action.when?.(record) ?? true) || !needs.every((name) => call.actor.permissions.has(name))) continue;
     const dialog = action.guarded !== true;
     if (action.danger)
       items.push({

@@ -4,6 +4,7 @@ import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { allSigningAlgorithmChoices, breachedPasswordChoices, environmentKindChoices } from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
+import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
 import type { Part } from './page-parts.js';
@@ -12,12 +13,13 @@ import type { ResourceObject } from '../management/documents.js';
 import { may, recordOf, resourceOf, recordVersion } from './resource-objects.js';
 import { attempt } from './resource-forms.js';
 import { secretKeyPart } from './secret-key-part.js';
+import { strongSignInSections } from './strong-sign-in-sections.js';
 import { code, text } from './values.js';
 import { named } from '../lib/named.js';
 import type { Render } from './render.js';
 
 const guarded =
-  ' What guards everybody’s sign-in (lifetimes, passwords, codes, lockout, the kind) takes every permission, which you do not hold.';
+  ' What guards everybody’s sign-in (lifetimes, passwords, passkeys, codes, second factors, lockout, the kind) takes every permission, which you do not hold.';
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
 
@@ -79,6 +81,7 @@ const sections: readonly Section[] = [
       { name: 'lockout_lifetime', label: 'How long it stays locked', hint: seconds('86400') },
     ],
   },
+  ...strongSignInSections,
   {
     name: 'codes',
     title: 'One-time codes',
@@ -183,7 +186,7 @@ async function show(
       lead: `Of this environment. Each part is saved on its own.${holdsEverything(call.actor) ? '' : guarded}`,
       errors: failed?.errors ?? {},
       labels,
-      parts: [...exposureNotice(req.ctx), facts, ...forms, ...(await secretKeyPart(req.ctx))],
+      parts: [...exposureNotice(req.ctx), ...(await factorNotice(call)), facts, ...forms, ...(await secretKeyPart(req.ctx))],
     },
     status,
   );

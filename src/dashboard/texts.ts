@@ -16,6 +16,8 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   nothing_to_redeliver: 'Nothing had failed for good in this period.',
   mail_sent: 'A mail with a link and a code is on its way.',
   email_verified: 'The address counts as proven.',
+  authenticators_reset: 'Reset. All sessions have ended; the person was told by mail.',
+  devices_forgotten: 'Forgotten. Each browser takes the second step again.',
   invited: 'Created. A mail with a link to choose a password is on its way.',
   activated: 'This key signs from now on.',
   deactivated: 'The key no longer verifies anything.',

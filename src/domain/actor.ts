@@ -1,4 +1,7 @@
+import type { Origin } from './origin.js';
 import { Refusal } from './refusal.js';
+import type { AuthenticationClass } from './sessions/classes.js';
+import type { Proof } from './sessions/proofs.js';
 
 /** Who acts through the Management API or the dashboard, and what they may do there right now. */
 export type Actor = {
@@ -12,6 +15,12 @@ export type Actor = {
   readonly session_id?: string | null;
   /** When a person at the dashboard last proved who they are, null when that isn't known; for a token the session tells. */
   readonly proven_at?: Date | null;
+  /** How the person of a token signed in, as the token says it. */
+  readonly signed_in?: { readonly acr: AuthenticationClass; readonly at: Date | null };
+  /** What the session of a person at the dashboard rests on. */
+  readonly proofs?: readonly Proof[];
+  /** Where the request came from, for what a write itself records beside its entry of the audit log; absent outside of one. */
+  readonly origin?: Origin;
 };
 
 /**

@@ -23,7 +23,7 @@ export type AuditEntry = {
 /** What the audit log calls the operations of a resource. */
 export const operationNames = {
   read: () => 'read',
-  create: () => 'created',
+  create: (resource: Resource) => resource.create?.audit ?? 'created',
   update: () => 'updated',
   remove: (resource: Resource) => resource.remove?.audit ?? 'deleted',
   act: (resource: Resource, verb: string) => resource.actions?.[verb]?.audit ?? verb,

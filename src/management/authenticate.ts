@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { Actor } from '../domain/actor.js';
 import { apiResourceOf, clientGrantOf } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
+import { isClass } from '../domain/sessions/classes.js';
 import { quoted } from '../domain/tokens/unusable-token.js';
 import { findActiveTokenWithUser, type ActiveToken } from '../domain/tokens/active-token.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
@@ -38,6 +39,13 @@ export async function authenticate(req: Request): Promise<ApiCaller> {
   const actor: Actor =
     token.user_id === null
       ? { actor_kind: 'client', actor_id: token.client.id, display: token.client.name, permissions }
-      : { actor_kind: 'user', actor_id: token.user_id, display: user?.email ?? token.user_id, permissions, session_id: token.session_id };
+      : {
+          actor_kind: 'user',
+          actor_id: token.user_id,
+          display: user?.email ?? token.user_id,
+          permissions,
+          session_id: token.session_id,
+          signed_in: { acr: isClass(token.acr) ? token.acr : '1', at: token.auth_time },
+        };
   return { actor, subject: token.sub };
 }

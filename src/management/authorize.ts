@@ -1,6 +1,7 @@
 import { operationNames, recordDenial } from './audit.js';
 import type { Call } from './call.js';
-import { insufficientScope } from './problems.js';
+import { isStrongEnough } from '../domain/sessions/management-demand.js';
+import { insufficientAuthentication, insufficientScope } from './problems.js';
 import { couldBeId } from './records.js';
 import { permissionFor, type Resource } from './resource.js';
 
@@ -29,8 +30,12 @@ export async function authorizeRead(call: Call, resource: Resource, id: string |
   await recordDenial(call, entry, async () => requirePermissions(call, permissionFor(resource, 'read'), ...others));
 }
 
-/** Requires the permission to write a resource, and others, and tells `needed`. @throws {ApiError} 403 `insufficient_scope` */
+/**
+ * Requires of a person who writes the class of sign-in that the environment demands, then the permission to write a resource, and others, and tells
+ * `needed`. @throws {ApiError} 401 `insufficient_user_authentication`, 403 `insufficient_scope`
+ */
 export function requireForWrite(call: Call, resource: Resource, { needed }: AuthorizationOptions, others: readonly string[] = []): void {
+  if (!isStrongEnough(call.ctx, call.actor)) throw insufficientAuthentication(call.ctx.environment);
   const permissions = [permissionFor(resource, 'write'), ...others];
   for (const one of permissions) needed?.add(one);
   requirePermissions(call, ...permissions);

@@ -65,7 +65,8 @@ type Write = {
 export async function write(call: Call, { entry, document, run, options }: Write): Promise<WriteResult | null> {
   return translated(document, () =>
     transaction(call.ctx, async (tx) => {
-      const inner = { ...call, ctx: tx };
+      const { ip_address, user_agent, request_id } = call;
+      const inner = { ...call, ctx: tx, actor: { ...call.actor, origin: { ip_address, user_agent, request_id } } };
       await options.begin?.(inner);
       const { outcome, changes, ...target } = await run(inner);
       await recordWrite(inner, { ...entry, ...target, changes });
@@ -90,7 +91,7 @@ export async function checkInput(call: Call, resource: Resource, id: string | nu
 export async function createRecord(asked: Call, resource: Resource, read: () => Input, options: WriteOptions = {}): Promise<WriteResult> {
   const { create } = resource;
   if (!create) throw new Error(`${resource.path} can not be created`);
-  const entry = { action: operationNames.create(), resource, target_id: null };
+  const entry = { action: operationNames.create(resource), resource, target_id: null };
   return recordDenial(asked, entry, async () => {
     const call = await authorizeWrite(asked, resource, options);
     const input = read();

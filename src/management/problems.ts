@@ -1,7 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
 import { Dangling, Duplicate } from '../db/failures.js';
+import type { Environment } from '../domain/environments/environment.js';
 import { Refusal, type Problem } from '../domain/refusal.js';
+import { managementClass } from '../domain/sessions/management-demand.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
 import { named, own } from '../lib/named.js';
@@ -53,6 +55,20 @@ export function insufficientScope(required: readonly string[], parameter?: strin
     ),
     { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${scope}"` },
   );
+}
+
+/** The challenge of RFC 9470 3: what a sign-in has to be for the request to be repeated. */
+const stepUpChallenge = ({ acr, max_age }: { readonly acr: string | null; readonly max_age: number }): Record<string, string> => ({
+  'WWW-Authenticate': `Bearer realm="api", error="insufficient_user_authentication", ${acr === null ? '' : `acr_values="${acr}", `}max_age="${max_age}"`,
+});
+
+/** 401 for a person whose sign-in is below what writes take here, or too old for it. */
+export function insufficientAuthentication(environment: Environment): ApiError {
+  const acr = managementClass(environment);
+  const max_age = environment.confirmation_lifetime;
+  const detail = `This takes a sign-in of the class ${acr} within the last ${max_age} seconds: sign in again with acr_values=${acr} and max_age=${max_age}.`;
+  const meta = { acr_values: acr, max_age };
+  return new ApiError(problem(401, 'insufficient_user_authentication', detail, undefined, meta), stepUpChallenge({ acr, max_age }));
 }
 
 const escape = (part: string | number) => String(part).replaceAll('~', '~0').replaceAll('/', '~1');
@@ -150,11 +166,7 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
   );
   const stale = problems.find(({ code }) => code === 'insufficient_user_authentication');
   if (stale) {
-    const max_age = Number(stale.meta?.['max_age'] ?? 0);
-    // RFC 9470 3.
-    return new ApiError(errors, {
-      'WWW-Authenticate': `Bearer realm="api", error="insufficient_user_authentication", max_age="${max_age}"`,
-    });
+    return new ApiError(errors, stepUpChallenge({ acr: null, max_age: Number(stale.meta?.['max_age'] ?? 0) }));
   }
   const challenge =
     required.length > 0 ? { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${required.join(' ')}"` } : {};

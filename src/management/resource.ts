@@ -105,6 +105,8 @@ export type Create<R, I> = {
   run(tx: Context, actor: Actor, input: I, related: RelatedRows, prepared: unknown): Promise<Written<R>>;
   readonly once?: z.ZodObject;
   readonly meta?: z.ZodObject;
+  /** What the audit log calls it; `created` unless given. */
+  readonly audit?: string;
   /** Refuses before the document is validated. @throws {Refusal} */
   allow?(ctx: Context, actor: Actor): void;
 };

@@ -25,6 +25,10 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
     aud: token.audience,
     iat: seconds(token.issued_at),
     jti: token.jti,
+    // RFC 9470 6.2.
+    ...(token.acr === null ? {} : { acr: token.acr }),
+    ...(token.amr.length === 0 ? {} : { amr: token.amr }),
+    ...(token.auth_time === null ? {} : { auth_time: seconds(token.auth_time) }),
     ...(token.session_id === null ? {} : { sid: token.session_id }),
     ...(permissions === null ? {} : { permissions }),
     ...(token.act === null ? {} : { act: token.act }),

@@ -1,4 +1,6 @@
 import type { Request } from 'express';
+import { apiResourceOf, clientOf } from '../domain/clients/clients.js';
+import { demandOf } from '../domain/sessions/demand.js';
 import { tellsAuthTime, type Connection } from '../domain/connections/connections.js';
 import { providerSkewMs } from '../domain/sessions/sessions.js';
 import type { PageError } from '../errors.js';
@@ -15,14 +17,22 @@ export type Freshness = {
 
 const words = (text: string | undefined) => (text ?? '').split(' ');
 
+/** `max_authentication_age` of the client and the API resource that the pending request names; null for none. */
+async function ageRequired({ ctx }: Request, { client_id, resource }: Readonly<Record<string, string>>): Promise<number | null> {
+  const client = client_id === undefined ? null : await clientOf(ctx, client_id);
+  return demandOf(client, resource === undefined ? null : await apiResourceOf(ctx, resource)).max_age;
+}
+
 /** What the application's pending request, or a page of ours that sends for a fresh sign-in (`now`), demands; null for nothing. */
-export function requiredFreshness(req: Request, return_to: string | null, now: boolean): Freshness | null {
+export async function requiredFreshness(req: Request, return_to: string | null, now: boolean): Promise<Freshness | null> {
   if (now) return { from: req.ctx.clock.now().getTime(), max_age: null };
   const pending = pendingOf(req, return_to);
   if (pending === null) return null;
   const { prompt, max_age } = pending.parameters;
   if (words(prompt).includes('login')) return { from: pending.at, max_age: null };
-  return max_age !== undefined && /^\d{1,9}$/.test(max_age) ? { from: pending.at, max_age: Number(max_age) } : null;
+  const asked = max_age !== undefined && /^\d{1,9}$/.test(max_age) ? Number(max_age) : null;
+  const ages = [asked, await ageRequired(req, pending.parameters)].filter((age) => age !== null);
+  return ages.length === 0 ? null : { from: pending.at, max_age: Math.min(...ages) };
 }
 
 /**
@@ -32,7 +42,7 @@ export function requiredFreshness(req: Request, return_to: string | null, now: b
  */
 export function freshnessParameters(demand: Freshness | null, wishes: Readonly<Record<string, string>>): Record<string, string> {
   if (demand === null) return { ...wishes };
-  const max_age = wishes['max_age'] ?? String(demand.max_age ?? 0);
+  const max_age = String(demand.max_age ?? wishes['max_age'] ?? 0);
   if (demand.max_age !== null || words(wishes['prompt']).includes('login')) return { ...wishes, max_age };
   return { ...wishes, prompt: 'login', max_age };
 }

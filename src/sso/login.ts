@@ -3,8 +3,7 @@ import type { Connection } from '../domain/connections/connections.js';
 import { giveDefaultRoles } from '../domain/roles/default-roles.js';
 import { userData } from '../domain/events/data.js';
 import { emit } from '../domain/events/emit.js';
-import { linkIdentity, linkToAccount } from '../domain/connections/identities.js';
-import type { Origin } from '../domain/origin.js';
+import { linkIdentity } from '../domain/connections/identities.js';
 import { Duplicate } from '../db/failures.js';
 import { updateIdentity } from '../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../db/tables/roles.js';
@@ -13,17 +12,15 @@ import { own } from '../lib/named.js';
 import { uuidv7 } from '../lib/random.js';
 import type { Request, Response } from 'express';
 import { providerProof } from '../domain/sessions/proofs.js';
-import { originOf } from '../http/pages/mail-origin.js';
 import { pendingOf } from '../http/request/return-to.js';
-import { signIn } from '../http/auth/sign-in.js';
+import { takeFirstStep } from '../http/auth/first-step.js';
 import type { Web } from '../http/web.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { requireFreshness } from './freshness.js';
 import { askForProof } from './link-account.js';
+import { providerTrust } from './provider-trust.js';
 import { decide, type Decision } from './linking.js';
 import { accountOf, type Profile, type ProfileAttributes } from './profile.js';
-
-const home = '/account';
 
 /** The application on whose behalf the person signs in. */
 const clientOfFlow = (req: Request, return_to: string | null) => pendingOf(req, return_to)?.parameters['client_id'] ?? null;
@@ -66,13 +63,13 @@ async function register(tx: Context, connection: Connection, profile: Profile, c
   return user;
 }
 
-/** What a login writes: one transaction, and the user who is signed in by it. */
+/** What a login writes before it is whole: one transaction, and the user who goes on. */
 async function settle(
   ctx: Context,
   connection: Connection,
   profile: Profile,
   decision: Extract<Decision, { kind: 'known' | 'link' | 'register' }>,
-  { client_id, origin }: { readonly client_id: string | null; readonly origin: Origin },
+  client_id: string | null,
 ): Promise<UserRow> {
   return transaction(ctx, async (tx) => {
     const now = tx.clock.now();
@@ -83,8 +80,7 @@ async function settle(
     }
     const { user } = decision;
     const account = accountOf(connection, profile);
-    if (decision.kind === 'link') await linkToAccount(tx, user, account, { provider: connection.display_name, origin });
-    else
+    if (decision.kind === 'known')
       await updateIdentity(tx.scope, decision.identity.id, {
         email: account.email,
         claims: account.claims,
@@ -97,7 +93,10 @@ async function settle(
   });
 }
 
-/** Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). */
+/**
+ * Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). It is a first step: what two-step
+ * and policy ask for comes after it, and an account is linked when the sign-in is whole.
+ */
 export async function finishLogin(web: Web, req: Request, res: Response, answer: ProviderAssertion): Promise<void> {
   const { flow, connection, profile, authentication } = answer;
   requireFreshness(req, connection, flow.demand, authentication.auth_time);
@@ -107,14 +106,12 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
     if (decision.kind === 'ask' || decision.kind === 'prove_again')
       return askForProof(web, req, res, { ...answer, user: decision.user, again: decision.kind === 'prove_again' });
     try {
-      const asker = { client_id: clientOfFlow(req, flow.return_to), origin: originOf(req) };
-      const user = await settle(req.ctx, connection, profile, decision, asker);
+      const user = await settle(req.ctx, connection, profile, decision, clientOfFlow(req, flow.return_to));
       // `amr` of the session stays empty: how the person authenticated is the provider's statement, kept apart.
-      const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time)];
-      await signIn(req, res, { user_id: user.id, proofs, provider: authentication });
-      req.ctx.metrics.logins.inc({ method: 'sso', outcome: 'ok' });
-      req.ctx.metrics.daily.add(req.ctx.environment.id, 'logins', 'succeeded');
-      return res.redirect(303, flow.return_to ?? home);
+      const proofs = [providerProof(req.ctx.clock.now(), authentication.auth_time, providerTrust(connection, authentication))];
+      const linking = decision.kind === 'link' ? { account: accountOf(connection, profile), provider: connection.display_name } : null;
+      const step = { user, proofs, method: 'sso', provider: authentication, linking, return_to: flow.return_to } as const;
+      return res.redirect(303, (await takeFirstStep(req, res, step)).redirect_to);
     } catch (error) {
       // Two concurrent first logins of one person: the second repeats the decision and finds the new account.
       if (!(error instanceof Duplicate) || attempt > 2) throw error;

@@ -114,7 +114,7 @@ export function start(web: Web, memory: ProviderMemory) {
     const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
     if (!offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
     const purpose = isTest ? 'test' : 'login';
-    const demand = isTest ? null : requiredFreshness(req, return_to, query.get('prompt') === 'login');
+    const demand = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
     const href = await destination(req, res, memory, connection, { purpose, return_to, session_id: null, demand }).catch(
       (error: unknown) => {
         if (!(error instanceof PageError)) throw error;

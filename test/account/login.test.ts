@@ -43,7 +43,9 @@ test('guesses from fifty addresses and spellings count at one account (attack 10
 test('parallel wrong passwords are all counted (attack 10.114)', async () => {
   const user = await newUser();
   // A busy machine tells some to come back: those are not counted, for nothing was compared.
-  const wrong = () => expect.poll(async () => (await login(user.email, 'wrong')).status, { timeout: 30_000 }).toBe(401);
+  const wrong = async () => {
+    await expect.poll(async () => (await login(user.email, 'wrong')).status, { timeout: 30_000 }).toBe(401);
+  };
   await Promise.all(Array.from({ length: 10 }, wrong));
   expect((await login(user.email, password)).status).toBe(401);
 }, 60_000);

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Visit } from './browser.js';
 import { grantOrders, ordersAreProtected, ordersNeedPermission, type OrdersApi } from './orders.js';
-import type { Service } from './service.js';
+import { person, type Service } from './service.js';
+import { stepUpIsAsked } from './step-up.js';
 
 /** A guide whose application is run. */
 export type Trial = {
@@ -143,6 +144,19 @@ export const trials: readonly Trial[] = [
     },
     version: fromPackage('jose'),
     shows: 'JWT and introspection: good tokens, forged ones, for another API, with too little',
+  },
+  {
+    name: 'step-up',
+    title: 'Step-up',
+    programs: ['npm'],
+    url: 'http://localhost:3005/',
+    visit: null,
+    prepare: async (service) => {
+      await service.create('/api_resources', JSON.parse(await readFile('examples/clients/step-up/api_resource.json', 'utf8')));
+    },
+    check: ({ issuer }) => stepUpIsAsked(issuer, 'http://localhost:3005/', person),
+    version: fromPackage('openid-client'),
+    shows: 'an API asks for a second factor, the person gives it, nothing else is asked',
   },
   {
     name: 'single-page',

@@ -31,6 +31,20 @@ beforeAll(async () => {
      select environment_id, uuid_v7(created_at), decode(md5(id::text), 'hex'), id, '10.0.' || (login_count % 250) || '.1', created_at, created_at,
        created_at + interval '30 days', created_at, created_at from users`,
   );
+  // Half have a passkey, few an app, and fewer one that waits for its first code.
+  await database.query('alter table authenticators disable trigger authenticators_kinds');
+  await database.query(
+    `insert into authenticators (environment_id, id, user_id, kind, name, status, expires_at, credential_id, public_key, rp_id, sign_count, transports,
+       backup_eligible, backed_up, discoverable, secret_sealed, algorithm, digits, period, last_used_at, created_at, updated_at)
+     select environment_id, uuid_v7(created_at), id, kind, kind, case when waits then 'pending' else 'active' end, case when waits then created_at end,
+       case when kind = 'passkey' then id::text end, 'key', 'localhost', 0, '{}', true, true, true, 'x', 'SHA1', 6, 30,
+       case when not waits then created_at end, created_at, created_at
+     from (select *, row_number() over (order by id) as n from users) numbered,
+       lateral (select case when n % 1000 = 1 then 'totp' else 'passkey' end as kind, n % 5000 = 1 as waits) made
+     where n % 2 = 0 or n % 1000 = 1`,
+  );
+  await database.query('alter table authenticators enable trigger authenticators_kinds');
+  await database.query(`update users set two_step_enabled = true where email_key like 'p77%'`);
   // A sample of all rows: the plans are the same in every run.
   await database.query('set default_statistics_target = 400');
   await database.query('analyze');
@@ -43,8 +57,8 @@ afterAll(async () => {
 type Plan = { 'Node Type': string; 'Relation Name'?: string; 'Shared Hit Blocks': number; 'Shared Read Blocks': number; Plans?: Plan[] };
 
 const scans = (plan: Plan): string[] => [
-  ...(plan['Node Type'] === 'Seq Scan' && (plan['Relation Name'] === 'users' || plan['Relation Name'] === 'sessions')
-    ? [plan['Relation Name']]
+  ...(plan['Node Type'] === 'Seq Scan' && ['users', 'sessions', 'authenticators'].includes(plan['Relation Name'] ?? '')
+    ? [plan['Relation Name'] ?? '']
     : []),
   ...(plan.Plans ?? []).flatMap(scans),
 ];
@@ -74,6 +88,8 @@ test.each([
   '/users', '/users?sort=created_at', '/users?sort=-updated_at', '/users?sort=email', '/users?sort=-email', '/users?sort=last_name', '/users?sort=-last_login_at',
   '/users?filter[email]=p500@example.com', '/users?filter[external_id]=e500', '/users?filter[status]=blocked', '/users?filter[email_verified]=false',
   '/users?filter[search]=p4242', '/users?filter[search]=last42', '/users?filter[search]=first42', '/users?filter[search]=nobody', '/users?filter[search]=p',
+  '/users?filter[two_step_enabled]=true', '/users?filter[two_step_enabled]=false', '/users?filter[authenticator]=passkey', '/users?filter[authenticator]=totp',
+  '/users?filter[authenticator]=recovery_codes', '/users?filter[authenticator]=totp&sort=email',
   '/users?filter[created_at][gte]=2020-01-01T00:00:00Z', '/users?filter[search]=p4242&sort=email&filter[status]=active',
 ])('%s answers from an index', async (path) => {
   const { scans: whole, blocks } = await cost(path, 'users');
@@ -92,6 +108,21 @@ test.each(['/sessions', '/sessions?sort=-last_activity_at', '/sessions?filter[st
     expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);
   },
 );
+
+test.each([
+  '/authenticators', '/authenticators?sort=-updated_at', '/authenticators?sort=last_used_at', '/authenticators?filter[kind]=totp', '/authenticators?filter[kind]=passkey',
+  '/authenticators?filter[kind]=recovery_codes', '/authenticators?filter[status]=pending', '/authenticators?filter[status]=active',
+  '/authenticators?filter[last_used_at][lt]=2020-01-01T00:00:00Z', '/authenticators?filter[last_used_at][gte]=2020-01-01T00:00:00Z&sort=last_used_at',
+])('%s answers from an index', async (path) => {
+  const { scans: whole, blocks } = await cost(path, 'authenticators');
+  expect([path, whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([path, [], 'few']);
+}); // prettier-ignore
+
+test('authenticators of a user are found by the user', async () => {
+  const { rows } = await database.query<{ user_id: string }>('select user_id from authenticators limit 1');
+  const { scans: whole, blocks } = await cost(`/authenticators?filter[user]=${rows[0]?.user_id}`, 'authenticators');
+  expect([whole, blocks < blocksAllowed ? 'few' : blocks]).toEqual([[], 'few']);
+});
 
 test.each(['-created_at', 'email'])('page 1,000 by %s costs what page 1 costs', async (sort) => {
   const ctx = await service.context();

@@ -87,7 +87,7 @@ test('every failure is told in its turn, the first one first', async () => {
     'invalid_request: a parameter is longer than 4096 characters',
     'invalid_request: response_type is required',
     'unsupported_response_type: response_type must be code',
-    'invalid_request: response_mode must be one of query, form_post',
+    'invalid_request: response_mode must be one of query, form_post, jwt, query.jwt, form_post.jwt',
     'unauthorized_client: the client may not use the authorization code flow',
     'invalid_request: code_challenge is missing',
     'invalid_request: this client must use PKCE: code_challenge is missing',

@@ -9,7 +9,7 @@ import { findUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser } from './browser.js';
 import { addUser, password } from './data.js';
 import type { TestService } from './service.js';
-import { SoftwareAuthenticator, type Behaviour } from './software-authenticator.js';
+import type { SoftwareAuthenticator, Behaviour } from './software-authenticator.js';
 
 /** Changes settings of the default environment; every request from now on sees them. */
 export async function setEnvironment(service: TestService, settings: Partial<EnvironmentRow>): Promise<void> {

@@ -20,7 +20,8 @@ form.addEventListener('submit', async (event) => {
     form.querySelector('[role=alert]').textContent = answer.error_description;
     return;
   }
-  if (return_to) return location.assign(issuer + answer.redirect_to); // on to the request that waits
+  // On to the request that waits, or to a second step, which the service asks for on its own page.
+  if (return_to || !answer.user) return location.assign(issuer + answer.redirect_to);
   const { first_name, last_name, email } = answer.user;
   const signOut = document.createElement('button');
   signOut.append('Sign out');

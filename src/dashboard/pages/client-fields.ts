@@ -1,14 +1,22 @@
 import type { Request } from 'express';
 import { signingAlgorithmChoices } from '../choices.js';
+import { demandFields } from '../demand-fields.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { FieldSpec, SectionSpec } from '../presentation.js';
 import { grantChoices, grantLabels, kinds, methodChoices } from './client-kinds.js';
 
-const [where, tokens, told, looks] = ['Where it runs', 'Tokens', 'What it is told of people', 'How people see it'];
+const [where, demands, tokens, told, looks] = [
+  'Where it runs',
+  'What people have to prove',
+  'Tokens',
+  'What it is told of people',
+  'How people see it',
+];
 
 /** The sections of the form. */
 export const clientSections: readonly SectionSpec[] = [
   { title: where },
+  { title: demands },
   { title: tokens },
   { title: told, text: 'The tab Claims shows what comes of it for a real user.' },
   { title: looks },
@@ -53,6 +61,7 @@ export const clientFields: readonly FieldSpec[] = [
     section: where,
     attributes: uris,
   },
+  ...demandFields('a sign-in to it', demands),
   {
     name: 'grant_types',
     label: 'Grant types',

@@ -1,3 +1,4 @@
+import { acrLabel } from '../choices.js';
 import { recordPath, type Presentation } from '../presentation.js';
 import type { Part, Value } from '../page-parts.js';
 import type { ResourceObject } from '../../management/documents.js';
@@ -110,6 +111,8 @@ export const clients: Presentation = {
     },
     { label: 'Authorization answers', value: text(a['authorization_signed_response_alg'] ?? 'Signed on demand') },
     { label: 'Introspection responses', value: text(a['introspection_signed_response_alg'] ?? 'Signed on demand') },
+    { label: 'People have to prove', value: text(acrLabel(a['required_acr'])) },
+    { label: 'Proofs may be as old as', value: duration(a['max_authentication_age'], 'The session') },
     { label: 'ID token lifetime', value: duration(a['id_token_lifetime'], 'The environment’s') },
     { label: 'Refresh token lifetime', value: duration(a['refresh_token_lifetime'], 'The environment’s') },
     { label: 'Token requests a minute', value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']) },

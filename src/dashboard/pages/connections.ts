@@ -23,6 +23,15 @@ const linkings = [
   },
   { value: 'never', label: 'Never', hint: 'An account that exists is not linked.' },
 ];
+const secondFactors = [
+  { value: 'own', label: 'As after a password', hint: 'Whoever has two-step sign-in on takes the second step here.' },
+  {
+    value: 'asserted',
+    label: 'None where the provider says that it took one',
+    hint: `Its amr has mfa, or its acr is among the classes below. ${everything}`,
+  },
+  { value: 'provider', label: 'None', hint: `The provider alone decides, and such a sign-in counts as one factor. ${everything}` },
+];
 const syncs = [
   { value: 'on_create', label: 'When the account is made' },
   { value: 'on_login', label: 'At every sign-in' },
@@ -113,6 +122,21 @@ const peopleFields = (trusted: boolean): FieldSpec[] => [
     initial: trusted ? 'on' : '',
     section: people,
   },
+  {
+    name: 'second_factor',
+    label: 'The second step after it',
+    kind: 'radios',
+    initial: 'own',
+    choices: async () => secondFactors,
+    section: people,
+  },
+  {
+    name: 'trusted_acr_values',
+    label: 'Classes of the provider that stand for two factors',
+    hint: 'One a line, as in its acr; phr and phrh count as a passkey. Only where the provider is asked.',
+    section: people,
+    attributes: plain,
+  },
 ];
 
 const common = (strategy: StrategyName, trusted = false): FieldSpec[] => [
@@ -169,6 +193,8 @@ export const connections: Presentation = {
     { label: 'Email domains', value: tags(a['domains']) },
     { label: 'These addresses sign in here alone', value: yesNo(a['required']) },
     { label: 'Its word about new people counts', value: yesNo(a['trusted']) },
+    { label: 'Second step', value: text(secondFactors.find(({ value }) => value === a['second_factor'])?.label) },
+    { label: 'Trusted classes', value: tags(a['trusted_acr_values']) },
     { label: 'Claim mapping', value: json(a['claim_mapping']) },
     { label: 'Created', value: time(a['created_at'], now) },
     { label: 'Id', value: code(id, true) },

@@ -1,6 +1,7 @@
 import type { Presentation } from '../presentation.js';
 import { api_resources, client_grants } from './api-resources.js';
 import { audit_logs } from './audit-logs.js';
+import { authenticators } from './authenticators.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
@@ -19,6 +20,7 @@ export const presentations: readonly Presentation[] = [
   identities,
   consents,
   sessions,
+  authenticators,
   roles,
   clients,
   client_grants,

@@ -1,4 +1,5 @@
 import { deviceWords } from '../../lib/user-agent.js';
+import { acrLabel } from '../choices.js';
 import type { Value } from '../page-parts.js';
 import { recordPath, type Presentation } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
@@ -57,6 +58,7 @@ export const sessions: Presentation = {
         value: a['auth_time_known'] === true ? time(a['authenticated_at'], now) : quiet('The provider does not say when'),
       },
       { label: 'By', value: tags(a['amr']) },
+      { label: 'Strength', value: text(acrLabel(a['acr'])) },
       ...(a['provider_amr'] === null ? [] : [{ label: 'The provider says', value: tags(a['provider_amr']) }]),
       { label: 'Last active', value: time(a['last_activity_at'], now) },
       { label: 'Expires', value: time(a['expires_at'], now) },

@@ -6,6 +6,7 @@ import type { ResourceObject } from '../../management/documents.js';
 import { listOf, may, relatedOf } from '../resource-objects.js';
 import { auditColumns, audit_logs } from './audit-logs.js';
 import { readableIncludes } from '../resource-record.js';
+import { authenticatorsTab } from './authenticators-tab.js';
 import { sessions } from './sessions.js';
 import { consents, identities } from './user-links.js';
 import { json, text } from '../values.js';
@@ -122,6 +123,7 @@ const rawTab = async (_look: ViewContext, record: ResourceObject): Promise<reado
 export const userTabs: readonly TabSpec[] = [
   { name: 'roles', label: 'Roles', needs: 'roles', parts: rolesTab },
   { name: 'sessions', label: 'Sessions', needs: 'sessions', parts: sessionsTab },
+  { name: 'authenticators', label: 'Sign-in methods', needs: 'authenticators', parts: authenticatorsTab },
   {
     name: 'identities',
     label: 'Connected accounts',

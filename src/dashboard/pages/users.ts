@@ -6,6 +6,8 @@ import { recordPath, type Presentation } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { may, resourceOf } from '../resource-objects.js';
 import { code, json, number, quiet, stack, state, tags, text, time, web, words, statusStates } from '../values.js';
+import { authenticatorKinds } from '../../db/tables/authenticators.js';
+import { kindLabel, kindsOf, twoStepState } from './authenticators.js';
 import { userTabs } from './user-tabs.js';
 
 const fullName = (a: ResourceObject['attributes']) => [a['first_name'], a['last_name']].filter(Boolean).join(' ');
@@ -61,6 +63,12 @@ export const users: Presentation = {
     { name: 'status', label: 'Status' },
     { name: 'role', label: 'Role', choices: roleChoices },
     { name: 'email_verified', label: 'Email verified' },
+    { name: 'two_step_enabled', label: 'Two-step sign-in' },
+    {
+      name: 'authenticator',
+      label: 'Signs in with',
+      choices: async () => authenticatorKinds.map((value) => ({ value, label: kindLabel(value) })),
+    },
   ],
   name: (record) => fullName(record.attributes) || words(record.attributes['email']),
   state: userState,
@@ -77,8 +85,12 @@ export const users: Presentation = {
     {
       label: 'Password',
       value:
-        a['has_password'] === true ? stack(text('Set'), time(a['password_changed_at'], now)) : quiet('None: signs in through a connection'),
+        a['has_password'] === true
+          ? stack(text('Set'), time(a['password_changed_at'], now))
+          : quiet(`None: signs in ${kindsOf(a).includes('passkey') ? 'with a passkey' : 'through a connection'}`),
     },
+    { label: 'Two-step sign-in', value: twoStepState(a) },
+    { label: 'Sign-in methods', value: tags(kindsOf(a).map(kindLabel)) },
     { label: 'Phone', value: text(a['phone_number']) },
     { label: 'Language, time zone', value: text([a['locale'], a['zoneinfo']].filter(Boolean).join(', ')) },
     { label: 'Picture', value: web(a['picture']) },
@@ -149,6 +161,28 @@ export const users: Presentation = {
       confirm: ['All sessions end at once, and the person can not sign in until you unblock the account.'],
       danger: true,
       done: 'blocked',
+    },
+    forget_devices: {
+      label: 'Forget remembered browsers',
+      when: (record) => record.attributes['two_step_enabled'] === true || kindsOf(record.attributes).length > 0,
+      confirm: [
+        'Every browser that skips the second step of this person takes it again at the next sign-in. Do it when a computer or phone was lost. Sessions go on: end them as well if somebody else may be signed in.',
+      ],
+      danger: true,
+      done: 'devices_forgotten',
+      leadsTo: ({ id }) => `${recordPath('users', id)}/authenticators`,
+    },
+    reset_authenticators: {
+      label: 'Reset sign-in methods',
+      when: (record) => kindsOf(record.attributes).length > 0,
+      confirm: [
+        'For somebody who has lost everything: passkeys, authenticator apps and recovery codes are removed for good, all sessions and tokens end, and the person is told by mail.',
+        'Be sure whom you talk to first. From then on the password alone signs in, until the person sets up something new; without a password a mail with a link to choose one goes out.',
+      ],
+      danger: true,
+      guarded: true,
+      done: 'authenticators_reset',
+      leadsTo: ({ id }) => `${recordPath('users', id)}/authenticators`,
     },
     unblock: { label: 'Unblock', when: (record) => record.attributes['status'] === 'blocked', done: 'unblocked' },
   },

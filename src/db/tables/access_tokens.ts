@@ -15,6 +15,10 @@ export type AccessTokenState = {
   /** Issued on the strength of another token (RFC 8693), and who acts for the person. */
   exchanged: boolean;
   act: Record<string, unknown> | null;
+  /** How and when the person signed in; null for a client's own token, and where it isn't known. */
+  acr: string | null;
+  amr: string[] | null;
+  auth_time: Date | null;
   issued_at: Date;
   expires_at: Date;
 } & TokenStanding;
@@ -147,8 +151,8 @@ const peopleOfToken = `
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns, beside) => `
-    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.exchanged, t.act, t.issued_at, t.expires_at,
-      ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
+    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
+      t.issued_at, t.expires_at, ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
     from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
     where t.environment_id = $1 and t.digest = $2`,

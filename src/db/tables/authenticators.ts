@@ -41,6 +41,8 @@ export type AuthenticatorRow = {
   /** Seconds. */
   period: number | null;
   last_step: number | null;
+  /** Of a set of recovery codes: how many are not spent. */
+  codes_left: number | null;
   last_used_at: Date | null;
   version: number;
   created_at: Date;

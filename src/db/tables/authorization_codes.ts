@@ -172,9 +172,9 @@ const redeemStatement = {
       left join sessions s on s.environment_id = $1 and s.id = c.session_id
     ), access as (
       insert into access_tokens
-        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, issued_at, expires_at)
-      select environment_id, $7, $8::uuid, grant_id, client_id, user_id, session_id, scope, coalesce(resource, $15), claims, $6,
-        $6::timestamptz + make_interval(secs => access_token_lifetime)
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, acr, amr, auth_time, issued_at, expires_at)
+      select environment_id, $7, $8::uuid, grant_id, client_id, user_id, session_id, scope, coalesce(resource, $15), claims, acr, amr, auth_time,
+        $6, $6::timestamptz + make_interval(secs => access_token_lifetime)
       from judged where problem is null and access_token_format = 'opaque'
     ), refresh as (
       insert into refresh_tokens

@@ -1,4 +1,4 @@
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { insert, remove, run, table, update, type Scope } from '../scope.js';
 
 /** Whom a grant's tokens are about: the client itself, or people who let it act for them. */
 export const subjectTypes = ['client', 'user'] as const;
@@ -54,6 +54,31 @@ export async function insertClientGrant(scope: Scope, row: Partial<ClientGrantRo
 /** Changes a grant and returns it, or null when there is no such grant. */
 export async function updateClientGrant(scope: Scope, id: string, changes: Partial<ClientGrantRow>): Promise<ClientGrantRow | null> {
   return update<ClientGrantRow>(scope, 'client_grants', { id }, changes);
+}
+
+/**
+ * Gives clients that came with the service, and hold every one of some scopes of a resource for themselves, all of the wanted ones: those that an
+ * upgrade brought. @returns how many grants changed
+ */
+export async function widenSystemGrants(
+  scope: Scope,
+  api_resource_id: string,
+  change: { held: readonly string[]; wanted: readonly string[]; at: Date },
+): Promise<number> {
+  scope.touched.add('client_grants');
+  const rows = await run(
+    scope,
+    {
+      name: 'client_grants.widen_system',
+      text: `update client_grants g set scopes = $4, updated_at = $5, version = g.version + 1
+             from clients c
+             where g.environment_id = $1 and g.api_resource_id = $2 and g.subject_type = 'client' and g.scopes @> $3::text[]
+               and c.environment_id = g.environment_id and c.id = g.client_id and c.is_system
+             returning g.id`,
+    },
+    [api_resource_id, [...change.held], [...change.wanted], change.at],
+  );
+  return rows.length;
 }
 
 /** Deletes a grant. */

@@ -10,6 +10,9 @@ export type ExchangedToken = {
   readonly user_id: string;
   readonly grant_id: string | null;
   readonly session_id: string | null;
+  readonly acr: string | null;
+  readonly amr: readonly string[];
+  readonly auth_time: Date | null;
   readonly audience: string;
   /** The scope that it may have at most. */
   readonly scopes: readonly string[];
@@ -39,9 +42,10 @@ const issue = {
       ) as words from held),
     given as (select names as held, array_to_string(words, ' ') as scope from asked where cardinality(words) > 0),
     access as (
-      insert into access_tokens (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, exchanged, act, issued_at, expires_at)
+      insert into access_tokens (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, exchanged, act, issued_at, expires_at,
+        acr, amr, auth_time)
       select $1::uuid, $3::bytea, $2::uuid, $6::uuid, $4::text, $5::uuid, $7::uuid, scope, $8::text, true, $11::jsonb, $12::timestamptz,
-        $12::timestamptz + make_interval(secs => $13::integer)
+        $12::timestamptz + make_interval(secs => $13::integer), $18::text, $19::text[], $20::timestamptz
       from given where $3::bytea is not null),
     audit as (
       insert into audit_logs (${auditColumnsSql})
@@ -60,7 +64,7 @@ export async function issueExchangedToken(scope: Scope, token: ExchangedToken): 
   const [row] = await run<Issued>(scope, issue, [
     token.jti, token.digest, token.client_id, token.user_id, token.grant_id, token.session_id, token.audience, token.scopes, token.held_only,
     token.act === null ? null : JSON.stringify(token.act), token.issued_at, token.lifetime, token.subscribers, token.event_id, token.grant_type,
-    JSON.stringify(token.audit === null ? [] : [token.audit]),
+    JSON.stringify(token.audit === null ? [] : [token.audit]), token.acr, token.amr, token.auth_time,
   ]); // prettier-ignore
   return row ? { scope: row.scope, held: row.held } : null;
 }

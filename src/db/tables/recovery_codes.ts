@@ -18,9 +18,19 @@ export async function spendRecoveryCode(scope: Scope, authenticator_id: string, 
     scope,
     {
       name: 'recovery_codes.spend',
-      text: `update recovery_codes set used_at = $4
-             where environment_id = $1 and authenticator_id = $2 and code_digest = $3 and used_at is null
-             returning authenticator_id`,
+      // The owner is held first, as by all who change authenticators: the row shows how many codes are left.
+      text: `with owner as materialized (
+               select u.id from users u
+               where u.environment_id = $1 and u.id = (select a.user_id from authenticators a where a.environment_id = $1 and a.id = $2)
+               for update
+             ), spent as (
+               update recovery_codes set used_at = $4 from owner
+               where environment_id = $1 and authenticator_id = $2 and code_digest = $3 and used_at is null
+               returning authenticator_id
+             )
+             update authenticators a set codes_left = a.codes_left - 1
+             from spent where a.environment_id = $1 and a.id = spent.authenticator_id
+             returning a.id`,
     },
     [authenticator_id, code_digest, now],
   );

@@ -2,7 +2,8 @@ import { run, type Scope } from '../scope.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
-import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
+import { ignoreActivity, isLiveSql, type SessionBounds, type SessionRow } from './sessions.js';
+import type { UserRow } from './users.js';
 
 /** A row of `refresh_tokens`. A rotated one stays until it expires, so that its reuse is recognised (RFC 9700 4.14.2). */
 export type RefreshTokenRow = {
@@ -48,37 +49,65 @@ export type RefreshTokenState = RefreshTokenRow & {
   permissions: string[];
   /** The user as claims show it, where the caller, the `claims` parameter or the resource's claim mappings want it. */
   user: UserWithRoles | null;
+  /** What a policy on second factors goes by, where the caller has one. */
+  factors: TokenFactors | null;
 };
+
+/** What is known of the second factors of a token's person. */
+export type TokenFactors = Pick<UserRow, 'authenticator_kinds' | 'two_step_enabled' | 'factor_required_since'> & {
+  /** The session that the token comes from, also once it has ended; null when it is gone. */
+  session: Pick<SessionRow, 'proofs' | 'amr' | 'authenticated_at' | 'auth_time_known'> | null;
+  /** Whether the user holds a permission of the API resource that was named. */
+  holds_permission: boolean;
+};
+
+const factorColumns = `, u.authenticator_kinds, u.two_step_enabled, u.factor_required_since, s.id is not null as has_session, s.proofs,
+  s.amr as session_amr, s.authenticated_at, s.auth_time_known,
+  cardinality(${permissionsHeldSql({ user_id: 't.user_id', resource: '$6::text' })}) > 0 as holds_permission`;
+
+type FactorColumns = Omit<TokenFactors, 'session'> &
+  Pick<SessionRow, 'proofs' | 'authenticated_at' | 'auth_time_known'> & { has_session: boolean; session_amr: string[] };
+
+function factorsOf(row: FactorColumns): TokenFactors {
+  const { authenticator_kinds, two_step_enabled, factor_required_since, holds_permission, has_session } = row;
+  const { proofs, session_amr: amr, authenticated_at, auth_time_known } = row;
+  const session = has_session ? { proofs, amr, authenticated_at, auth_time_known } : null;
+  return { authenticator_kinds, two_step_enabled, factor_required_since, holds_permission, session };
+}
+
+const findText = (columns: string) => `
+  select t.*, ${problemSql('$3', '$4')} as problem,
+    ${permissionsHeldSql({ user_id: 't.user_id', resource: 't.resource' })} as permissions,
+    case when $5::boolean or ($5::boolean is not null and (t.id_token_claims is not null or ${resourceMapsClaimsSql('t.resource')}))
+      then ${userClaimsSql} end as user_claims${columns}
+  from refresh_tokens t
+  join users u on u.environment_id = $1 and u.id = t.user_id
+  left join sessions s on s.environment_id = $1 and s.id = t.session_id
+  where t.environment_id = $1 and t.digest = $2`;
+
+const findStatement = { name: 'refresh_tokens.find', short: 'look_up', text: findText('') } as const;
+const findWithFactors = { name: 'refresh_tokens.find_with_factors', short: 'look_up', text: findText(factorColumns) } as const;
 
 /**
  * The refresh token of the digest, and whether it may be used at `bounds.now`; null when there is none.
- * @param claims whether tokens are to follow: with `with_user` they say something about the user whatever was asked
+ * @param claims whether tokens are to follow: with `with_user` they say something about the user whatever was asked; `factors` for a policy on
+ *   second factors, with the identifier of the API resource whose permissions it goes by, null for everybody's
  */
 export async function findRefreshToken(
   scope: Scope,
   digest: Buffer,
   bounds: SessionBounds,
-  claims: { readonly with_user: boolean } | null = null,
+  claims: { readonly with_user: boolean; readonly factors?: { readonly held_at: string | null } | null } | null = null,
 ): Promise<RefreshTokenState | null> {
-  const rows = await run<Omit<RefreshTokenState, 'user'> & { user_claims: UserClaimsJson | null }>(
+  const factors = claims?.factors ?? null;
+  const values = [digest, bounds.now, bounds.signed_in_after, claims?.with_user ?? null];
+  const rows = await run<Omit<RefreshTokenState, 'user' | 'factors'> & { user_claims: UserClaimsJson | null } & Partial<FactorColumns>>(
     scope,
-    {
-      name: 'refresh_tokens.find',
-      short: 'look_up',
-      text: `
-        select t.*, ${problemSql('$3', '$4')} as problem,
-          ${permissionsHeldSql({ user_id: 't.user_id', resource: 't.resource' })} as permissions,
-          case when $5::boolean or ($5::boolean is not null and (t.id_token_claims is not null or ${resourceMapsClaimsSql('t.resource')}))
-            then ${userClaimsSql} end as user_claims
-        from refresh_tokens t
-        join users u on u.environment_id = $1 and u.id = t.user_id
-        left join sessions s on s.environment_id = $1 and s.id = t.session_id
-        where t.environment_id = $1 and t.digest = $2`,
-    },
-    [digest, bounds.now, bounds.signed_in_after, claims?.with_user ?? null],
+    factors === null ? findStatement : findWithFactors,
+    factors === null ? values : [...values, factors.held_at],
   );
   const row = rows[0];
-  return row ? { ...row, user: userOfJson(row.user_claims) } : null;
+  return row ? { ...row, user: userOfJson(row.user_claims), factors: factors && factorsOf(row as FactorColumns) } : null;
 }
 
 /** What using a refresh token stores; digests and ids are made by the caller before. */
@@ -133,9 +162,9 @@ const refreshStatement = {
       on conflict do nothing
     ), access as (
       insert into access_tokens
-        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, issued_at, expires_at)
-      select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, $3,
-        $3::timestamptz + make_interval(secs => $9::integer)
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, acr, amr, auth_time, issued_at, expires_at)
+      select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, acr, amr, auth_time,
+        $3, $3::timestamptz + make_interval(secs => $9::integer)
       from source where $7::text = 'opaque'
     ), event as (
       select store_token_issued($1, $13::uuid, $3::timestamptz, $12::uuid[], $6::uuid, $7, 'refresh_token', client_id,

@@ -45,6 +45,8 @@ export type UserRow = {
   locked_until: Date | null;
   /** The kinds of the active authenticators, sorted; kept by a trigger (migration 0160). */
   authenticator_kinds: AuthenticatorKind[];
+  /** How many recovery codes are not spent; kept by the same trigger (migration 0185). */
+  recovery_codes_left: number;
   /** Whether one factor isn't enough to sign in. */
   two_step_enabled: boolean;
   /** The password came by mail, and no other factor was used since. */

@@ -8,17 +8,10 @@ import { claimMappingProblems } from '../tokens/claim-mappings.js';
 export type ApiResourceInput = Partial<
   Pick<
     ApiResourceRow,
-    | 'identifier'
-    | 'name'
-    | 'token_format'
-    | 'access_token_lifetime'
-    | 'user_access'
-    | 'token_typ'
-    | 'user_scopes'
-    | 'claim_mappings'
-    | 'signing_alg'
+    | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
+    | 'signing_alg' | 'required_acr' | 'max_authentication_age'
   >
->;
+>; // prettier-ignore
 
 type Surroundings = Pick<Context, 'environment'>;
 

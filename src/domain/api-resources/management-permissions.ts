@@ -1,6 +1,7 @@
 /** The collections of the Management API; each has the permissions `{collection}:read` and `{collection}:write`. */
 export const managementCollections = [
   'users',
+  'authenticators',
   'roles',
   'permissions',
   'clients',

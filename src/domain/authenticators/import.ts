@@ -60,7 +60,7 @@ function keyProblems(public_key: string): Problem[] {
 }
 
 /** What is wrong with an import, as far as the input tells. */
-export function importProblems(ctx: Pick<Context, 'environment'>, input: ImportedAuthenticator): Problem[] {
+export function importProblems(ctx: { environment: Parameters<typeof rpIdOf>[0] }, input: ImportedAuthenticator): Problem[] {
   if (input.kind === 'totp') return secretProblems(input.secret);
   const rp_id = rpIdOf(ctx.environment);
   // A passkey of another domain could never be used here.

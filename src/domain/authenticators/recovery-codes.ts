@@ -47,6 +47,7 @@ export async function renewRecoveryCodes(tx: Context, user_id: string): Promise<
     kind: 'recovery_codes',
     name: 'Recovery codes',
     secret_sealed: tx.sealer.seal(key.toString('base64'), place(id)),
+    codes_left: recoveryCodeCount,
     created_at: now,
     updated_at: now,
   });

@@ -12,7 +12,7 @@ import { lockUser, updateUser, type UserRow } from '../../db/tables/users.js';
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
-import type { Origin } from '../origin.js';
+import { noOrigin, type Origin } from '../origin.js';
 import { startPasswordReset } from '../passwords/reset.js';
 import { reachOfUser } from '../reach/reach-of.js';
 import { requireReach } from '../reach/reach.js';
@@ -104,7 +104,8 @@ export async function resetAuthenticators(tx: Context, actor: Actor, target: Pic
     origin,
     detail: { kinds: user.authenticator_kinds },
   });
-  await tellOwner(tx, user, { kind: 'reset' }, origin);
+  // Not from where: that is the administrator's address.
+  await tellOwner(tx, user, { kind: 'reset' }, noOrigin);
   if (user.status === 'active' && !(await hasWayIn(tx, user, []))) await startPasswordReset(tx, user, { initiated_by: 'admin' });
   return changed;
 }

@@ -21,7 +21,7 @@ export type ConnectionState = Pick<
   ConnectionRow,
   | (typeof identityDeciding)[number]
   | 'status' | 'options' | 'scopes' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
-  | 'provider_client_secret_sealed'
+  | 'provider_client_secret_sealed' | 'second_factor' | 'trusted_acr_values'
 >; // prettier-ignore
 
 /** Attributes whose change widens, or redirects, what a connection already reaches. */
@@ -33,6 +33,7 @@ const widening = [
   'allow_registration',
   'profile_sync',
   'domains',
+  'trusted_acr_values',
 ] as const satisfies readonly (keyof ConnectionState)[];
 
 const attributeOf = (column: keyof ConnectionState) => (column === 'provider_client_secret_sealed' ? 'provider_client_secret' : column);
@@ -40,17 +41,20 @@ const nameOf = (domain: string) => domainOfEmail(`x@${domain.trim()}`) ?? domain
 
 /**
  * The attribute by which a write would let a connection sign people in by its word alone (`account_linking` `verified_email`, over the
- * addresses of its `domains` or over all), bring or keep people to it (`domains`, `required`), or be believed about new ones (`trusted`).
+ * addresses of its `domains` or over all), or without our second step (`second_factor`), bring or keep people to it (`domains`, `required`), or be
+ * believed about new ones (`trusted`).
  * Null: it reaches nobody who doesn't prove the local account. `before` null is a creation, `after` null a deletion.
  */
 function connectionReach(before: ConnectionState | null, after: ConnectionState | null): string | null {
   if ((before?.required ?? false) !== (after?.required ?? false)) return 'required';
   if (after === null) return null;
   if (after.account_linking === 'verified_email' && before?.account_linking !== 'verified_email') return 'account_linking';
+  const standsIn = after.second_factor !== 'own';
+  if (standsIn && before?.second_factor !== after.second_factor) return 'second_factor';
   if (after.trusted && !before?.trusted) return 'trusted';
   const known = new Set(before?.domains.map(nameOf));
   if (after.domains.some((domain) => !known.has(nameOf(domain)))) return 'domains';
-  if (before === null || !(after.required || after.account_linking === 'verified_email')) return null;
+  if (before === null || !(after.required || after.account_linking === 'verified_email' || standsIn)) return null;
   const changed = widening.find((column) => !isDeepStrictEqual(before[column], after[column]));
   if (changed !== undefined) return attributeOf(changed);
   const opens = after.required ? before.status !== after.status : before.status !== 'enabled' && after.status === 'enabled';

@@ -16,6 +16,7 @@ export type ConnectionInput = Partial<
     ConnectionRow,
     | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
     | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
+    | 'second_factor' | 'trusted_acr_values'
   >
 > & { provider_client_secret?: string | null }; // prettier-ignore
 
@@ -125,6 +126,8 @@ const blank = {
   profile_sync: 'on_create',
   required: false,
   trusted: false,
+  second_factor: 'own',
+  trusted_acr_values: [],
 } as const;
 
 function columnsOf(tx: Context, id: string, { provider_client_secret: secret, ...rest }: ConnectionInput): Partial<ConnectionRow> {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findApiResourceByIdentifier, findSystemApiResource, insertApiResource, updateApiResource } from '../../db/tables/api_resources.js';
-import { insertClientGrant, findClientGrant, updateClientGrant } from '../../db/tables/client_grants.js';
+import { insertClientGrant, findClientGrant, updateClientGrant, widenSystemGrants } from '../../db/tables/client_grants.js';
 import { listConnectionIdsOfClient, removeClientConnections } from '../../db/tables/client_connections.js';
 import { findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { findDefaultEnvironment, insertEnvironment, listEnvironments, type EnvironmentRow } from '../../db/tables/environments.js';
@@ -64,17 +64,19 @@ export async function ensureManagementResource(ctx: Context): Promise<void> {
     else if (resource.identifier !== identifier || resource.user_access !== 'granted')
       await updateApiResource(tx.scope, resource.id, { identifier, user_access: 'granted', updated_at: times.updated_at });
     const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
-    for (const name of managementPermissions) {
-      if (!known.has(name))
-        await insertPermission(tx.scope, {
-          id: id(),
-          api_resource_id: resource.id,
-          name,
-          description: describe(name),
-          is_system: true,
-          ...times,
-        });
-    }
+    const added = managementPermissions.filter((name) => !known.has(name));
+    for (const name of added)
+      await insertPermission(tx.scope, {
+        id: id(),
+        api_resource_id: resource.id,
+        name,
+        description: describe(name),
+        is_system: true,
+        ...times,
+      });
+    // Who held everything before an upgrade holds everything after it.
+    if (added.length > 0 && known.size > 0)
+      await widenSystemGrants(tx.scope, resource.id, { held: [...known], wanted: managementPermissions, at: times.updated_at });
     const role =
       (await findRoleByName(tx.scope, administratorRole)) ??
       (await insertRole(tx.scope, {

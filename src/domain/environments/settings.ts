@@ -7,16 +7,14 @@ import type { NewSigningKey } from '../signing-keys/signing-keys.js';
 import { ensureMachineClient, ensureManagementResource } from './bootstrap.js';
 import { previousAttributes } from '../changes.js';
 import { completeEnvironment } from './environments.js';
-import type { StrongSignInSettings } from './strong-sign-in.js';
+import { refuseRpId, strongSignInDefaults } from './strong-sign-in.js';
 import type { Context } from '../context.js';
 import { environmentData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
 
 /** What can be set on an environment; auth settings are flat members (specification 3.1.2). */
-export type EnvironmentInput = Partial<
-  Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at' | keyof StrongSignInSettings>
->;
+export type EnvironmentInput = Partial<Omit<EnvironmentRow, 'id' | 'is_default' | 'version' | 'created_at' | 'updated_at'>>;
 
 /** What a new environment is administered with; shown once. */
 export type ManagementClient = { readonly client_id: string; readonly client_secret: string };
@@ -42,7 +40,7 @@ async function contextWithin(tx: Context, row: EnvironmentRow): Promise<Context>
 /**
  * Makes an environment that can answer at once: its signing keys (`keys`, generated before the transaction), its Management API, its administrator
  * role, and a machine client that holds every Management permission there.
- * @throws {Refusal} 409
+ * @throws {Refusal} 409, 422
  */
 export async function createEnvironment(
   tx: Context,
@@ -52,8 +50,11 @@ export async function createEnvironment(
   const now = tx.clock.now();
   const times = { created_at: now, updated_at: now };
   tx.scope.touched.add('environments');
-  const row = await refuseDuplicates(duplicates, () => insertEnvironment(tx.scope.knex, { ...input, id: uuidv7(now.getTime()), ...times }));
+  const defaults = input.kind === undefined ? {} : strongSignInDefaults({ kind: input.kind });
+  const columns = { ...defaults, ...input, id: uuidv7(now.getTime()), ...times };
+  const row = await refuseDuplicates(duplicates, () => insertEnvironment(tx.scope.knex, columns));
   const inner = await contextWithin(tx, row);
+  await refuseRpId(inner, null, input.passkey_rp_id);
   for (const key of keys) await addPrimaryKey(inner, key);
   await ensureManagementResource(inner);
   const management_client = { client_id: uuidv7(now.getTime()), client_secret: randomToken('cs_') };
@@ -64,7 +65,7 @@ export async function createEnvironment(
 /**
  * Changes an environment's settings; emits `environment.updated` there.
  * @param keys for the signing algorithms that are added, generated before the transaction
- * @throws {Refusal} 404, 409
+ * @throws {Refusal} 404, 409, 422
  */
 export async function changeEnvironment(
   tx: Context,
@@ -75,6 +76,7 @@ export async function changeEnvironment(
   const changed = await updateEnvironment(tx.scope, before.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such environment.' });
   const inner = await contextWithin(tx, changed);
+  await refuseRpId(inner, before, input.passkey_rp_id);
   await changeSigningAlgorithms(inner, before.signing_algorithms, changed.signing_algorithms, keys);
   const after = environmentData(changed);
   const previous_attributes = previousAttributes(environmentData(before), after);

@@ -77,14 +77,14 @@ export const reachOfApiResource = (resource: Pick<ApiResourceRow, 'is_system' | 
   resource.is_system ? fullReach : new Set(permissionsOfMappings(resource.claim_mappings));
 
 /**
- * A connection: everybody linked to it, the new people whom it may register, when it is trusted to give them what default roles give, and
- * everybody whom it may link by address alone.
+ * A connection: everybody linked to it, the new people whom it may register, when it is trusted to give them what default roles give,
+ * everybody whom it may link by address alone, and everybody when its word stands for a second step, which guards whoever comes through it.
  */
 export async function reachOfConnection(
   tx: Tx,
-  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted'>,
+  connection: Pick<ConnectionRow, 'id' | 'account_linking' | 'allow_registration' | 'trusted' | 'second_factor'>,
 ): Promise<Reach> {
-  if (connection.account_linking === 'verified_email') return fullReach;
+  if (connection.account_linking === 'verified_email' || connection.second_factor !== 'own') return fullReach;
   const linked = await listReachOfLinkedUsers(tx.scope, connection.id);
   return connection.allow_registration && connection.trusted ? union(linked, await listReachOfDefaultRoles(tx.scope)) : new Set(linked);
 }

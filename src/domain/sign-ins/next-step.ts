@@ -37,12 +37,18 @@ export function graceEnd(ctx: Pick<Context, 'environment' | 'clock'>, { factor_r
 /**
  * What is due of a user after the proofs of a sign-in, or of a session that is older than the policy. Two-step asks whoever has it on, the policy
  * whoever it is for; a passkey with its user verified is both steps.
+ * @param demanded whether the policy wants a factor of the user, for who knows that without a statement
  */
-export async function nextStep(ctx: Context, user: FactorState, proofs: readonly Proof[]): Promise<NextStep> {
+export async function nextStep(
+  ctx: Context,
+  user: FactorState,
+  proofs: readonly Proof[],
+  demanded: () => Promise<boolean> = () => isFactorDemanded(ctx, user.id),
+): Promise<NextStep> {
   const done = isSecondStepDone(proofs);
   const own = hasFactor(user);
   if (own && user.two_step_enabled && !done) return { kind: 'verify' };
-  if ((own && done) || !(await isFactorDemanded(ctx, user.id))) return { kind: 'none' };
+  if ((own && done) || !(await demanded())) return { kind: 'none' };
   if (own) return { kind: 'verify' };
   // A provider whose second factor does is asked for it at each sign-in; nothing needs enrolling here.
   if (done && proofs.some(({ asserted, suffices }) => asserted !== undefined || suffices === true)) return { kind: 'none' };

@@ -1,7 +1,7 @@
 import type { Client } from '../clients/clients.js';
 import type { Context } from '../context.js';
 import { activate, type ActiveToken, type InactiveToken } from './active-token.js';
-import { isOwnAudience, lookUpToken, texts } from './token-look-up.js';
+import { isOwnAudience, lookUpToken } from './token-look-up.js';
 import { quoted, whyUnknown } from './unusable-token.js';
 
 /** A good access token that the client may bring to an exchange (RFC 8693 2.1). */
@@ -11,10 +11,6 @@ export type ExchangeableToken = {
   readonly session_id: string | null;
   /** Whether it is bound to a key (RFC 9449 6). */
   readonly bound: boolean;
-  /** How the person authenticated, as far as the token says: an opaque one doesn't. */
-  readonly auth_time: Date | null;
-  readonly acr: string | null;
-  readonly amr: readonly string[];
 };
 
 /** Whether the client may bring it: what it got itself always, others' tokens of the audiences that its policy names. */
@@ -43,13 +39,9 @@ export async function findExchangeableToken(
       inactive: `this token was issued to another client for ${quoted(token.audience)}, which the policy of the grant does not name`,
     };
   const { payload, claims } = found;
-  const { auth_time, acr, cnf } = payload ?? {};
   return {
     token,
     session_id: claims.scope.split(' ').includes('offline_access') ? null : claims.session_id,
-    bound: cnf !== undefined,
-    auth_time: typeof auth_time === 'number' ? new Date(auth_time * 1000) : null,
-    acr: typeof acr === 'string' ? acr : null,
-    amr: texts(payload?.['amr']),
+    bound: payload?.['cnf'] !== undefined,
   };
 }

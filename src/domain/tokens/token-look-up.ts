@@ -24,6 +24,10 @@ export type TokenContent = {
   readonly act: Readonly<Record<string, unknown>> | null;
   /** Whether it is known to be issued on the strength of another token: a JWT tells by `act` only. */
   readonly exchanged: boolean;
+  /** How the person signed in, and when (RFC 9470 6); null and empty where it isn't known, and for a client. */
+  readonly acr: string | null;
+  readonly amr: readonly string[];
+  readonly auth_time: Date | null;
   readonly issued_at: Date;
   readonly expires_at: Date;
 };
@@ -86,6 +90,9 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     claims: texts(claims['userinfo_claims']),
     act: members(claims['act']),
     exchanged: claims['act'] !== undefined,
+    acr: text(claims['acr']),
+    amr: texts(claims['amr']),
+    auth_time: isSeconds(claims['auth_time']) ? new Date(claims['auth_time'] * 1000) : null,
     issued_at: new Date(iat * 1000),
     expires_at: new Date(exp * 1000),
   };
@@ -129,6 +136,9 @@ export async function lookUpToken(ctx: Context, scope: Scope, token: string, wan
     claims: Object.keys(row.claims ?? {}),
     act: row.act,
     exchanged: row.exchanged,
+    acr: row.acr,
+    amr: row.amr ?? [],
+    auth_time: row.auth_time,
     issued_at: row.issued_at,
     expires_at: row.expires_at,
   };

@@ -1,5 +1,6 @@
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/users/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
+import type { BasePage, FormPage, PageClient, PageConnection } from './form-page.js';
 import type { PageSignInMethods } from './sign-in-methods.js';
 import type {
   LoginPage,
@@ -10,48 +11,8 @@ import type {
   RegisterVerifyPage,
 } from './sign-in-models.js';
 
+export type * from './form-page.js';
 export type * from './sign-in-models.js';
-
-/** What every page needs; `basePage` in pages.ts builds it. */
-export interface BasePage {
-  /** The h1 and, with the environment's name, the document's title. */
-  title: string;
-  environment: {
-    name: string;
-    logo_url: string | null;
-    support_email: string | null;
-    kind: 'production' | 'staging' | 'development';
-  };
-  /** `accentPath(branding.primary_color)` */
-  accent_path: string;
-  request_id: string;
-  /** Required by every page with a POST form. */
-  csrf_token?: string | undefined;
-}
-
-/** A remark above the form; `good` after something worked, `info` for the rest. */
-export type Notice = { tone: 'good' | 'info' | 'warning'; text: string };
-
-/**
- * A page with a form. `errors` holds a sentence per field name (see error-texts.ts); the key `form` is for what belongs to no single
- * field. `values` fills the fields again.
- */
-export interface FormPage extends BasePage {
-  errors?: Record<string, string> | undefined;
-  values?: Record<string, string | null | undefined> | undefined;
-  notice?: Notice | null | undefined;
-}
-
-/** The application on whose behalf the person is here, while an authorization request is pending. */
-export type PageClient = { name: string; logo_uri: string | null };
-
-export type PageConnection = {
-  id: string;
-  display_name: string;
-  strategy: 'oidc' | 'google' | 'microsoft' | 'github' | 'apple' | 'oauth2';
-  /** Set on the one this browser used last, which the handler puts first. */
-  last_used?: boolean | undefined;
-};
 
 export type { PageLink };
 

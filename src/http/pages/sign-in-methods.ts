@@ -1,4 +1,4 @@
-import type { PagePasskey } from './page-models.js';
+import type { PagePasskey } from './sign-in-models.js';
 
 /**
  * What signs the person in beside a password and a provider. Forms post to /account/authenticators/..., /account/two_step and /account/devices/...; the

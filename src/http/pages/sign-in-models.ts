@@ -1,4 +1,4 @@
-import type { FormPage, PageClient, PageConnection } from './page-models.js';
+import type { FormPage, PageClient, PageConnection } from './form-page.js';
 
 // The pages on the way into an account: sign-in, registration, recovery.
 

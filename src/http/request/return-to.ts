@@ -33,6 +33,8 @@ export type PendingAuthorization = {
   readonly at: number;
   /** Whether only a sign-in after `at` is accepted. */
   readonly fresh: boolean;
+  /** The person was asked for the class that the client wishes for: once is enough. */
+  readonly wished?: boolean;
 };
 
 /** The request, sealed, as text for a URL or a form field. */

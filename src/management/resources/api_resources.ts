@@ -7,6 +7,7 @@ import {
   type ApiResourceInput,
 } from '../../domain/api-resources/api-resources.js';
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
+import { requiredAcrs } from '../../db/tables/environments.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
@@ -32,6 +33,10 @@ const settable = {
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
   signing_alg: z.enum(signingAlgorithms).optional(),
+  required_acr: z.enum(requiredAcrs).nullable().optional(),
+  max_authentication_age: lifetime(1, 365 * 86_400)
+    .nullable()
+    .optional(),
 };
 
 /** APIs that access tokens are issued for. */
@@ -64,6 +69,16 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       .enum(signingAlgorithms)
       .meta({ description: 'What its JWTs are signed with: one of the `signing_algorithms` of the environment.' }),
     signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
+    required_acr: z
+      .enum(requiredAcrs)
+      .nullable()
+      .meta({ description: 'The class that people need for its tokens: `2` = a second factor, `phr` = a passkey; null = none.' }),
+    max_authentication_age: z
+      .int()
+      .nullable()
+      .meta({
+        description: 'How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session.',
+      }),
     is_system: z.boolean(),
     ...stamps,
   }),
@@ -80,6 +95,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       token_typ: 'control',
       user_scopes: 'control',
       signing_alg: 'control',
+      required_acr: 'control',
+      max_authentication_age: 'control',
       // What its API is told of people.
       claim_mappings: 'reach and control',
     },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { publicKeySet } from '../../domain/clients/key-set.js';
 import { idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
+import { requiredAcrs } from '../../db/tables/environments.js';
 import { grants } from '../../oauth/grants/index.js';
 import { boundedText, isoTime, lifetime, stamps, uniqueTexts, webUrl } from '../fields.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
@@ -31,6 +32,9 @@ const signedUserinfo =
   'Userinfo as a JWT signed so (OIDC Core 5.3.2), with one of the `signing_algorithms` of the environment; null = JSON.';
 const initiation =
   'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
+const requiredAcr =
+  'The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well.';
+const maxAge = 'How old the proofs of the person may be, in seconds, at a sign-in to it; null = as old as the session.';
 
 /** What a client chooses of the protocol: the same to set and to see. */
 const protocolAttributes = {
@@ -41,6 +45,10 @@ const protocolAttributes = {
   authorization_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers }),
   introspection_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedIntrospection }),
   userinfo_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedUserinfo }),
+  required_acr: z.enum(requiredAcrs).nullable().meta({ description: requiredAcr }),
+  max_authentication_age: lifetime(1, 365 * day)
+    .nullable()
+    .meta({ description: maxAge }),
 };
 
 /** What can be set on a client. */

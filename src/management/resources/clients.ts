@@ -56,6 +56,9 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       authorization_signed_response_alg: 'control',
       introspection_signed_response_alg: 'control',
       userinfo_signed_response_alg: 'control',
+      // What guards its people’s sign-in.
+      required_acr: 'control',
+      max_authentication_age: 'control',
       client_uri: 'plain',
       logo_uri: 'plain',
       policy_uri: 'plain',

@@ -9,7 +9,7 @@ import {
 import { strategyNames } from '../../domain/connections/strategies.js';
 import { callbackUrl, connectionLoginUrl, connectionTestUrl } from '../../domain/connections/connections.js';
 import { reachOfConnection } from '../../domain/reach/reach-of.js';
-import type { ConnectionRow } from '../../db/tables/connections.js';
+import { connectionSecondFactors, type ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, searchFilter, shownName, stamps, stampSorts, boundedText, textSort, uniqueTexts } from '../fields.js';
 import { resource } from '../resource.js';
 import { environmentLink } from './environment-link.js';
@@ -25,6 +25,14 @@ const requiredHere = z.boolean().meta({
 const trusted = z.boolean().meta({
   description:
     'Whether what it says of new people counts as ours: their addresses are verified, and they get default roles that hold Management permissions. true when a holder of every Management permission makes the connection; taken away when anybody else changes the provider, or opens it to new people.',
+});
+const secondFactor = z.enum(connectionSecondFactors).meta({
+  description:
+    'What follows a sign-in through it: `own`: the second step that would follow a password; `asserted`: none where the provider says that it took one (`mfa` in `amr`, or an `acr` of `trusted_acr_values`); `provider`: never one, and the sign-in is of the lowest class. Anything but `own`, and every change from there, takes every Management permission.',
+});
+const trustedAcrs = uniqueTexts(boundedText(255), 50).meta({
+  description:
+    'With `second_factor` `asserted`: values of the provider’s `acr` that stand for a second factor; `phr` and `phrh` for a phishing-resistant one.',
 });
 const name = z
   .string()
@@ -61,6 +69,8 @@ const settable = z
     domains: uniqueTexts(z.string().min(1).max(253), 200),
     required: requiredHere,
     trusted,
+    second_factor: secondFactor,
+    trusted_acr_values: trustedAcrs,
   })
   .partial().shape;
 const providerClientId = boundedText(500);
@@ -93,6 +103,8 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     domains: z.array(z.string()),
     required: requiredHere,
     trusted,
+    second_factor: secondFactor,
+    trusted_acr_values: trustedAcrs,
     generation: z.number().int().meta({
       description:
         'Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again.',
@@ -130,6 +142,9 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
       domains: 'control',
       required: 'everything',
       trusted: 'reach',
+      // Whose word stands for a second step reaches whoever comes through it.
+      second_factor: 'reach',
+      trusted_acr_values: 'control',
     },
   },
   relationships: { environment: environmentLink },

@@ -10,7 +10,14 @@ import {
 import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
 import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-keys/algorithms.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
-import { breachedPasswordRules, environmentKinds, visibleEnvironments, type ListedEnvironmentRow } from '../../db/tables/environments.js';
+import {
+  breachedPasswordRules,
+  environmentKinds,
+  requiredAcrs,
+  secondFactorPolicies,
+  visibleEnvironments,
+  type ListedEnvironmentRow,
+} from '../../db/tables/environments.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
@@ -22,6 +29,22 @@ const domainName = z
   .string()
   .max(253)
   .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case domain name');
+
+const hostName = z
+  .string()
+  .max(253)
+  .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/, 'must be a lower-case host name');
+
+const rpId =
+  'The domain that passkeys belong to (RP id, WebAuthn L3 5.1.2): a host of the environment, never a parent of one. null = the issuer’s host, once the first passkey is made; from then on it can not be changed.';
+const policy =
+  '`off`: nobody can enrol a second factor, what exists is still asked for; `optional`: people may; `required`: everybody must have one; `required_for_management`: whoever holds a permission of the Management API must.';
+const confirmation =
+  'How old a proof of the person may be for changes of what signs them in, and for writes through the Management API and the dashboard where these demand a class. In seconds.';
+const emailedCode =
+  'Whether a code by mail can be a second step. It raises no class, and is not taken after a code by mail, or while the password came by mail.';
+const managementAcr =
+  'The class that people need for writes through the Management API and the dashboard (RFC 9470): `2` = a second factor, `phr` = a passkey; null = `2` where `second_factor_policy` requires a factor, else none.';
 
 const settings = {
   session_lifetime: lifetime(300, 365 * day),
@@ -56,6 +79,17 @@ const settings = {
     description:
       'What clients and API resources can have signed with; each has a key of its own. `RS256` stays, and is what they get unless they choose another one.',
   }) as unknown as z.ZodType<SigningAlgorithm[]>,
+  passkeys_enabled: z.boolean(),
+  passkey_rp_id: hostName.nullable().meta({ description: rpId }),
+  totp_enabled: z.boolean(),
+  second_factor_policy: z.enum(secondFactorPolicies).meta({ description: policy }),
+  second_factor_grace_lifetime: lifetime(0, 365 * day),
+  confirmation_lifetime: lifetime(1, day).meta({ description: confirmation }),
+  remember_device_lifetime: lifetime(0, 365 * day),
+  email_code_sign_in_enabled: z.boolean(),
+  email_second_factor_enabled: z.boolean().meta({ description: emailedCode }),
+  new_device_mail: z.boolean(),
+  management_required_acr: z.enum(requiredAcrs).nullable().meta({ description: managementAcr }),
 };
 const optionalSettings = z.strictObject(settings).partial().shape;
 
@@ -114,6 +148,18 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       require_pushed_authorization_requests: 'everything',
       // Adds keys whose private halves the service alone holds; one that is used can't go.
       signing_algorithms: 'plain',
+      // What guards everybody’s sign-in, or tells people of one.
+      passkeys_enabled: 'everything',
+      passkey_rp_id: 'everything',
+      totp_enabled: 'everything',
+      second_factor_policy: 'everything',
+      second_factor_grace_lifetime: 'everything',
+      confirmation_lifetime: 'everything',
+      remember_device_lifetime: 'everything',
+      email_code_sign_in_enabled: 'everything',
+      email_second_factor_enabled: 'everything',
+      new_device_mail: 'everything',
+      management_required_acr: 'everything',
     },
   },
   relationships: {},

@@ -1,6 +1,7 @@
 import { registryOf } from '../resource.js';
 import { api_resources } from './api_resources.js';
 import { audit_logs } from './audit_logs.js';
+import { authenticators } from './authenticators.js';
 import { client_grants } from './client_grants.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
@@ -22,6 +23,7 @@ import { webhooks } from './webhooks.js';
 /** The resources of the Management API. Routes, permissions, documents, OpenAPI and the reference page follow from this list. */
 export const resources = [
   users,
+  authenticators,
   identities,
   consents,
   roles,

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { contextOf } from '../../domain/sessions/authentication-context.js';
+import { classes } from '../../domain/sessions/classes.js';
 import { endSessions, sessionBounds, sessionStatus } from '../../domain/sessions/sessions.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { invalidTransition } from '../../domain/refusal.js';
@@ -48,7 +50,9 @@ export const sessions = resource<SessionRow>({
     revoked_at: isoTime.nullable(),
     revoke_reason: z.string().nullable(),
     amr: z.array(z.string()).meta({ description: 'How the user proved who they are (RFC 8176).' }),
-    acr: z.string().nullable(),
+    acr: z.enum(classes).meta({
+      description: 'The class that the session has reached: `1` = one factor, `2` = a second one as well, `phr` = a passkey.',
+    }),
     provider_amr: z
       .array(z.string())
       .nullable()
@@ -56,7 +60,11 @@ export const sessions = resource<SessionRow>({
     provider_acr: z.string().nullable(),
     ...stamps,
   }),
-  computed: { status: (row, ctx) => sessionStatus(ctx, row) },
+  computed: {
+    status: (row, ctx) => sessionStatus(ctx, row),
+    amr: (row) => contextOf(row).amr,
+    acr: (row) => contextOf(row).acr,
+  },
   reach: { of: reachOfOwner, attributes: {} },
   relationships: {
     user: { kind: 'one', to: 'user', column: 'user_id', description: 'Who is signed in.', include: true },

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { resetAuthenticators } from '../../domain/authenticators/removal.js';
+import { noOrigin } from '../../domain/origin.js';
 import { startPasswordReset } from '../../domain/passwords/reset.js';
 import { reachOfUser } from '../../domain/reach/reach-of.js';
 import { endSessions } from '../../domain/sessions/sessions.js';
+import { forgetDevices } from '../../domain/sign-ins/devices.js';
 import { grantRevocationEnd } from '../../domain/tokens/revoke.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import {
@@ -17,6 +20,7 @@ import {
 } from '../../domain/users/users.js';
 import { listRoleIdsOfUser, type RoleRow } from '../../db/tables/roles.js';
 import { findRows } from '../../db/list.js';
+import { authenticatorKinds } from '../../db/tables/authenticators.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { Actor } from '../../domain/actor.js';
@@ -25,6 +29,7 @@ import { equalTo, flag, linked, searchFilter, stamps, stampSorts, boundedText, t
 import { resource, type RelatedRows } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 import { email, profileAttributes, settable } from './user-attributes.js';
+import { hasAuthenticator } from './user-filters.js';
 
 /** Replaces the roles when the document names any. */
 async function withRoles(tx: Context, actor: Actor, user: UserRow, related: RelatedRows): Promise<UserRow> {
@@ -57,6 +62,9 @@ export const users = resource<UserRow, UserInput, UserInput>({
     password_changed_at: isoTime.nullable(),
     last_login_at: isoTime.nullable(),
     login_count: z.int(),
+    two_step_enabled: z.boolean(),
+    authenticator_kinds: z.array(z.enum(authenticatorKinds)),
+    recovery_codes_left: z.int(),
     ...stamps,
   }),
   computed: {
@@ -123,6 +131,8 @@ export const users = resource<UserRow, UserInput, UserInput>({
     status: equalTo('status', z.enum(['active', 'blocked']), 'Active or blocked.'),
     external_id: equalTo('external_id', boundedText(255), 'The id in another system.'),
     email_verified: flag('email_verified', 'Whether the address was proven.'),
+    two_step_enabled: flag('two_step_enabled', 'Whether one factor is not enough to sign in.'),
+    authenticator: hasAuthenticator,
     role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),
     connection: linked({ table: 'identities', near: 'user_id', far: 'connection_id' }, 'Signs in through one of these connections (ids).'),
     search: searchFilter(
@@ -193,6 +203,24 @@ export const users = resource<UserRow, UserInput, UserInput>({
         const grants = await revokeGrants(tx.scope, { user_id: row.id }, grantRevocationEnd(tx));
         return { row, noted: { grants } };
       },
+    },
+    reset_authenticators: {
+      method: 'PATCH',
+      description:
+        'For somebody who lost them: removes all authenticators, ends sessions, remembered browsers and everything that clients hold of the user, and tells the user by mail. Who is left without a way to sign in gets a mail to set a password.',
+      audit: 'authenticators_reset',
+      touch: 'control',
+      needs: ['authenticators:write'],
+      async run(tx, actor, row) {
+        return { row: (await resetAuthenticators(tx, actor, row, actor.origin ?? noOrigin)) ?? row };
+      },
+    },
+    forget_devices: {
+      method: 'PATCH',
+      description: 'Forgets the browsers that skip the second step of the user: the next sign-in in each takes it again.',
+      audit: 'devices_forgotten',
+      touch: 'control',
+      run: async (tx, _actor, row) => ({ row, noted: { devices: await forgetDevices(tx, row.id) } }),
     },
     send_password_reset: {
       method: 'POST',

@@ -7,7 +7,7 @@ import { renderConsent } from './consent-page.js';
 import { interactionFor } from './interaction.js';
 import { issueCode } from './issue-code.js';
 import { openPushedRequest } from './pushed-request.js';
-import { redirectToGet, sendToLogin, openRequest, type SentRequest } from './pending.js';
+import { redirectToGet, sendToLogin, sendToStep, openRequest, type SentRequest } from './pending.js';
 import { unwrapRequestObject } from './request-object.js';
 import { respond } from './respond.js';
 import { findAddressee } from './addressee.js';
@@ -21,10 +21,12 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
     const request = await validate(ctx, addressee, parameters, { session, pushed: pushed !== undefined });
-    const interaction = await interactionFor(ctx, request, session, sent.since, allowed);
+    const interaction = await interactionFor(ctx, request, session, { ...sent, allowed });
     switch (interaction.kind) {
       case 'login':
         return sendToLogin(req, res, sent, interaction.fresh);
+      case 'step':
+        return sendToStep(req, res, sent, interaction);
       case 'consent':
         return await renderConsent(web, req, res, { sent, request, ...interaction });
       case 'refuse':
@@ -56,7 +58,7 @@ async function enter(web: Web, req: Request, res: Response, sent: SentRequest): 
   } catch (error) {
     return refuse(web, req, res, sent, error);
   }
-  await proceed(web, req, res, { parameters, since: sent.since });
+  await proceed(web, req, res, { ...sent, parameters });
 }
 
 /** GET and POST /oauth/authorize (RFC 6749 4.1.1, OIDC Core 3.1.2.1). */

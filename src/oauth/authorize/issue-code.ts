@@ -1,4 +1,3 @@
-import { acrOf } from '../../domain/sessions/authentication-context.js';
 import type { Context } from '../../domain/context.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { insertAuthorizationCode, insertCodeForPushedRequest } from '../../db/tables/authorization_codes.js';
@@ -8,6 +7,7 @@ import { formatScope } from '../../lib/scope-set.js';
 import { knownClaims } from '../../domain/tokens/claims.js';
 import { unusableRequestUri } from './pushed-request.js';
 import type { AuthorizationRequest } from './request.js';
+import { statedContext } from './requested-classes.js';
 
 const codeLifetimeMs = 60_000;
 
@@ -24,6 +24,7 @@ export async function issueCode(
 ): Promise<string> {
   const code = randomToken('ac_');
   const now = ctx.clock.now();
+  const { acr, amr, auth_time, auth_time_known } = statedContext(request, session);
   const [atUserinfo, inIdToken] = [knownClaims(request.claims.userinfo), knownClaims(request.claims.id_token)];
   const row = {
     digest: digest(code),
@@ -41,10 +42,10 @@ export async function issueCode(
     claims: atUserinfo.length === 0 ? null : Object.fromEntries(atUserinfo.map((name) => [name, null])),
     id_token_claims: inIdToken.length === 0 ? null : inIdToken,
     // The sign-in here doesn't tell when the person authenticated at the provider.
-    auth_time: session.auth_time_known ? session.authenticated_at : null,
+    auth_time: auth_time_known ? auth_time : null,
     auth_time_requested: request.max_age !== null,
-    acr: acrOf(session),
-    amr: session.amr,
+    acr,
+    amr,
     expires_at: new Date(now.getTime() + codeLifetimeMs),
   };
   if (pushed === null) await insertAuthorizationCode(ctx.scope, row);

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
 import { openPending, pendingPath, type PendingAuthorization } from '../../http/request/return-to.js';
 import type { Parameters } from '../../lib/parameters.js';
+import type { MissingStep } from './asking.js';
 
 /** An authorization request as it was sent. */
 export type SentRequest = {
@@ -10,6 +11,8 @@ export type SentRequest = {
   readonly pushed?: { readonly reference: Buffer; readonly carried: Parameters };
   /** When it first came, in milliseconds; it keeps that through sign-in and consent. */
   readonly since: number;
+  /** The person was asked for the class that the client wishes for (`acr_values`). */
+  readonly wished?: boolean;
 };
 
 /** What this service reads of an authorization request; nothing else is carried along. */
@@ -22,7 +25,7 @@ const known = [
 export function toPending(sent: SentRequest, fresh = false): PendingAuthorization {
   const { all, repeated } = sent.pushed?.carried ?? sent.parameters;
   const parameters = Object.fromEntries(known.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const])));
-  return { parameters, repeated: [...repeated].slice(0, 1), at: sent.since, fresh };
+  return { parameters, repeated: [...repeated].slice(0, 1), at: sent.since, fresh, ...(sent.wished && { wished: true }) };
 }
 
 /** The request behind a sealed handle, or null when it was changed or is too old. */
@@ -30,7 +33,8 @@ export function openRequest(req: Request, handle: string | undefined): SentReque
   const pending = handle === undefined ? null : openPending(req, handle);
   if (!pending) return null;
   const all = pending.parameters;
-  return { parameters: { all, repeated: new Set(pending.repeated), get: (name) => all[name] || undefined }, since: pending.at };
+  const parameters = { all, repeated: new Set(pending.repeated), get: (name: string) => all[name] || undefined };
+  return { parameters, since: pending.at, ...(pending.wished && { wished: true }) };
 }
 
 /** Characters of a `return_to` path that the login page accepts and browsers take in a `Location` header. */
@@ -49,6 +53,15 @@ export function sendToLogin(req: Request, res: Response, sent: SentRequest, fres
   const query = new URLSearchParams({ return_to: path, ...(hint !== undefined && hint.length <= 255 ? { login_hint: hint } : {}) });
   res.setHeader('Cache-Control', 'no-store');
   res.redirect(303, `/login?${query.toString()}`);
+}
+
+/**
+ * Sends somebody who is signed in to the page of the step that is missing, with the class that it is to reach; the request waits as it does for a sign-in.
+ */
+export function sendToStep(req: Request, res: Response, sent: SentRequest, { stage, acr, wished }: MissingStep): void {
+  const query = new URLSearchParams({ acr_values: acr, return_to: pathTo(req, wished ? { ...sent, wished } : sent, false) });
+  res.setHeader('Cache-Control', 'no-store');
+  res.redirect(303, `/login/${stage}?${query.toString()}`);
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
+import { factorsWanted } from '../../domain/sign-ins/session-step.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { endReusedGrant } from '../../domain/tokens/revoke.js';
 import { findRefreshToken, useRefreshToken, type RefreshTokenProblem, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
@@ -12,6 +13,7 @@ import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { refreshTokenEnds } from './authorization_code.js';
+import { requireDemandMet } from './grant-demand.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
@@ -42,7 +44,10 @@ const problems: Record<RefreshTokenProblem, string> = {
  */
 async function requireUsable(ctx: Context, client: Client, presented: string, origin: () => Origin): Promise<RefreshTokenState> {
   const bounds = sessionBounds(ctx);
-  const token = await findRefreshToken(ctx.scope, digest(presented), bounds, { with_user: saysOfUser(client) });
+  const token = await findRefreshToken(ctx.scope, digest(presented), bounds, {
+    with_user: saysOfUser(client),
+    factors: factorsWanted(ctx),
+  });
   if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
   if (token.client_id !== client.id) throw OAuthError.invalid_grant('the refresh token was issued to another client');
   if (token.problem !== null) throw OAuthError.invalid_grant(problems[token.problem]);
@@ -85,6 +90,7 @@ export const refresh_token = grant({
       throw OAuthError.invalid_target('the resource was not part of the authorization request');
     const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
     if (token.resource !== null && !target) throw notLetIn();
+    await requireDemandMet(ctx, client, token, target);
     const granted = scopeOf(token, params.scope);
     const scope = target ? scopeInForce(target, granted, token.permissions) : granted;
     const resource = target?.resource;

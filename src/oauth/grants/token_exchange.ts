@@ -46,7 +46,11 @@ function requireAccessTokens({ subject_token_type, actor_token, actor_token_type
 }
 
 /** What the API resource demands of the sign-in (RFC 9470 3) holds of the one behind the subject's token. @throws {OAuthError} `invalid_request` */
-function requireSignIn({ required_acr, max_authentication_age }: ApiResource, { acr, auth_time }: ExchangeableToken, now: Date): void {
+function requireSignIn(
+  { required_acr, max_authentication_age }: ApiResource,
+  { token: { acr, auth_time } }: ExchangeableToken,
+  now: Date,
+): void {
   if (required_acr !== null && !(isClass(acr) && satisfies(acr, required_acr)))
     throw OAuthError.invalid_request(
       `subject_token: the resource takes a sign-in of the class ${required_acr}, and this token does not tell of one`,
@@ -174,6 +178,9 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
     client_id: client.id,
     grant_id: subject.token.grant_id,
     session_id: subject.session_id,
+    acr: subject.token.acr,
+    amr: subject.token.amr,
+    auth_time: subject.token.auth_time,
     audience: resource.identifier,
     held_only: isHeldOnly(resource),
     event_id: uuidv7(issued_at.getTime()),
@@ -190,7 +197,8 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
 async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): Promise<string> {
   const { client, policy, subject, user_id, seed, lifetime, issued_at, act } = exchange;
   const { resource, scopes: askable } = policy;
-  const { token, session_id, auth_time, acr, amr } = subject;
+  const { token, session_id } = subject;
+  const { auth_time, acr, amr } = token;
   const permissions = shownPermissions(client, { resource, askable, exchanged: true }, scope, held);
   const mappings = [...client.claim_mappings, ...resource.claim_mappings];
   const user = drawsOnUser(mappings, ['access_token']) ? await findUserClaims(ctx.scope, user_id) : null;

@@ -1,9 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** How the commands reach a service, and as whom. */
 export type Access = { readonly url: string; readonly clientId: string; readonly clientSecret: string };
 
-/** A refusal of the service; the message is its `detail` or `error_description`. */
+/** A refusal of the service, with the HTTP status if it answered; the message is its `detail` or `error_description`. */
 export class CliError extends Error {
-  constructor(message: string) {
+  constructor(
+    message: string,
+    readonly status: number | null = null,
+  ) {
     super(message);
     this.name = 'CliError';
   }
@@ -11,7 +16,12 @@ export class CliError extends Error {
 
 type Json = Record<string, unknown>;
 /** A resource object of an answer. */
-export type ResourceObject = { readonly type: string; readonly id: string; readonly attributes: Json };
+export type ResourceObject = {
+  readonly type: string;
+  readonly id: string;
+  readonly attributes: Json;
+  readonly relationships?: Readonly<Record<string, { readonly data?: unknown }>>;
+};
 
 const mediaType = 'application/vnd.api+json';
 
@@ -49,20 +59,54 @@ const errorText = (body: Json) =>
     .map((error) => [error.detail, ...Object.values(error.source ?? {})].filter(Boolean).join(' '))
     .join('\n');
 
-/** One call of the Management API with a token of the client, and with the JSON:API document if there is one. @throws {CliError} */
-export async function callApi(
-  access: Access,
-  method: string,
-  path: string,
-  document?: Json,
-): Promise<{ data: ResourceObject | ResourceObject[]; meta: Json }> {
-  const token = await tokenFor(access);
-  const response = await reach(`${access.url}/api${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, accept: mediaType, ...(document ? { 'content-type': mediaType } : {}) },
-    ...(document ? { body: JSON.stringify(document) } : {}),
-  });
-  const body = await readJson(response);
-  if (!response.ok) throw new CliError(errorText(body) || `${response.status} ${response.statusText}`);
-  return { data: body['data'] as ResourceObject, meta: (body['meta'] ?? {}) as Json };
+/** An answer of the Management API. */
+export type ApiAnswer = {
+  readonly data: ResourceObject | ResourceObject[];
+  readonly included: readonly ResourceObject[];
+  readonly meta: Json;
+};
+
+/** What a call says beside its address. `key`: an Idempotency-Key, so that the same call again does nothing a second time. */
+export type ApiRequest = { readonly document?: Json | undefined; readonly key?: string | undefined };
+
+/** Calls the Management API. @throws {CliError} */
+export type CallApi = (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
+
+const maxRepeats = 5;
+const maxWaitSeconds = 60;
+
+/** A caller with one token of the client, renewed when it has run out; calls that come too fast for the service wait as it says (RFC 9110 10.2.3). */
+export function openApi(access: Access): CallApi {
+  let token: Promise<string> | null = null;
+  const send = async (method: string, path: string, { document, key }: ApiRequest): Promise<Response> =>
+    reach(`${access.url}/api${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${await (token ??= tokenFor(access))}`,
+        accept: mediaType,
+        ...(document ? { 'content-type': mediaType } : {}),
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+      },
+      ...(document ? { body: JSON.stringify(document) } : {}),
+    });
+  return async (method, path, request = {}) => {
+    let response = await send(method, path, request);
+    for (let repeats = 0; repeats < maxRepeats && [401, 429].includes(response.status); repeats++) {
+      if (response.status === 401 && repeats > 0) break;
+      if (response.status === 401) token = null;
+      else await sleep(1000 * Math.min(maxWaitSeconds, Number(response.headers.get('retry-after') ?? 1)));
+      response = await send(method, path, request);
+    }
+    const body = await readJson(response);
+    if (!response.ok) throw new CliError(errorText(body) || `${response.status} ${response.statusText}`, response.status);
+    return {
+      data: body['data'] as ResourceObject,
+      included: (body['included'] ?? []) as ResourceObject[],
+      meta: (body['meta'] ?? {}) as Json,
+    };
+  };
 }
+
+/** One call of the Management API with a token of the client, and with the JSON:API document if there is one. @throws {CliError} */
+export const callApi = (access: Access, method: string, path: string, document?: Json): Promise<ApiAnswer> =>
+  openApi(access)(method, path, { document });

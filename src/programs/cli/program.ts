@@ -1,9 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { callApi, type Access, type ResourceObject } from './api.js';
-
-type Print = (text: string) => void;
-
-const one = (data: ResourceObject | ResourceObject[]): ResourceObject => (Array.isArray(data) ? data[0] : data) as ResourceObject;
+import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
+import { columns, one, present, type Print, type Shell } from './shell.js';
 
 function originOf(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
@@ -12,27 +10,6 @@ function originOf(text: string): string {
 }
 
 const collect = (value: string, earlier: string[] = []) => [...earlier, value];
-
-/** Columns of equal width, for people. */
-function columns(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? [];
-  return rows
-    .map((row) =>
-      row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-}
-
-const present = (object: Record<string, unknown>) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
-
-/** What the commands share: where the service is, and how what it answers is shown. */
-type Shell = {
-  readonly options: () => Access & { json?: true };
-  readonly show: (data: ResourceObject | ResourceObject[], lines: () => string) => void;
-};
 
 function addCreateClient(program: Command, { options, show }: Shell): void {
   program
@@ -132,7 +109,16 @@ export function createProgram(print: Print): Command {
   const options = () => program.opts<Access & { json?: true }>();
   const show: Shell['show'] = (data: ResourceObject | ResourceObject[], lines: () => string) =>
     print(options().json ? JSON.stringify(data, null, 2) : lines());
-  for (const add of [addCreateClient, addCreateUser, addRotateSecret, addListDeliveries, addRedeliverFailed])
-    add(program, { options, show });
+  const commands = [
+    addCreateClient,
+    addCreateUser,
+    addRotateSecret,
+    addListDeliveries,
+    addRedeliverFailed,
+    addListAuthenticators,
+    addResetAuthenticators,
+    addImportAuthenticators,
+  ];
+  for (const add of commands) add(program, { options, show, print });
   return program;
 }

@@ -13,7 +13,7 @@ base=$1
 shift
 here=$(dirname "$0")
 failed=''
-for tag in ${TAGS:-users identities consents roles permissions clients api_resources connections sessions webhooks webhook_deliveries event_types signing_keys environments custom_domains audit_logs client_grants}; do
+for tag in ${TAGS:-users authenticators identities consents roles permissions clients api_resources connections sessions webhooks webhook_deliveries event_types signing_keys environments custom_domains audit_logs client_grants}; do
   token=$(curl -sf -u "$MANAGEMENT_CLIENT_ID:$MANAGEMENT_CLIENT_SECRET" -d grant_type=client_credentials -d "resource=$base/api" "$base/oauth/token" |
     sed 's/.*"access_token":"\([^"]*\)".*/\1/')
   # Without it every answer is 401, and every check content.

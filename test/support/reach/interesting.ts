@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { encodeCBOR } from '@levischuck/tiny-cbor';
 import type { Document } from '../management.js';
 import type { World } from './world.js';
 
@@ -8,6 +9,26 @@ const keys = [1, 2].map(() => ({
 
 /** A public key set, the first or the second of two. */
 export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Document;
+
+const coordinate = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
+const { x, y } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+/** A public key of a passkey in COSE (RFC 9053), in base64url. */
+export const sampleCoseKey = Buffer.from(
+  encodeCBOR(new Map<number, number | Uint8Array>([[1, 2], [3, -7], [-1, 1], [-2, coordinate(x)], [-3, coordinate(y)]])), // prettier-ignore
+).toString('base64url');
+
+/** A passkey for the issuer of the walked environment; the secret of the other kind is left out. */
+const passkey = (more: Document = {}): Document => ({
+  kind: 'passkey',
+  secret: undefined,
+  credential_id: 'd2Fsa2Vk',
+  public_key: sampleCoseKey,
+  rp_id: 'primary.example.com',
+  backup_eligible: false,
+  ...more,
+});
+/** The same for somebody near and somebody far. */
+const onBoth = (...sets: Document[]): Document[] => sets.flatMap((set) => [set, set]);
 
 /** Claim mappings that tell of people, and those that say of them what nobody who administers people wrote. */
 const mappings: readonly Document[] = [
@@ -53,6 +74,20 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'client.initiate_login_uri': [{ initiate_login_uri: 'https://walked.example/start' }, { initiate_login_uri: null }],
   'client.claim_mappings': mappings,
   'api_resource.claim_mappings': mappings,
+  'authenticator.kind': onBoth({ kind: 'totp' }, passkey()),
+  'authenticator.secret': onBoth({ secret: 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU' }),
+  'authenticator.algorithm': onBoth({ algorithm: 'SHA512' }),
+  'authenticator.digits': onBoth({ digits: 8 }),
+  'authenticator.period': onBoth({ period: 60 }),
+  'authenticator.credential_id': onBoth(passkey({ credential_id: 'YW5vdGhlcg' })),
+  'authenticator.public_key': onBoth(passkey()),
+  'authenticator.rp_id': onBoth(passkey()),
+  'authenticator.sign_count': onBoth(passkey({ sign_count: 7 })),
+  'authenticator.transports': onBoth(passkey({ transports: ['usb'] })),
+  'authenticator.backup_eligible': onBoth(passkey({ backup_eligible: true })),
+  'connection.second_factor': [{ second_factor: 'provider' }, { second_factor: 'asserted' }, { second_factor: 'own' }],
+  'connection.trusted_acr_values': [{ trusted_acr_values: ['phr'] }, { trusted_acr_values: [] }],
+  'environment.passkey_rp_id': [{ passkey_rp_id: 'verified.example.com' }, { passkey_rp_id: null }],
   'client_grant.scopes': [
     { scopes: ['users:read'] },
     { scopes: ['signing_keys:write', 'users:read', 'users:write'] },
@@ -71,6 +106,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'environment.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'environment.allowed_email_domains': [{ allowed_email_domains: ['walked.example'] }],
   'permission.name': [{ name: 'walked' }],
+  'signing_key.algorithm': [{ algorithm: 'RS256' }],
   'user.birthdate': [{ birthdate: '1990-01-31' }],
   'user.password': [{ password: 'walked through every door' }],
   'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
@@ -84,6 +120,11 @@ export function creations(type: string, world: World): { attributes: Document; r
   switch (type) {
     case 'user':
       return [{ attributes: { email: 'new@example.com' } }];
+    case 'authenticator':
+      return ['user near', 'user far'].map((name) => ({
+        attributes: { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' },
+        relationships: { user: one('user', name) },
+      }));
     case 'role':
       return [{ attributes: { name: 'New' } }];
     case 'permission':
@@ -137,6 +178,7 @@ export function creations(type: string, world: World): { attributes: Document; r
 /** What must be done away with for an operation to be possible at all, by what it walks. */
 export const preparations: Readonly<Record<string, string>> = {
   'create signing_key.': `delete from signing_keys where status = 'next'`,
+  'create signing_key.algorithm': `delete from signing_keys where status = 'next'`,
 };
 
 /** Input of actions that take one. */

@@ -17,8 +17,8 @@ const harmlessColumns: Readonly<Record<string, string>> = {
   users:
     'first_name,last_name,middle_name,nickname,preferred_username,profile,picture,website,gender,birthdate,zoneinfo,locale,address,external_id,metadata,last_login_at,login_count',
   roles: 'name,description',
-  // Whom a connection may link or register by itself is its reach.
-  connections: 'name,display_name,allow_registration,account_linking,required,trusted,generation',
+  // Whom a connection may link or register by itself, or sign in without our second step, is its reach.
+  connections: 'name,display_name,allow_registration,account_linking,required,trusted,second_factor,generation',
   // What opens registration is weighed with the newcomers.
   environments:
     'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled',
@@ -90,7 +90,10 @@ union all
 select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to_jsonb(u) - ${harmless('users')},
   (select array_agg(i.id order by i.id) from identities i where i.environment_id = u.environment_id and i.user_id = u.id),
   (select array_agg(s.id || s.last_activity_at::text order by s.id) from sessions s
-    where s.environment_id = u.environment_id and s.user_id = u.id and s.revoked_at is null))
+    where s.environment_id = u.environment_id and s.user_id = u.id and s.revoked_at is null),
+  (select array_agg((to_jsonb(a) - '{name,version,updated_at}'::text[])::text order by a.id) from authenticators a
+    where a.environment_id = u.environment_id and a.user_id = u.id),
+  (select array_agg(d.id order by d.id) from devices d where d.environment_id = u.environment_id and d.user_id = u.id))
 from users u join user_reach r on r.environment_id = u.environment_id and r.id = u.id
 union all
 -- What an API is told of people by its access tokens.
@@ -111,7 +114,7 @@ select 'newcomers ' || e.id, case when e.registration_enabled then n.names else 
 from environments e join newcomers n on n.environment_id = e.id
 union all
 select 'connection ' || c.environment_id || ' ' || c.id,
-  case when c.account_linking = 'verified_email' then (select names from everything)
+  case when c.account_linking = 'verified_email' or c.second_factor <> 'own' then (select names from everything)
     else coalesce((select array_agg(n) from identities i join user_reach r on r.environment_id = i.environment_id and r.id = i.user_id, unnest(r.names) n
         where i.environment_id = c.environment_id and i.connection_id = c.id and i.generation = c.generation), '{}')
       || case when c.allow_registration and c.trusted then (select n.names from newcomers n where n.environment_id = c.environment_id) else '{}' end end,

@@ -137,6 +137,12 @@ async function signIns(maker: Maker): Promise<void> {
       updated_at: now,
     });
     keep(maker, `consent ${who}`, 'consent', consent);
+    const code = { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
+    await make(maker, `authenticator ${who}`, 'authenticators', 'authenticator', code, { user: link('user', user_id) });
+    const device = { id: uuidv7(now.getTime()), browser_digest: Buffer.alloc(32, index), last_used_at: now, created_at: now };
+    await ctx
+      .knex('devices')
+      .insert({ environment_id: own.environment_id, user_id, ...device, expires_at: new Date(now.getTime() + 86_400_000) });
   }
 }
 
@@ -205,8 +211,9 @@ async function surroundings(maker: Maker): Promise<void> {
   await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
   const all = (await api.get('/signing_keys')).body['data'] as Document[];
   for (const one of all) keep(maker, `key ${one['attributes'].status}`, 'signing_key', one['id'] as string);
-  // Not for development, and closed: what opens either shows.
-  await ctx.knex('environments').where({ id: ctx.environment.id }).update({ kind: 'production', registration_enabled: false });
+  // Not for development, and closed: what opens either shows. Its passkeys have their domain: whoever enrols the first one fixes it to the issuer's host.
+  const settled = { kind: 'production', registration_enabled: false, passkey_rp_id: 'primary.example.com' };
+  await ctx.knex('environments').where({ id: ctx.environment.id }).update(settled);
   await ctx
     .knex('environments')
     .where({ id: ids.get('environment other') })

@@ -1,0 +1,53 @@
+import { run, type Scope } from '../scope.js';
+
+/** Active people, and how many of them have neither a passkey nor an authenticator app. */
+export type FactorCount = { readonly people: number; readonly without: number };
+
+/** Of everybody, and of whoever holds a permission of the Management API: whom a policy that requires a factor is for. */
+export async function countFactors(scope: Scope): Promise<{ readonly everybody: FactorCount; readonly management: FactorCount }> {
+  const rows = await run<{ people: number; without: number; managers: number; managers_without: number }>(
+    scope,
+    {
+      name: 'factors.count',
+      text: `with managers as materialized (
+               select distinct ur.user_id from user_roles ur
+               join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id
+               join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id and p.is_system
+               where ur.environment_id = $1
+             )
+             select people, without, managers, managers_without
+             from (select count(*)::int as people, (count(*) filter (where not authenticator_kinds && '{passkey,totp}'))::int as without
+                   from users where environment_id = $1 and status = 'active') everybody,
+               (select count(*)::int as managers, (count(*) filter (where not u.authenticator_kinds && '{passkey,totp}'))::int as managers_without
+                from managers m join users u on u.environment_id = $1 and u.id = m.user_id and u.status = 'active') management`,
+    },
+    [],
+  );
+  // An aggregate without groups has one row.
+  const row = rows[0] as (typeof rows)[number];
+  return {
+    everybody: { people: row.people, without: row.without },
+    management: { people: row.managers, without: row.managers_without },
+  };
+}
+
+/** Active holders of the role that came with the service, which holds every permission; `viewer_without`: whether the given user is one without a factor. */
+export async function countAdministratorFactors(
+  scope: Scope,
+  viewer_id: string,
+): Promise<FactorCount & { readonly viewer_without: boolean }> {
+  const rows = await run<FactorCount & { viewer_without: boolean }>(
+    scope,
+    {
+      name: 'factors.count_administrators',
+      text: `select count(*)::int as people, (count(*) filter (where not u.authenticator_kinds && '{passkey,totp}'))::int as without,
+               coalesce(bool_or(u.id = $2 and not u.authenticator_kinds && '{passkey,totp}'), false) as viewer_without
+             from roles r
+             join user_roles ur on ur.environment_id = r.environment_id and ur.role_id = r.id
+             join users u on u.environment_id = ur.environment_id and u.id = ur.user_id and u.status = 'active'
+             where r.environment_id = $1 and r.is_system`,
+    },
+    [viewer_id],
+  );
+  return rows[0] as (typeof rows)[number];
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { nameAuthenticator, takeAuthenticator } from '../../domain/authenticators/administration.js';
+import { importAuthenticator } from '../../domain/authenticators/import.js';
+import { completeMoveIn, importedKinds, moveInProblems, type MoveInInput } from '../../domain/authenticators/move-in.js';
+import { reachOfOwner } from '../../domain/reach/reach-of.js';
+import { authenticatorKinds, totpAlgorithms, type AuthenticatorRow } from '../../db/tables/authenticators.js';
+import { matches } from '../../db/conditions.js';
+import type { UserRow } from '../../db/tables/users.js';
+import { boundedText, equalTo, isoTime, shownName, stamps, stampSorts, timeRange, uniqueTexts, uuid } from '../fields.js';
+import { resource, type Filter } from '../resource.js';
+import { environmentLink } from './environment-link.js';
+
+const kind = z.enum(authenticatorKinds);
+const status = z.enum(['pending', 'active']);
+const name = shownName(100);
+
+/** RFC 4648 5, without padding. */
+const base64url = (max: number) => z.string().min(1).max(max).regex(/^[A-Za-z0-9_-]+$/, 'must be base64url without padding'); // prettier-ignore
+
+const lastUsed = `coalesce(authenticators.last_used_at, '-infinity'::timestamptz)`;
+const operators = { gte: '>=', gt: '>', lt: '<', lte: '<=' } as const;
+
+/** By the expression that the order has an index on; one that was never used is in no range. */
+const usedWithin: Filter = {
+  ...timeRange('last_used_at', 'When it was last used.'),
+  condition: (_ctx, values, comparison) =>
+    matches(`${lastUsed} ${operators[comparison ?? 'gte']} ? and ${lastUsed} > '-infinity'::timestamptz`, [new Date(values[0] as string)]),
+};
+
+const backupEligible = z.boolean().meta({
+  description:
+    'Of `passkey`, and needed for it: whether it can be synced, as the flag BE of its registration says (WebAuthn L3 6.1.3). A passkey that states otherwise later is refused.',
+});
+
+/** What people sign in with beside a password: never a key, a secret or a digest. */
+export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: string }>({
+  type: 'authenticator',
+  path: 'authenticators',
+  title: 'Authenticators',
+  description:
+    'Passkeys, authenticator apps and recovery codes of users. People enrol them; POST moves one in from another system. Keys and secrets are never shown.',
+  source: { table: 'authenticators', key: 'id', keyType: 'uuid' },
+  attributes: z.object({
+    kind,
+    name: z.string(),
+    status,
+    rp_id: z.string().nullable(),
+    aaguid: z.string().nullable(),
+    transports: z.array(z.string()).nullable(),
+    backup_eligible: z.boolean().nullable(),
+    backed_up: z.boolean().nullable(),
+    codes_left: z.int().nullable(),
+    last_used_at: isoTime.nullable(),
+    expires_at: isoTime.nullable(),
+    ...stamps,
+  }),
+  // Whoever may write what signs somebody in could sign in as them.
+  reach: {
+    of: reachOfOwner,
+    attributes: {
+      name: 'plain',
+      kind: 'control',
+      secret: 'control',
+      algorithm: 'control',
+      digits: 'control',
+      period: 'control',
+      credential_id: 'control',
+      public_key: 'control',
+      rp_id: 'control',
+      sign_count: 'control',
+      transports: 'control',
+      backup_eligible: 'control',
+    },
+  },
+  relationships: {
+    user: { kind: 'one', to: 'user', column: 'user_id', description: 'Whom it signs in.', include: true, create: 'required' },
+    environment: environmentLink,
+  },
+  filters: {
+    user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
+    kind: equalTo('kind', kind, 'Of one of these kinds.'),
+    status: equalTo('status', status, 'Active, or waiting for its first code.'),
+    last_used_at: usedWithin,
+  },
+  sorts: { ...stampSorts('authenticators'), last_used_at: { expression: `(${lastUsed})`, type: 'timestamptz' } },
+  create: {
+    schema: z.strictObject({
+      kind: z.enum(importedKinds),
+      name: name.optional(),
+      secret: z.string().min(1).max(300).meta({ writeOnly: true }).optional(),
+      algorithm: z.enum(totpAlgorithms).optional(),
+      digits: z.literal([6, 8]).optional(),
+      period: z.int().min(15).max(60).optional(),
+      credential_id: base64url(1364).meta({ writeOnly: true }).optional(),
+      public_key: base64url(2048).meta({ writeOnly: true }).optional(),
+      rp_id: z.string().min(1).max(253).optional(),
+      sign_count: z.int().min(0).max(4_294_967_295).optional(),
+      transports: uniqueTexts(boundedText(32), 10).optional(),
+      backup_eligible: backupEligible.optional(),
+    }),
+    audit: 'moved_in',
+    problems: (ctx, input) => moveInProblems(ctx, input),
+    async run(tx, actor, input, related) {
+      const user = related['user'] as unknown as UserRow;
+      return { row: await importAuthenticator(tx, actor, user.id, completeMoveIn(input), actor.origin) };
+    },
+  },
+  update: {
+    schema: z.strictObject({ name: name.optional() }),
+    run: async (tx, _actor, row, input) => ({ row: input.name === undefined ? row : await nameAuthenticator(tx, row, input.name) }),
+  },
+  remove: { run: async (tx, _actor, row) => takeAuthenticator(tx, row), audit: 'removed' },
+  display: (row) => row.name,
+});

@@ -1,0 +1,27 @@
+import type { Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import { isClass } from '../../domain/sessions/classes.js';
+import { demandOf, lackOf } from '../../domain/sessions/demand.js';
+import { dueOfGrant } from '../../domain/sign-ins/session-step.js';
+import type { Target } from '../../domain/tokens/target.js';
+import type { RefreshTokenState } from '../../db/tables/refresh_tokens.js';
+import { OAuthError } from '../../errors.js';
+
+const lacks = {
+  acr: 'the sign-in is below the class that is required now; ask the person to sign in again',
+  max_age: 'the sign-in is older than is allowed now; ask the person to sign in again',
+  second_factor: 'a second factor is required now; ask the person to sign in again',
+} as const;
+
+/**
+ * Refuses to refresh what would be asked for at the authorization endpoint now: `required_acr` and `max_authentication_age` of client and API
+ * resource, and the policy on second factors. The token stays as it is: it may do again once less is demanded.
+ * @throws {OAuthError} `invalid_grant`
+ */
+export async function requireDemandMet(ctx: Context, client: Client, token: RefreshTokenState, target: Target | null): Promise<void> {
+  const acr = isClass(token.acr) ? token.acr : '1';
+  const lack = lackOf(demandOf(client, target?.resource), acr, token.auth_time, ctx.clock.now());
+  if (lack !== null) throw OAuthError.invalid_grant(lacks[lack]);
+  const { user_id, factors } = token;
+  if ((await dueOfGrant(ctx, { user_id, acr, factors })) !== 'none') throw OAuthError.invalid_grant(lacks.second_factor);
+}

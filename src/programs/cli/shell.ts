@@ -1,0 +1,31 @@
+import type { Access, ResourceObject } from './api.js';
+
+/** Receives what a command has to say. */
+export type Print = (text: string) => void;
+
+/** What the commands share: where the service is, and how what it answers is shown. */
+export type Shell = {
+  readonly options: () => Access & { json?: true };
+  readonly show: (data: ResourceObject | ResourceObject[], lines: () => string) => void;
+  readonly print: Print;
+};
+
+/** The record of an answer that has one. */
+export const one = (data: ResourceObject | ResourceObject[]): ResourceObject => (Array.isArray(data) ? data[0] : data) as ResourceObject;
+
+/** Columns of equal width, for people. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** The members that have a value. */
+export const present = (object: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));

@@ -1,0 +1,55 @@
+import type { EnvironmentRow } from '../../src/db/tables/environments.js';
+import { updateUser, type UserRow } from '../../src/db/tables/users.js';
+import type { Context } from '../../src/domain/context.js';
+import { passkeyProof, proofNow, type Proof } from '../../src/domain/sessions/proofs.js';
+import { addProofs, startSession } from '../../src/domain/sessions/sessions.js';
+import { transaction } from '../../src/domain/context.js';
+import { uuidv7 } from '../../src/lib/random.js';
+import { Browser } from './browser.js';
+import { addUser } from './data.js';
+import type { TestService } from './service.js';
+
+/** The proofs of a sign-in by these means, all of this moment. */
+export const proofsNow = (
+  ctx: Pick<Context, 'clock'>,
+  ...methods: ('password' | 'email' | 'totp' | 'passkey' | 'recovery_code' | 'device')[]
+): Proof[] =>
+  methods.map((method) =>
+    method === 'passkey' ? passkeyProof(ctx.clock.now(), uuidv7(0), true) : proofNow(method, ctx.clock.now(), null),
+  );
+
+/** A browser in which the user is signed in by these proofs, with the id of the session. */
+export async function signedInBy(
+  service: TestService,
+  user: Pick<UserRow, 'id'>,
+  proofs: readonly Proof[],
+): Promise<Browser & { session_id: string }> {
+  const { session, token } = await startSession(await service.context(), { user_id: user.id, proofs, ip_address: null, user_agent: null });
+  const browser = new Browser(service.url);
+  browser.cookies.set('session', token);
+  return Object.assign(browser, { session_id: session.id });
+}
+
+/** Proves more in a browser's session, as the pages of a further step do. */
+export async function proveMore(service: TestService, browser: Browser & { session_id: string }, added: readonly Proof[]): Promise<void> {
+  const added_to = await transaction(await service.context(), (tx) => addProofs(tx, browser.session_id, added));
+  if (!added_to) throw new Error('the session has ended');
+  browser.cookies.set('session', added_to.token);
+}
+
+/** A user of whom the rows say that these kinds of authenticators are theirs. */
+export async function addUserWith(ctx: Context, kinds: UserRow['authenticator_kinds'], row: Partial<UserRow> = {}): Promise<UserRow> {
+  const user = await addUser(ctx);
+  return (await updateUser(ctx.scope, user.id, {
+    authenticator_kinds: [...kinds],
+    two_step_enabled: kinds.includes('totp'),
+    ...row,
+  })) as UserRow;
+}
+
+/** Changes settings of the service's environment. */
+export async function setEnvironment(service: TestService, changes: Partial<EnvironmentRow>): Promise<void> {
+  const { environment } = await service.context();
+  await service.deps.knex('environments').where({ id: environment.id }).update(changes);
+  service.deps.cache.invalidate(environment.id, 'environments');
+}
