@@ -5,7 +5,8 @@ import { defaultContext } from '../src/domain/environments/bootstrap.js';
 import type { Context } from '../src/domain/context.js';
 import { sessionBounds } from '../src/domain/sessions/sessions.js';
 import { statementObserver } from '../src/db/scope.js';
-import { findAccessToken, findJwtStanding, insertClientAccessToken } from '../src/db/tables/access_tokens.js';
+import { findAccessToken, findJwtStanding } from '../src/db/tables/access_tokens.js';
+import { insertClientAccessToken } from '../src/db/tables/client_tokens.js';
 import { redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
 import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
 import { findSessionByToken } from '../src/db/tables/sessions.js';
@@ -70,6 +71,8 @@ const insert = (ctx: Context) => {
     scope: 'read',
     audience: 'https://api.bench.example',
     issued_at: now,
+    jkt: null,
+    proof: null,
     lifetime: 3600,
     event_id: uuidv7(now.getTime()),
     grant_type: 'client_credentials',
@@ -84,7 +87,17 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
   const now = ctx.clock.now();
   const id = uuidv7(now.getTime());
   const later = new Date(now.getTime() + hour);
-  const common = { digest: none, now, jti: id, event_id: id, subscribers: [], access_token_digest: none };
+  const common = {
+    digest: none,
+    now,
+    jti: id,
+    event_id: id,
+    subscribers: [],
+    access_token_digest: none,
+    jkt: null,
+    refresh_jkt: null,
+    proof: null,
+  };
   const calls: Record<string, () => Promise<unknown>> = {
     'introspection, opaque': () => findAccessToken(ctx.scope, none, 'permissions', ctx.environment.issuers),
     'introspection, JWT': () =>

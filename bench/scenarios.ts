@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
 import { Connection, requestText, type Operation, type Reply } from './driver.js';
 import type { Target } from './targets/target.js';
 
@@ -37,6 +37,24 @@ function machine(kind: keyof Target['resources']) {
       const reply = await connection.send(text);
       expectThat(isJwt(json(reply).access_token) === (kind !== 'opaque'), `expected ${kind}`, reply);
     };
+  };
+}
+
+/** A new DPoP proof for each request, as RFC 9449 wants it; one key for each connection. */
+async function openBoundMachine(target: Target): Promise<Operation> {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const header = encoded({ typ: 'dpop+jwt', alg: 'ES256', jwk: publicKey.export({ format: 'jwk' }) });
+  const htu = `http://localhost:${target.port}${target.paths.token}`;
+  const proof = () => {
+    const input = `${header}.${encoded({ jti: randomUUID(), htm: 'POST', htu, iat: Math.floor(Date.now() / 1000) })}`;
+    return `${input}.${sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+  };
+  const fields = { grant_type: 'client_credentials', resource: target.resources.jwt, scope: 'read' };
+  return async (connection) => {
+    const headers = { ...host(target), Authorization: basic(target.client), DPoP: proof() };
+    const reply = await connection.send(requestText('POST', target.paths.token, headers, fields));
+    expectThat(json(reply)['token_type'] === 'DPoP', 'expected a bound token', reply);
   };
 }
 
@@ -141,16 +159,34 @@ function document(name: 'jwks' | 'discovery', proof: string) {
   };
 }
 
+/** A device asks whether its person has answered, who hasn't: every connection for a device of its own, and faster than any device may. */
+async function openDevicePoll(target: Target): Promise<Operation> {
+  const start = requestText(
+    'POST',
+    '/oauth/device_authorization',
+    { ...host(target), Authorization: basic(target.client) },
+    { scope: 'openid' },
+  );
+  const { device_code } = JSON.parse(ok(await once(target, start)).body) as { device_code: string };
+  const text = tokenText(target, { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code });
+  return async (connection) => {
+    const reply = await connection.send(text);
+    expectThat(/"(?:slow_down|authorization_pending)"/.test(ok(reply, 400).body), 'expected to be told to wait', reply);
+  };
+}
+
 /** Everything that is compared side by side. */
 export const scenarios: readonly Scenario[] = [
   { name: 'cc_jwt', title: 'client credentials, RS256 JWT', open: machine('jwt') },
   { name: 'cc_jwt_es256', title: 'client credentials, ES256 JWT', open: machine('ES256') },
   { name: 'cc_jwt_eddsa', title: 'client credentials, EdDSA JWT', open: machine('EdDSA') },
+  { name: 'cc_jwt_dpop', title: 'client credentials, RS256 JWT bound by DPoP', open: openBoundMachine },
   { name: 'cc_opaque', title: 'client credentials, opaque', open: machine('opaque') },
   { name: 'introspect', title: 'introspection, opaque', open: introspect('opaque') },
   { name: 'introspect_jwt', title: 'introspection, JWT', open: introspect('jwt') },
   { name: 'code_flow', title: 'code flow + PKCE, live session', open: openCodeFlow(false) },
   { name: 'code_par', title: 'the same, pushed first', open: openCodeFlow(true) },
+  { name: 'device_poll', title: 'a device asks, unanswered', open: openDevicePoll },
   { name: 'refresh', title: 'refresh with rotation', open: openRefresh },
   { name: 'userinfo', title: 'userinfo', open: openUserinfo },
   { name: 'jwks', title: 'JWKS', open: document('jwks', '"keys"') },

@@ -76,7 +76,10 @@ const partOf: Readonly<Record<string, string>> = {
 const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A grant is spent and what follows from it stored by one statement of the hot path.
   authorization_codes: ['access_tokens', 'refresh_tokens', 'sessions'],
+  device_redemptions: ['device_codes', 'access_tokens', 'refresh_tokens', 'sessions'],
   refresh_tokens: ['access_tokens'],
+  // What clients' own tokens are stored with: the other side of access_tokens.
+  client_tokens: ['access_tokens'],
   // What an exchanged token leaves behind, whatever that is, is one statement.
   exchanged_tokens: ['access_tokens', 'audit_logs'],
   // A try is counted together with the passcode that it was made at.

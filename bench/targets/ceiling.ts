@@ -9,8 +9,8 @@ export async function startCeiling(options: ServerOptions): Promise<Target> {
     name: 'ceiling',
     pid: started.pid,
     port: started.port,
-    // What they add to others is measured against those of the product itself.
-    lacks: ['cc_jwt_es256', 'cc_jwt_eddsa', 'code_par'],
+    // What they add to others is measured against those of the product itself; it checks no proofs.
+    lacks: ['cc_jwt_es256', 'cc_jwt_eddsa', 'cc_jwt_dpop', 'code_par', 'device_poll'],
     paths: {
       token: '/token',
       par: '/par',

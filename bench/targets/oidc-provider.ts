@@ -9,7 +9,7 @@ export async function startOidcProvider(options: ServerOptions): Promise<Target>
     pid: started.pid,
     port: started.port,
     // It can't look up a token that it doesn't store.
-    lacks: ['introspect_jwt'],
+    lacks: ['introspect_jwt', 'device_poll'],
     paths: {
       token: '/token',
       par: '/request',

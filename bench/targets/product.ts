@@ -42,7 +42,7 @@ async function seed(ctx: Context): Promise<string> {
     id: fixtures.client.id,
     name: 'Bench',
     application_type: 'web',
-    grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types: ['authorization_code', 'refresh_token', 'client_credentials', 'urn:ietf:params:oauth:grant-type:device_code'],
     token_endpoint_auth_method: 'client_secret_basic',
     secret_digest: digest(fixtures.client.secret),
   });

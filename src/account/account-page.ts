@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { clientOf } from '../domain/clients/clients.js';
 import { openUrl } from '../domain/clients/initiation.js';
 import { enabledConnections } from '../domain/connections/connections.js';
 import type { Context } from '../domain/context.js';
@@ -50,12 +51,14 @@ export function accountPath(done: string): string {
 }
 
 /** A session as JSON shows it to its owner (specification 4.7.2); never its token. */
-function sessionDocument(req: Request, session: SessionRow) {
+async function sessionDocument(req: Request, session: SessionRow) {
+  // A device says little of itself: people know it by the application that they allowed there.
+  const application = session.device_client_id === null ? null : await clientOf(req.ctx, session.device_client_id);
   return {
     id: session.id,
     ip_address: session.ip_address,
     user_agent: session.user_agent,
-    device: deviceWords(session.user_agent) ?? 'Unknown device',
+    device: application?.name ?? deviceWords(session.user_agent) ?? 'Unknown device',
     amr: session.amr,
     provider_amr: session.provider_amr,
     status: sessionStatus(req.ctx, session),
@@ -91,7 +94,7 @@ async function load(req: Request) {
   const user = await findUser(ctx.scope, user_id);
   if (!user) throw new PageError(401, 'login_required', errorTexts.login_required);
   const sessions = await listLiveSessionsOfUser(ctx.scope, user_id, sessionBounds(ctx));
-  const documents = sessions.map((session) => sessionDocument(req, session));
+  const documents = await Promise.all(sessions.map((session) => sessionDocument(req, session)));
   documents.sort((a, b) => Number(b.current) - Number(a.current));
   const identities = (await listIdentities(ctx, user_id)).map(identityDocument);
   const consents = await listConsentsOfUser(ctx.scope, user_id);

@@ -30,7 +30,7 @@ const pathId = (req: Request): string => String(req.params['id'] ?? '');
 const notFound = () => new PageError(404, 'not_found', errorTexts.not_found);
 
 /** The person's row. @throws {PageError} 401 when the account is gone */
-export async function ownUser(req: Request): Promise<UserRow> {
+async function ownUser(req: Request): Promise<UserRow> {
   const user = await findUser(req.ctx.scope, sessionOf(req).user_id);
   if (!user) throw new PageError(401, 'login_required', errorTexts.login_required);
   return user;
@@ -84,20 +84,18 @@ const addRefusals = {
 /** POST /account/authenticators/passkey: adds the passkey that the browser has made. Having it is a proof. */
 export function addOwnPasskey(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
-    const { user_id } = sessionOf(req);
+    const { id: session_id, user_id } = sessionOf(req);
     const [name, problems] = nameIn(req, deviceWords(req.get('user-agent') ?? null) ?? defaultName('passkey'));
     const wrongName = refuseFields({ name: problems });
     if (wrongName) return refuse(web, req, res, wrongName);
     const making = { purpose: 'enroll', browser: browserSecret(req, res), user_id } as const;
     const verdict = await verifyNewPasskey(req.ctx, { ...making, host: req.headers.host, credential: credentialIn(req) });
     if (verdict.outcome !== 'verified') return refuse(web, req, res, addRefusals[verdict.outcome]);
-    const added = await addPasskey(req.ctx, { user_id, passkey: verdict.passkey, name, origin: originOf(req) });
+    const added = await addPasskey(req.ctx, { user_id, passkey: verdict.passkey, name, origin: originOf(req), basis: { session_id } });
     if (added.outcome === 'not_found') throw notFound();
     if (added.outcome !== 'added') return refuse(web, req, res, addRefusals[added.outcome]);
     await addProof(req, res, added.proof, { enrolled: true });
-    const authenticator = authenticatorDocument(added.authenticator);
-    if (added.recovery_codes === null) return done(req, res, 'passkey', { authenticator }, 201);
-    showRecoveryCodes(web, req, res, { status: 201, body: { authenticator }, codes: added.recovery_codes });
+    done(req, res, 'passkey', { authenticator: authenticatorDocument(added.authenticator) }, 201);
   };
 }
 

@@ -9,9 +9,9 @@ import { sessionOf, waysToProve } from '../http/auth/proof-ways.js';
 import { errorTexts } from '../http/pages/error-texts.js';
 import { basePage } from '../http/pages/pages.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
-import { safeReturnTo } from '../http/request/return-to.js';
+import { safeReturnTo, withReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
-import { bodyReturnTo, bodyText, withReturnTo } from './fields.js';
+import { bodyReturnTo, bodyText } from './fields.js';
 
 const home = '/account';
 

@@ -26,9 +26,3 @@ export function nameProblems(text: string, longest = maxNameLength): string[] {
 
 /** What is wrong with the name of an authenticator, of 1 to 100 characters; `text` must be trimmed. */
 export const shortNameProblems = (text: string): string[] => nameProblems(text, 100);
-
-/** A path of ours with fields in its query, and where the journey goes on after it. */
-export function withReturnTo(path: string, fields: Record<string, string>, return_to: string | null): string {
-  const query = new URLSearchParams({ ...fields, ...(return_to !== null && { return_to }) }).toString();
-  return query === '' ? path : `${path}?${query}`;
-}

@@ -6,11 +6,11 @@ import { csrfToken } from '../http/auth/csrf.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { basePage, type FormPage, type PageIdentity, type PageSession } from '../http/pages/pages.js';
-import { safeReturnTo } from '../http/request/return-to.js';
+import { safeReturnTo, withReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
 import { deviceWords } from '../lib/user-agent.js';
-import { bodyReturnTo, bodyText, withReturnTo } from './fields.js';
+import { bodyReturnTo, bodyText } from './fields.js';
 import { identityDocument } from './identity-document.js';
 
 /**

@@ -143,7 +143,9 @@ export const totpExpired: StepRefusal = {
 export function verifyTotp(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const [id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
-    const added = await activateTotpOf(req.ctx, sessionOf(req).user_id, { authenticator_id: id, code }, originOf(req));
+    const { id: session_id, user_id } = sessionOf(req);
+    const input = { authenticator_id: id, code, basis: { session_id } };
+    const added = await activateTotpOf(req.ctx, user_id, input, originOf(req));
     if (added.outcome !== 'added') {
       if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
       if (!wantsJson(req)) return askAgain(web, req, res, id);

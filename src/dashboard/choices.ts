@@ -3,7 +3,7 @@ import type { ViewContext } from './presentation.js';
 import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../lib/signing-algorithm.js';
-import { breachedPasswordRules, environmentKinds } from '../db/tables/environments.js';
+import { breachedPasswordRules, dpopNonceRules, environmentKinds } from '../db/tables/environments.js';
 import { named, own } from '../lib/named.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
@@ -52,6 +52,11 @@ const breachedPasswordWords = { refuse: 'Refuse them', off: 'Accept them, withou
 /** What becomes of passwords that are known from data breaches. */
 export const breachedPasswordChoices = async (): Promise<Choice[]> =>
   breachedPasswordRules.map((value) => ({ value, label: breachedPasswordWords[value] }));
+
+const dpopNonceWords = { optional: 'Optional', required: 'Required' } as const;
+
+/** Whether DPoP proofs have to bear a nonce. */
+export const dpopNonceChoices = async (): Promise<Choice[]> => dpopNonceRules.map((value) => ({ value, label: dpopNonceWords[value] }));
 
 /** What `*` is called. */
 export const allEvents = 'All events';

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { allSigningAlgorithmChoices, breachedPasswordChoices, environmentKindChoices } from './choices.js';
+import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
@@ -117,6 +117,12 @@ const sections: readonly Section[] = [
     fields: [{ name: 'require_pushed_authorization_requests', label: 'Every client has to push its requests' }],
   },
   {
+    name: 'dpop',
+    title: 'DPoP',
+    text: 'Clients that prove a key get tokens bound to it (RFC 9449). With a nonce nobody makes proofs ahead of time; it costs a client one more request now and then.',
+    fields: [{ name: 'dpop_nonce', label: 'A nonce in every proof', choices: dpopNonceChoices }],
+  },
+  {
     name: 'registration_of_clients',
     title: 'Dynamic client registration',
     text: 'Lets anybody register a client at /oauth/register (RFC 7591). Off unless you need it.',
@@ -125,6 +131,9 @@ const sections: readonly Section[] = [
 ];
 
 type Failed = { readonly section: Section; readonly entries: Entries; readonly errors: Record<string, string> };
+
+/** A title within a sentence; an abbreviation stays as it is. */
+const inSentence = (title: string) => (/^[A-Z][^A-Z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title);
 
 /** A section that can only be read. */
 async function sectionSummary(look: ViewContext, { title }: Section, fields: readonly BoundField[], entries: Entries): Promise<Part> {
@@ -164,7 +173,7 @@ async function show(
         action: `/dashboard/settings/${section.name}`,
         hidden: { _version: String(recordVersion(record)) },
         sections: await fieldSections(look, {}, fields, entries, errors),
-        button: { label: `Save ${section.title.toLowerCase()}`, variant: 'primary' },
+        button: { label: `Save ${inSentence(section.title)}`, variant: 'primary' },
         cancel: null,
       };
     }),

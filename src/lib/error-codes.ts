@@ -19,6 +19,8 @@ export const apiErrorCodes = {
   invalid_cursor: [[400], 'Take cursors from `links.next` and `links.prev` of the same list, in the same order.'],
   invalid_idempotency_key: [[400], 'Make the key 1 to 255 printable ASCII characters.'],
   invalid_token: [[401], 'Get a new access token whose audience is this API.'],
+  invalid_dpop_proof: [[401], 'Make a new DPoP proof for every request, with the key that the token is bound to (RFC 9449); the detail says what is wrong.'],
+  use_dpop_nonce: [[401], 'Make a new DPoP proof with the `nonce` in the header `DPoP-Nonce` of the answer, and repeat.'],
   insufficient_user_authentication: [[401], 'Sign in again with the `acr_values` and the `max_age` of the challenge, then repeat with the new token (RFC 9470).'],
   insufficient_scope: [[403], 'Have the permissions in `meta.required` granted to the client, or to a role of the user.'],
   scope_escalation: [[403], 'Nobody hands out, or takes over, what they may not do themselves: somebody with the permissions in `meta.required` has to.'],

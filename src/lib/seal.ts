@@ -22,6 +22,7 @@ export const sealPurposes = [
   'sso-test',
   'password-review',
   'device',
+  'device-request',
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */
@@ -34,6 +35,8 @@ export const digestPurposes = [
   'sso-browser',
   'webauthn challenge',
   'demo',
+  'user code',
+  'dpop nonce',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

@@ -4,10 +4,10 @@ import { apiResourceOf, clientGrantOf } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
 import { isClass } from '../domain/sessions/classes.js';
 import { quoted } from '../domain/tokens/unusable-token.js';
-import { findActiveTokenWithUser, type ActiveToken } from '../domain/tokens/active-token.js';
+import type { ActiveToken } from '../domain/tokens/active-token.js';
 import { listPermissionNamesOfUser } from '../db/tables/permissions.js';
-import { OAuthError } from '../errors.js';
-import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
+import { authenticateToken } from '../http/auth/access-token.js';
+import type { Web } from '../http/web.js';
 
 /** The Management permissions that the token's user or client holds now. */
 async function heldPermissions(ctx: Context, token: ActiveToken): Promise<readonly string[]> {
@@ -26,14 +26,12 @@ export type ApiCaller = { readonly actor: Actor; readonly subject: string };
  * permissions are those of the token that are still held, so that a withdrawn one is refused at once.
  * @throws {OAuthError} 401
  */
-export async function authenticate(req: Request): Promise<ApiCaller> {
+export async function authenticate(web: Web, req: Request): Promise<ApiCaller> {
   const { ctx } = req;
-  const found = await findActiveTokenWithUser(ctx, bearerTokenOf(req));
-  if ('inactive' in found) throw OAuthError.invalid_token(found.inactive);
-  const { token, user } = found;
+  const { token, user, invalid } = await authenticateToken(web, req);
   const { management_audience } = ctx.environment;
   if (token.audience !== management_audience)
-    throw OAuthError.invalid_token(`the access token is for ${quoted(token.audience)}; ask for resource=${management_audience}`);
+    throw invalid(`the access token is for ${quoted(token.audience)}; ask for resource=${management_audience}`);
   const held = new Set(await heldPermissions(ctx, token));
   const permissions = new Set(token.scope.split(' ').filter((scope) => held.has(scope)));
   const actor: Actor =

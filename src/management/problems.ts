@@ -71,6 +71,9 @@ export function insufficientAuthentication(environment: Environment): ApiError {
   return new ApiError(problem(401, 'insufficient_user_authentication', detail, undefined, meta), stepUpChallenge({ acr, max_age }));
 }
 
+/** The class that a refusal asks for; null for any. */
+const acrOf = ({ meta }: Pick<Problem, 'meta'>): string | null => (typeof meta?.['acr_values'] === 'string' ? meta['acr_values'] : null);
+
 const escape = (part: string | number) => String(part).replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** A JSON Pointer (RFC 6901). */
@@ -166,7 +169,7 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
   );
   const stale = problems.find(({ code }) => code === 'insufficient_user_authentication');
   if (stale) {
-    return new ApiError(errors, stepUpChallenge({ acr: null, max_age: Number(stale.meta?.['max_age'] ?? 0) }));
+    return new ApiError(errors, stepUpChallenge({ acr: acrOf(stale), max_age: Number(stale.meta?.['max_age'] ?? 0) }));
   }
   const challenge =
     required.length > 0 ? { 'WWW-Authenticate': `Bearer realm="api", error="insufficient_scope", scope="${required.join(' ')}"` } : {};

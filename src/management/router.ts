@@ -1,6 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { originOf } from '../http/pages/mail-origin.js';
 import { MethodNotAllowedError } from '../http/routes.js';
+import { tellNonce } from '../http/auth/dpop.js';
 import { inSequence } from '../http/exact-routes.js';
 import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
@@ -45,9 +46,9 @@ function subjectOf(req: Request): string | null {
 }
 
 /** Who asks; a 401 is handed back rather than thrown, because guesses are counted before they are answered. @throws {OAuthError} 400 */
-async function authenticated(req: Request): Promise<ApiCaller | OAuthError> {
+async function authenticated(web: Web, req: Request): Promise<ApiCaller | OAuthError> {
   try {
-    return await authenticate(req);
+    return await authenticate(web, req);
   } catch (error) {
     if (error instanceof OAuthError && error.status === 401) return error;
     throw error;
@@ -104,7 +105,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     const route = findRoute(registry, address.path);
     if (!route) throw notFound('There is nothing at this address.');
     if (!methodsOf(route).includes(req.method)) throw new MethodNotAllowedError(allowedMethodsOf(route).join(', '));
-    req.api = { address, route, caller: await authenticated(req) };
+    req.api = { address, route, caller: await authenticated(web, req) };
     next();
   }
 
@@ -117,6 +118,7 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
   }
 
   return inSequence([
+    tellNonce,
     find,
     limitBy(web, { name: 'api_address', limit: api, key: (req) => (subjectOf(req) === null ? addressKey(req.ip) : null) }),
     limitBy(web, { name: 'api', limit: api, key: (req) => subjectOf(req) && `${req.ctx.environment.id} ${subjectOf(req)}` }),

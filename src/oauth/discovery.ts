@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { acrValuesOf } from '../domain/sessions/authentication-context.js';
 import { clientSigningAlgorithms } from '../domain/clients/key-set.js';
+import { proofAlgorithms } from '../domain/dpop/proof.js';
 import { publicMaxAgeMs } from '../domain/environments/environments.js';
 import type { Environment } from '../domain/environments/environment.js';
 import { openidScopes } from '../domain/tokens/scopes.js';
@@ -49,6 +50,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     request_object_signing_alg_values_supported: clientSigningAlgorithms,
     request_uri_parameter_supported: false,
     require_pushed_authorization_requests: environment.require_pushed_authorization_requests,
+    dpop_signing_alg_values_supported: proofAlgorithms,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,

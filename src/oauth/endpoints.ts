@@ -7,6 +7,7 @@ export const endpoints = {
   revocation_endpoint: '/oauth/revoke',
   end_session_endpoint: '/oauth/logout',
   pushed_authorization_request_endpoint: '/oauth/par',
+  device_authorization_endpoint: '/oauth/device_authorization',
 } as const;
 
 /** What browser applications call from their own origins (`cors`); the documents that everybody may read are not among them. */
@@ -15,6 +16,7 @@ export const crossOriginPaths: ReadonlySet<string> = new Set([
   endpoints.revocation_endpoint,
   endpoints.userinfo_endpoint,
   endpoints.pushed_authorization_request_endpoint,
+  endpoints.device_authorization_endpoint,
 ]);
 
 /** Where the keys are published. */

@@ -11,6 +11,9 @@ import { digest } from '../lib/digest.js';
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
+/** The key that a token is bound to (RFC 9449 6.2). */
+const confirmation = (jkt: string | null) => (jkt === null ? {} : { cnf: { jkt } });
+
 /** Mapped claims come first: none of them is one of the others (specification 5.13.3). */
 function describe({ token, permissions, mapped }: DescribedToken): object {
   return {
@@ -18,7 +21,7 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
     active: true,
     scope: token.scope,
     client_id: token.client.id,
-    token_type: 'Bearer',
+    token_type: token.jkt === null ? 'Bearer' : 'DPoP',
     exp: seconds(token.expires_at),
     sub: token.sub,
     iss: token.issuer,
@@ -32,6 +35,7 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
     ...(token.session_id === null ? {} : { sid: token.session_id }),
     ...(permissions === null ? {} : { permissions }),
     ...(token.act === null ? {} : { act: token.act }),
+    ...confirmation(token.jkt),
   };
 }
 
@@ -50,6 +54,7 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
     aud: token.resource ?? ctx.environment.issuer,
     iat: seconds(token.issued_at),
     sid: token.session_id,
+    ...confirmation(token.jkt),
   };
 }
 

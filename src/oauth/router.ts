@@ -1,7 +1,8 @@
-import { Router } from 'express';
+import { Router, type Request } from 'express';
 import { confidentialOnly } from '../http/auth/authenticate-client.js';
 import { browserSession } from '../http/auth/browser-session.js';
 import { cors, corsForAll, preflight } from '../http/auth/cors.js';
+import { tellNonce } from '../http/auth/dpop.js';
 import { csrf } from '../http/auth/csrf.js';
 import type { RouteList } from '../http/exact-routes.js';
 import { form, formOrJson } from '../http/request/form.js';
@@ -10,10 +11,15 @@ import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import { resumePath } from '../http/request/return-to.js';
 import { guardedClientAuthentication, limitedClientAuthentication } from '../http/limits/token-limit.js';
 import type { Web } from '../http/web.js';
+import { deviceCodeGrantType } from '../lib/grant-types.js';
 import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
 import { pushRequest } from './authorize/push.js';
 import { consentPath } from './authorize/consent-page.js';
+import { answerDevice } from './device/answer.js';
+import { devicePage, enterUserCode, signedInForDevice } from './device/page.js';
+import { deviceAnswerPath, devicePath } from './device/paths.js';
+import { startDevice } from './device/start.js';
 import { discovery } from './discovery.js';
 import { endpoints, jwksPath, metadataPaths, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
@@ -27,19 +33,37 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  routes.add(endpoints.token_endpoint, { post: [cors, form, limited, token], options: [cors, preflight] });
-  routes.add(endpoints.pushed_authorization_request_endpoint, { post: [cors, form, limited, pushRequest], options: [cors, preflight] });
+  const tokenLimited = limitedClientAuthentication(web, isDevicePoll);
+  routes.add(endpoints.token_endpoint, { post: [cors, tellNonce, form, tokenLimited, token(web)], options: [cors, preflight] });
+  routes.add(endpoints.pushed_authorization_request_endpoint, {
+    post: [cors, tellNonce, form, limited, pushRequest(web)],
+    options: [cors, preflight],
+  });
+  routes.add(endpoints.device_authorization_endpoint, { post: [cors, form, limited, startDevice], options: [cors, preflight] });
   const guarded = guardedClientAuthentication(web);
   routes.add(endpoints.introspection_endpoint, { post: [form, guarded, confidentialOnly, introspect] });
   routes.add(endpoints.revocation_endpoint, { post: [cors, form, guarded, revoke], options: [cors, preflight] });
-  routes.add(endpoints.userinfo_endpoint, { get: [cors, userinfo], post: [cors, form, userinfo], options: [cors, preflight] });
+  const claims = userinfo(web);
+  routes.add(endpoints.userinfo_endpoint, {
+    get: [cors, tellNonce, claims],
+    post: [cors, tellNonce, form, claims],
+    options: [cors, preflight],
+  });
   routes.add(endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
   routes.add(resumePath, { get: [browserSession, resume(web)] });
   routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });
   routes.add(endpoints.end_session_endpoint, { get: [browserSession, endSession(web)], post: [form, browserSession, endSession(web)] });
   routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
+  routes.add(devicePath, {
+    get: [browserSession, devicePage(web)],
+    post: [form, browserSession, signedInForDevice, csrf, enterUserCode(web)],
+  });
+  routes.add(deviceAnswerPath, { post: [form, browserSession, signedInForDevice, csrf, answerDevice(web)] });
   routes.add(registrationPath, { post: [registrationEnabled, limitRegistration(web), formOrJson, createRegistration] });
 }
+
+/** Whether a device asks whether its person has answered (RFC 8628 3.4). */
+const isDevicePoll = ({ form }: Request) => form.get('grant_type') === deviceCodeGrantType;
 
 const limitRegistration = (web: Web) =>
   limitBy(web, {

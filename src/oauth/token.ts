@@ -1,8 +1,11 @@
 import type { Request, Response } from 'express';
 import type { Client } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
+import { requireBound, spendProof } from '../domain/dpop/proof.js';
 import { OAuthError } from '../errors.js';
+import { proofOf } from '../http/auth/dpop.js';
 import { originOf } from '../http/pages/mail-origin.js';
+import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
 import type { Grant, Param, Params, ParamValues } from './grants/grant.js';
 import { grants } from './grants/index.js';
@@ -33,35 +36,42 @@ async function paramsOf({ params, missing = {} }: Grant, ctx: Context, client: C
 }
 
 /** POST /oauth/token (RFC 6749 3.2): answers with the tokens of the grant type (RFC 6749 5.1), `Cache-Control: no-store`. @throws {OAuthError} */
-export async function token(req: Request, res: Response): Promise<void> {
-  const { ctx, client, form } = req;
-  const grant_type = form.get('grant_type');
-  if (grant_type === undefined) throw OAuthError.invalid_request('grant_type is required');
-  const grant = Object.hasOwn(grants, grant_type) ? grants[grant_type] : undefined;
-  if (!grant) throw OAuthError.unsupported_grant_type('this grant type is not offered');
-  const unproven = client.token_endpoint_auth_method === 'none';
-  if (!client.grant_types.includes(grant_type) || (unproven && !grant.public_clients)) {
-    throw OAuthError.unauthorized_client('the client may not use this grant type');
-  }
-  const started = performance.now();
-  const given = await grant.handle(ctx, client, await paramsOf(grant, ctx, client, form), () => originOf(req));
-  ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
-  ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
-  ctx.metrics.tokensIssued.count(grant_type, given.access_token.startsWith('at_') ? 'opaque' : 'jwt');
-  const { access_token, expires_in, scope, refresh_token, id_token, issued_token_type } = given;
-  res.setHeader('Cache-Control', 'no-store');
-  res.setHeader('Pragma', 'no-cache');
-  res.setHeader('Content-Type', 'application/json');
-  // What is undefined is left out.
-  res.end(
-    JSON.stringify({
-      access_token,
-      token_type: 'Bearer',
-      expires_in,
-      scope,
-      refresh_token: refresh_token ?? undefined,
-      id_token,
-      issued_token_type,
-    }),
-  );
+export function token(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { ctx, client, form } = req;
+    const grant_type = form.get('grant_type');
+    if (grant_type === undefined) throw OAuthError.invalid_request('grant_type is required');
+    const grant = Object.hasOwn(grants, grant_type) ? grants[grant_type] : undefined;
+    if (!grant) throw OAuthError.unsupported_grant_type('this grant type is not offered');
+    const unproven = client.token_endpoint_auth_method === 'none';
+    if (!client.grant_types.includes(grant_type) || (unproven && !grant.public_clients)) {
+      throw OAuthError.unauthorized_client('the client may not use this grant type');
+    }
+    const started = performance.now();
+    const params = await paramsOf(grant, ctx, client, form);
+    const proof = await proofOf(web, req);
+    requireBound(ctx, client, proof);
+    if (!grant.spends_proof) await spendProof(ctx, proof);
+    const given = await grant.handle(ctx, client, params, () => originOf(req), proof);
+    ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
+    ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
+    ctx.metrics.tokensIssued.count(grant_type, given.access_token.startsWith('at_') ? 'opaque' : 'jwt');
+    const { access_token, expires_in, scope, refresh_token, id_token, issued_token_type } = given;
+    res.setHeader('Cache-Control', 'no-store');
+    res.setHeader('Pragma', 'no-cache');
+    res.setHeader('Content-Type', 'application/json');
+    // What is undefined is left out.
+    const token_type = proof === null ? 'Bearer' : 'DPoP';
+    res.end(
+      JSON.stringify({
+        access_token,
+        token_type,
+        expires_in,
+        scope,
+        refresh_token: refresh_token ?? undefined,
+        id_token,
+        issued_token_type,
+      }),
+    );
+  };
 }

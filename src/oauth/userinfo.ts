@@ -1,30 +1,30 @@
 import type { Request, Response } from 'express';
-import { findActiveTokenWithUser } from '../domain/tokens/active-token.js';
 import { userinfoClaims } from '../domain/tokens/person-tokens.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
 import { OAuthError } from '../errors.js';
-import { bearerTokenOf } from '../http/auth/authenticate-bearer.js';
+import { authenticateToken } from '../http/auth/access-token.js';
+import type { Web } from '../http/web.js';
 
 /**
  * GET and POST /oauth/userinfo (OIDC Core 5.3): the claims of the granted scopes and those that the client maps. One statement, and one more where
  * mappings draw on the person. Any access
  * token with `openid` will do, whatever its audience; of one that isn't good the answer says why. Signed for clients that registered `userinfo_signed_response_alg` (5.3.2).
  */
-export async function userinfo(req: Request, res: Response): Promise<void> {
-  const { ctx } = req;
-  const found = await findActiveTokenWithUser(ctx, bearerTokenOf(req));
-  if ('inactive' in found) throw OAuthError.invalid_token(found.inactive);
-  const { token, user, permissions } = found;
-  const scopes = token.scope.split(' ');
-  if (user === null || !scopes.includes('openid')) throw OAuthError.insufficient_scope('openid');
-  const claims = userinfoClaims(token.client, { user, permissions, sub: token.sub }, scopes, token.claims);
-  const algorithm = token.client.userinfo_signed_response_alg;
-  res.setHeader('Cache-Control', 'no-store');
-  res.setHeader('Content-Type', algorithm ? 'application/jwt' : 'application/json');
-  res.end(
-    algorithm
-      ? await signJwt(await signerFor(ctx, algorithm), 'JWT', { ...claims, iss: ctx.environment.issuer, aud: token.client.id })
-      : JSON.stringify(claims),
-  );
+export function userinfo(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { ctx } = req;
+    const { token, user, permissions } = await authenticateToken(web, req);
+    const scopes = token.scope.split(' ');
+    if (user === null || !scopes.includes('openid')) throw OAuthError.insufficient_scope('openid');
+    const claims = userinfoClaims(token.client, { user, permissions, sub: token.sub }, scopes, token.claims);
+    const algorithm = token.client.userinfo_signed_response_alg;
+    res.setHeader('Cache-Control', 'no-store');
+    res.setHeader('Content-Type', algorithm ? 'application/jwt' : 'application/json');
+    res.end(
+      algorithm
+        ? await signJwt(await signerFor(ctx, algorithm), 'JWT', { ...claims, iss: ctx.environment.issuer, aud: token.client.id })
+        : JSON.stringify(claims),
+    );
+  };
 }

@@ -195,6 +195,8 @@ describe('authenticator apps', () => {
       authenticators: [{ kind: 'totp' }, { kind: 'recovery_codes', codes_left: 10 }],
     });
     expect((await subjects()).join('\n')).toMatch(/Two-step sign-in is on/);
+    const recorded = (await auditRows(service, 'authenticator.created')).filter(({ actor_id }) => actor_id === user.id);
+    expect(recorded.map(({ target_display }) => target_display).sort()).toEqual([expect.any(String), 'Recovery codes']);
     // Of the second class by now: what takes it needs nothing further.
     expect((await post(`${at}/recovery_codes`)).status).toBe(201);
   });

@@ -1,5 +1,6 @@
 // Whatever changes how somebody signs in takes a proof of the last minutes, of the second class where two-step is on.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { guessableTries } from '../../src/domain/authenticators/second-step.js';
 import type { Context } from '../../src/domain/context.js';
 import { acrOf } from '../../src/domain/sessions/authentication-context.js';
 import { proofNow, proofsOf } from '../../src/domain/sessions/proofs.js';
@@ -11,7 +12,7 @@ import { digest } from '../../src/lib/digest.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
-import { giveTotp, totpAt } from '../support/second-factors.js';
+import { giveTotp, totpCode } from '../support/factors.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
 import { SoftwareAuthenticator } from '../support/software-authenticator.js';
@@ -30,7 +31,7 @@ async function post(path: string, body: object = {}, as = browser): Promise<Answ
 }
 const codeOf = ({ status, body }: Answer) => [status, body['error']];
 const confirm = (body: object, as = browser) => post('/account/confirm', body, as);
-const codeNow = (secret: string) => totpAt(secret, service.clock.now());
+const codeNow = (secret: string) => totpCode(secret, service.clock.now());
 const sessionIn = async (as = browser) => (await findSessionByToken(ctx.scope, digest(as.cookies.get('session') as string))) as SessionRow;
 const later = () => service.clock.advance(601_000);
 /** Past the step of a code that was spent, within the time of a confirmation. */
@@ -174,6 +175,15 @@ describe('POST /account/confirm', () => {
     service.clock.advance(ctx.environment.lockout_lifetime * 1000 + 1000);
     expect((await confirm({ password })).status).toBe(403);
     expect((await confirm({ code: codeNow(secret) })).status).toBe(200);
+  });
+
+  test('after too many guesses codes of few digits are closed here as at sign-in, with the same code; a recovery code is taken', async () => {
+    const { secret, recovery_codes } = await giveTotp(ctx, user.id);
+    const tries = { try_count: 0, total_count: guessableTries, locked_until: null };
+    await service.deps.knex('second_step_tries').insert({ environment_id: ctx.environment.id, user_id: user.id, ...tries });
+    nextStep();
+    expect(codeOf(await confirm({ code: codeNow(secret) }))).toEqual([403, 'second_factor_unavailable']);
+    expect((await confirm({ method: 'recovery_code', code: recovery_codes[0] })).status).toBe(200);
   });
 
   test('a code that was used here is used (attack 25.567)', async () => {

@@ -98,6 +98,27 @@ describe('while the policy demands a factor', () => {
     expect((await browser.get('/login/enroll?return_to=%2Faccount')).headers.get('location')).toBe('/login/verify?return_to=%2Faccount');
   });
 
+  test('a sign-in that was to enrol is over once the person has a factor: it adds none beside it, and skips nothing (attack 25.641)', async () => {
+    await setEnvironment(service, { second_factor_policy: 'required', second_factor_grace_lifetime: 86_400 });
+    const { user, browser: thief } = await enrolling();
+    const { authenticator_id, secret } = await startTotp(thief);
+    const options = await creationOptionsAt(thief, '/login/enroll/passkey/options');
+    const credential = new SoftwareAuthenticator().create(options, home());
+    await givePasskey(service, user, new SoftwareAuthenticator());
+    for (const [path, body] of [
+      ['skip', {}],
+      ['totp', {}],
+      ['totp/verify', { authenticator_id, code: totpCode(secret, now()) }],
+      ['passkey/options', {}],
+      ['passkey', { credential }],
+    ] as const)
+      expect(await refusalOf(await thief.postJson(`/login/enroll/${path}`, body))).toEqual([410, 'sign_in_expired']);
+    expect((await thief.get('/login/enroll')).headers.get('location')).toBe('/login');
+    expect((await thief.get('/login/verify')).headers.get('location')).toBe('/login/enroll');
+    expect(await isSignedIn(thief)).toBe(false);
+    expect((await findUser((await service.context()).scope, user.id))?.authenticator_kinds).toEqual(['passkey']);
+  });
+
   test('a new account has to enrol as well: registration is no way around it (attack 25.549)', async () => {
     await setEnvironment(service, { second_factor_policy: 'required' });
     const email = 'newcomer@example.com';

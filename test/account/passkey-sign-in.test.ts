@@ -255,6 +255,15 @@ describe('signing in', () => {
   });
 });
 
+test('a page of another host than the passkeys’ leads to theirs, for browsers that know no related origins', async () => {
+  await setEnvironment(service, { passkey_rp_id: 'keys.example' });
+  const { port } = new URL(service.url);
+  const page = await (await new Browser(service.url).get('/login?return_to=%2Faccount')).text();
+  expect(page).toContain(`http://keys.example:${port}/login?return_to=%2Faccount`);
+  await setEnvironment(service, { passkey_rp_id: null });
+  expect(await (await new Browser(service.url).get('/login')).text()).not.toContain('keys.example');
+});
+
 test('/.well-known/webauthn names the origins that passkeys may be used at (WebAuthn L3 5.11.1)', async () => {
   const answer = await fetch(`${service.url}/.well-known/webauthn`);
   expect([answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([

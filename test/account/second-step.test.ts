@@ -264,6 +264,17 @@ describe('a code by mail as the second step', () => {
     expect((await verify(browser, { method: 'email', code })).status).toBe(200);
     await setEnvironment(service, { email_second_factor_enabled: false });
   });
+
+  test('asked for by the form of a session that is to go on, comes back to that session', async () => {
+    await setEnvironment(service, { email_second_factor_enabled: true });
+    const { user, secret } = await addTwoStepUser(service);
+    const browser = await halfSignedIn(service, user);
+    expect((await verify(browser, { method: 'totp', code: totpCode(secret, now()) })).status).toBe(200);
+    const hidden = { acr_values: '1', return_to: '/account' };
+    const sent = await browser.submit('/login/verify?acr_values=1&method=email', hidden, '/login/verify/email');
+    expect(sent.headers.get('location')).toBe('/login/verify?method=email&sent=1&acr_values=1&return_to=%2Faccount');
+    await setEnvironment(service, { email_second_factor_enabled: false });
+  });
 });
 
 describe('a remembered browser', () => {
@@ -317,6 +328,19 @@ describe('the page', () => {
     expect([empty.status, await empty.text()]).toEqual([422, expect.stringContaining('Fill in this field.')]);
     const done = await browser.post('/login/verify', { ...fields, code: totpCode(secret, now()) });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/account?x=y']);
+  });
+
+  test('names the field of a wrong recovery code as its label does, and says what the fifth wrong code ended', async () => {
+    const { user } = await addTwoStepUser(service);
+    const browser = new Browser(service.url);
+    await browser.login(user.email, password);
+    const page = await (await browser.get('/login/verify?method=recovery_code')).text();
+    const guess = () => browser.post('/login/verify', { _csrf: csrfOf(page), method: 'recovery_code', code: 'BBBBB-BBBBB' });
+    const wrong = await (await guess()).text();
+    expect(wrong).toContain('Recovery code: This recovery code is not right');
+    for (let tries = 2; tries < 5; tries++) expect((await guess()).status).toBe(422);
+    const ended = await guess();
+    expect([ended.status, await ended.text()]).toEqual([410, expect.stringContaining('too many codes were wrong')]);
   });
 
   test('sends a stranger to the sign-in page, and bears the headers of every page', async () => {

@@ -57,6 +57,22 @@ export async function open(browser: Browser, address: string): Promise<string> {
   }
 }
 
+/** Opens the address that a device prints, signs in, sends the code off that is in it, and allows what the device asks for. */
+export async function allowDevice(browser: Browser, address: string): Promise<string> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  try {
+    await page.goto(address);
+    await enterPassword(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByRole('heading', { name: 'The device is connected' }).waitFor({ timeout: patienceMs });
+    return await page.innerText('body');
+  } finally {
+    await context.close();
+  }
+}
+
 /** Signs in with the password, reads the name, signs out; where that ends the session at the provider, the password is asked for anew. */
 export async function visit(
   browser: Browser,

@@ -6,7 +6,7 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from '../support/chromium.js';
 import { runCommand, startApplication } from './application.js';
-import { open, visit } from './browser.js';
+import { allowDevice, open, visit } from './browser.js';
 import { startService, type Service } from './service.js';
 import { writeResults, type Result } from './table.js';
 import { trials, type Trial } from './trials.js';
@@ -34,7 +34,9 @@ async function attempt(service: Service, browser: Browser, trial: Trial): Promis
   await trial.prepare?.(service, id);
   const variables = { ISSUER: service.issuer, CLIENT_ID: id, CLIENT_SECRET: String(attributes['client_secret']) };
   if (url === null) {
-    const directory = await runCommand(name, cache, variables, (address) => open(browser, address));
+    const directory = await runCommand(name, cache, variables, (address) =>
+      trial.typesCode ? allowDevice(browser, address) : open(browser, address),
+    );
     return { name, outcome: 'passed', note: '', version: await trial.version(directory) };
   }
   const application = await startApplication(name, url, cache, variables);

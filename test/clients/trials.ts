@@ -1,4 +1,5 @@
 // Every client library and product that has a guide: what it needs on this machine, and what is tried.
+import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,6 +18,8 @@ export type Trial = {
   readonly programs: readonly string[];
   /** Where it listens once it is up; null for a command that prints the address to open and ends after the sign-in. */
   readonly url: string | null;
+  /** For a command: the address that it prints has a code in it, which the person sends off and then allows (RFC 8628). */
+  readonly typesCode?: true;
   /** What a person does there; null for an API. */
   readonly visit: Visit | null;
   /** What the guide has created beside the client. */
@@ -55,6 +58,21 @@ const orders: OrdersApi = {
   origin: 'http://localhost:3003',
   paths: ['/orders', '/payments'],
 };
+
+const ledger: OrdersApi = {
+  folder: 'dpop',
+  audience: 'https://ledger.example.org',
+  origin: 'http://localhost:3006',
+  paths: ['/orders'],
+};
+
+/** What the guide's client prints: let in with a proof, kept out without. */
+async function ledgerIsBound({ issuer }: Service, variables: Readonly<Record<string, string>>): Promise<void> {
+  const options = { cwd: join('.clients', 'dpop'), env: { ...process.env, ...variables, ISSUER: issuer } };
+  const { stdout } = await promisify(execFile)(process.execPath, ['call.js'], options);
+  const orders = { for: variables['CLIENT_ID'] };
+  assert.deepEqual(JSON.parse(stdout), { token_type: 'dpop', status: 200, orders, without_proof: 401 });
+}
 
 export const trials: readonly Trial[] = [
   {
@@ -146,6 +164,17 @@ export const trials: readonly Trial[] = [
     shows: 'JWT and introspection: good tokens, forged ones, for another API, with too little',
   },
   {
+    name: 'dpop',
+    title: 'DPoP',
+    programs: ['npm'],
+    url: 'http://localhost:3006/',
+    visit: null,
+    prepare: grantOrders(ledger),
+    check: ledgerIsBound,
+    version: fromPackage('openid-client'),
+    shows: 'client credentials bound to a key; an API that takes them with a proof, and not without',
+  },
+  {
     name: 'step-up',
     title: 'Step-up',
     programs: ['npm'],
@@ -175,6 +204,16 @@ export const trials: readonly Trial[] = [
     visit: null,
     version: fromPackage('openid-client'),
     shows: 'sign in, name and email address, on a loopback port of its own choice',
+  },
+  {
+    name: 'device',
+    title: 'Device without a browser',
+    programs: ['npm'],
+    url: null,
+    visit: null,
+    typesCode: true,
+    version: fromPackage('openid-client'),
+    shows: 'a code typed elsewhere, name and email address',
   },
   {
     name: 'own-login-pages',

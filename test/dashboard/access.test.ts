@@ -19,7 +19,9 @@ beforeAll(async () => {
 const collections = [...managementCollections, 'identities', 'consents'];
 /** The collection whose permissions count. */
 const permittedBy = (name: string) => ({ identities: 'users', consents: 'users' })[name] ?? name;
-const creatable = collections.filter((name) => !['sessions', 'identities', 'consents', 'event_types', 'audit_logs'].includes(name));
+const creatable = collections.filter(
+  (name) => !['sessions', 'authenticators', 'identities', 'consents', 'event_types', 'audit_logs'].includes(name),
+);
 
 async function administrator(): Promise<Browser> {
   const browser = new Browser(service.url);

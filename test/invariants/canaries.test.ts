@@ -10,7 +10,8 @@ import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { manage, managementClient, secondEnvironment, startManagedService, type Api, type Document } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { startReceiver, type Receiver } from '../support/receiver.js';
-import type { TestClient } from '../support/data.js';
+import { addClient, type TestClient } from '../support/data.js';
+import { answerDevice, deviceCode, pollDevice, startDevice } from '../support/device.js';
 import type { TestService } from '../support/service.js';
 import { loginThrough } from '../support/sso.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
@@ -88,6 +89,21 @@ async function useTokens(browser: Browser, client: TestClient): Promise<void> {
     `${service.url}/oauth/token?client_id=${client.id}&client_secret=${keep('secret in the query', 'cs_secret-in-the-query-canary')}`,
     { method: 'POST' },
   );
+}
+
+async function connectDevice(browser: Browser): Promise<void> {
+  const tv = await addClient(ctx, { token_endpoint_auth_method: 'none', grant_types: [deviceCode, 'refresh_token'] });
+  const { device_code, user_code, verification_uri_complete } = await startDevice(service.url, tv);
+  keep('device code', device_code);
+  keep('user code', user_code);
+  keep('user code as it is kept', user_code.replace('-', ''));
+  await new Browser(service.url).get(verification_uri_complete);
+  await pollDevice(service.url, tv, device_code);
+  await answerDevice(browser, user_code);
+  const { body } = await pollDevice(service.url, tv, device_code);
+  for (const name of ['access_token', 'refresh_token', 'id_token'] as const) keep(`${name} of a device`, body[name]);
+  await pollDevice(service.url, tv, device_code);
+  await answerDevice(browser, user_code).catch(() => null);
 }
 
 async function recover(browser: Browser): Promise<void> {
@@ -188,6 +204,7 @@ beforeAll(async () => {
   await register(new Browser(service.url));
   const browser = await signIn(canaries.values.get('first password') ?? '', 'login');
   await useTokens(browser, client);
+  await connectDevice(browser);
   await recover(browser);
   await signInThrough(connection);
   await registerClientItself();

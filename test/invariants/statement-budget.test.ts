@@ -5,17 +5,22 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, type Service } from '../../src/app.js';
 import { proofNow } from '../../src/domain/sessions/proofs.js';
-import { startSession } from '../../src/domain/sessions/sessions.js';
+import { approveDevice } from '../../src/domain/device-codes/answer.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { findBrowserSession, startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { insertFederatedCredential } from '../../src/db/tables/federated_credentials.js';
 import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
+import { digest } from '../../src/lib/digest.js';
 import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { deviceCode, pollDevice, startDevice } from '../support/device.js';
+import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
 import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
-import { managementToken, startManagedService } from '../support/management.js';
+import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
 /** The statements of the request that runs in this asynchronous context; background loops run in none. */
@@ -33,6 +38,7 @@ let grantedApi: ApiResourceRow;
 let mappingApi: ApiResourceRow;
 let workloadKey: ClientKey;
 let cookie: string;
+let proofKey: ProofKey;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
 
@@ -41,7 +47,9 @@ const observe = (text: string) => void request.getStore()?.push(text);
 beforeAll(async () => {
   service = await startManagedService();
   const ctx = await service.context();
-  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials', tokenExchangeGrantType] });
+  client = await addClient(ctx, {
+    grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode, tokenExchangeGrantType],
+  });
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
@@ -66,6 +74,7 @@ beforeAll(async () => {
   await insertFederatedCredential(ctx.scope, { ...stamps, ...proven });
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
+  proofKey = await createProofKey();
   const user = await addUser(ctx);
   cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
@@ -153,6 +162,31 @@ const userTokens = async (more: Record<string, string> = {}) => tokenRequest(ori
 /** For a resource that takes people's tokens only from clients with a grant. */
 const grantedTokens = () => userTokens({ resource: grantedApi.identifier, scope: 'openid read' });
 
+/** A device code that its person said yes to. */
+async function approvedDeviceCode(): Promise<string> {
+  const { device_code } = await startDevice(origin, client);
+  const ctx = await service.context();
+  const question = { digest: digest(device_code), client, resource: null, scopes: ['openid'] };
+  const session = await findBrowserSession(ctx, cookie.slice('session='.length));
+  if (!session || !(await approveDevice(ctx, question, { session, origin: noOrigin }))) throw new Error('not approved');
+  return device_code;
+}
+
+/** The same with a DPoP proof (RFC 9449). The service goes by its configured address, not by that of this server. */
+const proven = async (path: string, fields: Record<string, string>) =>
+  oauthPost(origin, path, client, fields, { dpop: await proofKey.proof({ htu: service.url + path }) });
+const boundUserTokens = async () => proven('/oauth/token', (await code()).grant);
+const provenGet = async (path: string, token: string) => {
+  const dpop = await proofKey.proof({ htu: service.url + path, htm: 'GET', token });
+  return fetch(origin + path, { headers: { authorization: `DPoP ${token}`, dpop } });
+};
+const machineFields = (resource: ApiResourceRow) => ({ grant_type: 'client_credentials', resource: resource.identifier });
+async function boundManagementToken(): Promise<string> {
+  const dpop = await proofKey.proof({ htu: `${service.url}/oauth/token` });
+  const fields = { grant_type: 'client_credentials', resource: `${service.url}/api` };
+  return (await oauthPost(service.url, '/oauth/token', managementClient, fields, { dpop })).body.access_token;
+}
+
 let webhooksMade = 0;
 const webhooks = (method: string, path = '', data?: unknown) =>
   fetch(`${origin}/api/webhooks${path}`, {
@@ -227,6 +261,50 @@ const budget: Record<
   },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
+  'device, start': {
+    limit: 1,
+    run: async () => (await oauthPost(origin, '/oauth/device_authorization', client, { scope: 'openid' })).status,
+  },
+  'device, question that is not answered yet': {
+    limit: 1,
+    status: 400,
+    prepare: async () => (await startDevice(origin, client)).device_code,
+    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
+  },
+  'device, question that gets tokens': {
+    limit: 2,
+    prepare: approvedDeviceCode,
+    run: async (device_code) => (await pollDevice(origin, client, device_code)).status,
+  },
+  'DPoP: device, question that gets tokens': {
+    limit: 2,
+    prepare: approvedDeviceCode,
+    run: async (device_code) => (await proven('/oauth/token', { grant_type: deviceCode, device_code })).status,
+  },
+  'DPoP: client credentials, JWT': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(jwtApi))).status },
+  'DPoP: client credentials, opaque': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(opaqueApi))).status },
+  'DPoP: authorization code flow with a live session': { limit: 3, run: async () => (await boundUserTokens()).status },
+  'DPoP: refresh': {
+    limit: 2,
+    prepare: async () => (await boundUserTokens()).body.refresh_token as string,
+    run: async (refresh_token) => (await proven('/oauth/token', { grant_type: 'refresh_token', refresh_token })).status,
+  },
+  'DPoP: pushed authorization request': {
+    limit: 1,
+    status: 201,
+    run: async () =>
+      (await proven('/oauth/par', { response_type: 'code', redirect_uri: client.redirect_uris[0] as string, scope: 'openid' })).status,
+  },
+  'DPoP: userinfo': {
+    limit: 1,
+    prepare: async () => (await boundUserTokens()).body.access_token,
+    run: async (token) => (await provenGet('/oauth/userinfo', token)).status,
+  },
+  'DPoP: Management API, as many as for a bearer token': {
+    limit: 2,
+    prepare: boundManagementToken,
+    run: async (token) => (await provenGet('/api/event_types', token)).status,
+  },
   JWKS: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/jwks.json`)).status },
   'webhook created': { limit: 5, status: 201, run: async () => (await postWebhook()).status },
   'webhook changed': {
@@ -243,17 +321,23 @@ const budget: Record<
   discovery: { limit: 0, run: async () => (await fetch(`${origin}/.well-known/openid-configuration`)).status },
 };
 
-/** Runs the operation until the process remembers what it needs: a change that was made just before may still be on its way to the cache. */
+/**
+ * The fewest statements of some runs of the operation: the process has to remember what it needs, and a change that was made just before may still be on its way
+ * to the cache.
+ */
 async function statementsOf(name: string): Promise<string[]> {
   const operation = budget[name];
   if (!operation) throw new Error(name);
-  for (let attempt = 1; ; attempt++) {
+  let fewest: string[] | null = null;
+  for (let attempt = 1; attempt <= 6; attempt++) {
     const prepared = (await operation.prepare?.()) ?? '';
     service.deps.cache.synced(service.clock.elapsed());
     statements = [];
     expect(await operation.run(prepared)).toBe(operation.status ?? 200);
-    if (statements.length <= operation.limit || attempt === 6) return statements;
+    if (fewest === null || statements.length < fewest.length) fewest = statements;
+    if (fewest.length <= operation.limit) break;
   }
+  return fewest ?? [];
 }
 
 describe('statements of an operation', () => {

@@ -4,6 +4,8 @@ import { janitorPass } from '../../src/jobs/janitor.js';
 import type { Context } from '../../src/domain/context.js';
 import { tryAdvisoryLock } from '../../src/db/advisory-lock.js';
 import { createKnex } from '../../src/db/knex.js';
+import { challengeLifetime } from '../../src/domain/authenticators/challenge.js';
+import { spendNonce } from '../../src/db/tables/spent_challenges.js';
 import { createTestDatabase } from '../support/database.js';
 import { openContext } from '../support/standalone.js';
 
@@ -51,4 +53,31 @@ test('while another replica is at it, a pass does nothing', async () => {
     expect(await janitorPass(ctx)).toEqual({});
   });
   expect(await janitorPass(ctx)).toMatchObject({ rate_limits: 10, access_tokens: 10 });
+});
+
+test('a spent challenge is remembered beyond its end, for replicas whose clocks are behind; then it goes (attack 25.646)', async () => {
+  const nonce = Buffer.alloc(32, 5);
+  const ended = (secondsAgo: number) => new Date(ctx.clock.now().getTime() - secondsAgo * 1000);
+  expect(await spendNonce(ctx.scope, nonce, ended(challengeLifetime))).toBe(true);
+  expect(await janitorPass(ctx)).toMatchObject({ spent_challenges: 0 });
+  expect(await spendNonce(ctx.scope, nonce, ended(challengeLifetime))).toBe(false);
+  expect(await spendNonce(ctx.scope, Buffer.alloc(32, 6), ended(601))).toBe(true);
+  expect(await janitorPass(ctx)).toMatchObject({ spent_challenges: 1 });
+});
+
+test('device codes stay for an hour, in which the device is still told that they have expired; guesses for ten minutes', async () => {
+  const rows = ['2 hours', '30 minutes'].map((age) => ({ age, digest: age }));
+  for (const { age, digest } of rows) {
+    await ctx.knex.raw(
+      `insert into device_codes (environment_id, digest, user_code_digest, client_id, scope, created_at, expires_at, interval_seconds)
+       values (:environment, convert_to(:digest, 'utf8'), convert_to(:digest, 'utf8'), 'tv', '', now(), now() - :age::interval, 5)`,
+      { environment: ctx.environment.id, digest, age },
+    );
+    await ctx.knex.raw(
+      `insert into user_code_guesses (environment_id, guesser, guessed_at, expires_at)
+       values (:environment, convert_to(:digest, 'utf8'), '{}', now() - :age::interval)`,
+      { environment: ctx.environment.id, digest, age },
+    );
+  }
+  expect(await janitorPass(ctx)).toMatchObject({ device_codes: 1, user_code_guesses: 2 });
 });

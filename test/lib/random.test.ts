@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isUuid, randomDigits, randomToken, uuidv7 } from '../../src/lib/random.js';
 
-test.each(['at_', 'rt_', 'cs_', 'ac_', ''] as const)('a token with the prefix %j carries 256 bits in base64url', (prefix) => {
+test.each(['at_', 'rt_', 'cs_', 'ac_', 'dc_', ''] as const)('a token with the prefix %j carries 256 bits in base64url', (prefix) => {
   const token = randomToken(prefix);
   expect(token.slice(0, prefix.length)).toBe(prefix);
   expect(token.slice(prefix.length)).toMatch(/^[A-Za-z0-9_-]{43}$/);

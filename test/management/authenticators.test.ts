@@ -98,6 +98,21 @@ describe('moving in', () => {
     expect(await prove(id, codeOf())).toBe('proven');
   });
 
+  test('whoever was moved in signs in with password and app, as before', async () => {
+    const user = await addUser(ctx);
+    await moved(user.id, { kind: 'totp', secret, algorithm: 'SHA512', digits: 8, period: 45 });
+    const browser = new Browser(service.url);
+    const first = await browser.postJson('/login', { email: user.email, password });
+    expect(await first.json()).toMatchObject({ user: null, second_factor: { methods: ['totp'] } });
+    const wrong = await browser.postJson('/login/verify', { method: 'totp', code: '00000000' });
+    expect(wrong.status).toBe(422);
+    const code = codeOf({ algorithm: 'SHA512', digits: 8, period: 45 });
+    const second = await browser.postJson('/login/verify', { method: 'totp', code });
+    expect([second.status, ((await second.json()) as Document)['user']]).toMatchObject([200, { email: user.email }]);
+    const [session] = (await api.get(`/sessions?filter[user]=${user.id}`)).body['data'] as Document[];
+    expect(session?.['attributes']).toMatchObject({ acr: '2', amr: ['pwd', 'otp', 'mfa'] });
+  });
+
   test('a passkey keeps what the other system knew of it', async () => {
     const id = await owner();
     const { attributes } = await moved(id, passkey({ sign_count: 7, transports: ['usb', 'hybrid'], name: 'Key' }));

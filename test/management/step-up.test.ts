@@ -125,6 +125,27 @@ describe('the Management API', () => {
     expect((await write(await apiOf(browser))).status).toBe(201);
   });
 
+  test('one’s own sign-in methods take a fresh second factor where two-step is on (attack 25.644)', async () => {
+    const own = await addUser(ctx);
+    await permit(ctx, own.id, ...managementPermissions);
+    const of = (proofs: readonly Proof[]) => signedInBy(service, own, proofs);
+    const whole = proofsNow(ctx, 'password', 'totp');
+    const attributes = { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
+    const factor = (await machine.create('authenticators', 'authenticator', attributes, { user: link('user', own.id) }))['id'] as string;
+    const moved = (user_id: string) => ({ data: { type: 'authenticator', attributes, relationships: { user: link('user', user_id) } } });
+    for (const proofs of [proofsNow(ctx, 'password', 'device'), aged(whole, 601)]) {
+      const api = await apiOf(await of(proofs));
+      for (const refused of [
+        await api.post('/authenticators', moved(own.id)),
+        await api.delete(`/authenticators/${factor}`),
+        await api.patch(`/users/${own.id}/reset_authenticators`),
+      ])
+        expect(outcome(refused)).toEqual(challenge('2'));
+      expect((await api.post('/authenticators', moved((await addUser(ctx)).id))).status).toBe(201);
+    }
+    expect((await (await apiOf(await of(whole))).delete(`/authenticators/${factor}`)).status).toBe(204);
+  });
+
   test('an Idempotency-Key brings back no answer without the class', async () => {
     const browser = await by('password', 'totp');
     const api = await apiOf(browser);

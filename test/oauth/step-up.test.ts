@@ -4,7 +4,7 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
-import type { Proof } from '../../src/domain/sessions/proofs.js';
+import { emailStepProof, type Proof } from '../../src/domain/sessions/proofs.js';
 import { startSignIn } from '../../src/domain/sign-ins/sign-ins.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { Browser, locationParameters } from '../support/browser.js';
@@ -217,9 +217,17 @@ describe('policy', () => {
   test('a session that is older than the person’s two-step takes the second step (attack 25.584)', async () => {
     expect(sentTo(await ask(await by(withTotp, 'password')))).toBe('/login/verify 1');
     expect(sentTo(await ask(await by(withTotp, 'email')))).toBe('/login/verify 1');
-    for (const done of [['password', 'totp'], ['password', 'device'], ['password', 'email'], ['passkey']] as const)
+    for (const done of [['password', 'totp'], ['password', 'device'], ['passkey']] as const)
       expect([done, sentTo(await ask(await by(withTotp, ...done)))]).toEqual([done, 'client']);
+    const byMail = [...proofsNow(ctx, 'password'), emailStepProof(ctx.clock.now())];
+    expect(sentTo(await ask(await signedInBy(service, withTotp, byMail)))).toBe('client');
     await expectRedirectError(service, client, 'login_required', async () => ask(await by(withTotp, 'password'), { prompt: 'none' }));
+  });
+
+  test('a session of a registration takes it too, and one that began by mail and was confirmed by password (attack 25.640)', async () => {
+    expect(sentTo(await ask(await by(withTotp, 'email', 'password')))).toBe('/login/verify 1');
+    await setEnvironment(service, { second_factor_policy: 'required' });
+    expect(sentTo(await ask(await by(withPasskey, 'email', 'password')))).toBe('/login/verify 1');
   });
 
   test('a session that is older than the policy is asked too: for a factor, or to enrol one (attack 25.585)', async () => {

@@ -32,7 +32,7 @@ async function reasonAtUserinfo(token: string): Promise<string> {
   const { error, error_description } = (await answer.json()) as Record<string, string>;
   expect([answer.status, error]).toEqual([401, 'invalid_token']);
   expect(answer.headers.get('www-authenticate')).toBe(
-    `Bearer realm="oauth", error="invalid_token", error_description="${error_description}"`,
+    `Bearer realm="oauth", error="invalid_token", error_description="${error_description}", DPoP realm="oauth", algs="ES256 PS256 EdDSA Ed25519"`,
   );
   expect(error_description).toMatch(/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/);
   return error_description as string;

@@ -62,7 +62,10 @@ test('header and body together, or the query, are refused and not logged (attack
   expect(query.status).toBe(400);
   expect(service.log.join('\n')).not.toContain(token);
   const none = await userinfo({});
-  expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="oauth"']);
+  expect([none.status, none.headers.get('www-authenticate')]).toEqual([
+    401,
+    'Bearer realm="oauth", DPoP realm="oauth", algs="ES256 PS256 EdDSA Ed25519"',
+  ]);
 });
 
 test('a token without openid is 403, of a person, of a client, and for an API resource (attack 7.91)', async () => {
@@ -157,6 +160,6 @@ test('browser applications of registered origins may call the token endpoint and
     expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
   }
   const refusal = await fetch(`${service.url}/oauth/token`, { method: 'POST', headers: { origin: 'https://spa.example' } });
-  expect(refusal.headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id');
+  expect(refusal.headers.get('access-control-expose-headers')).toBe('WWW-Authenticate, Retry-After, X-Request-Id, DPoP-Nonce');
   expect(refusal.headers.get('x-request-id')).toBeTruthy();
 });

@@ -16,7 +16,8 @@ const knownMembers = new Set([
   'userinfo_signing_alg_values_supported',
   'request_object_signing_alg_values_supported', 'claims_parameter_supported', 'request_parameter_supported', 'request_uri_parameter_supported',
   'backchannel_logout_supported', 'backchannel_logout_session_supported', 'authorization_response_iss_parameter_supported',
-  'resource_indicators_supported', 'pushed_authorization_request_endpoint', 'require_pushed_authorization_requests', 'authorization_signing_alg_values_supported', 'introspection_signing_alg_values_supported',
+  'resource_indicators_supported', 'pushed_authorization_request_endpoint', 'device_authorization_endpoint', 'require_pushed_authorization_requests', 'authorization_signing_alg_values_supported', 'introspection_signing_alg_values_supported',
+  'dpop_signing_alg_values_supported',
 ]); // prettier-ignore
 
 const isText = (value: unknown) => typeof value === 'string' && value !== '';

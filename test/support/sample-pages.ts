@@ -1,3 +1,4 @@
+import '../../src/oauth/device/page-models.js';
 import '../../src/account/recovery-codes-page.js';
 import '../../src/account/totp.js';
 import '../../src/http/auth/ask-to-confirm.js';
@@ -197,6 +198,15 @@ const account = {
   ],
 };
 
+const approval = {
+  client: { name: 'Acme TV', logo_uri: null, policy_uri: null, tos_uri: null },
+  user: ada,
+  scopes: ['openid', 'profile', 'offline_access'].map((name) => ({ name, text: scopeText(name) })),
+  user_code: 'WDJB-MJHT',
+  device: { ip_address: '203.0.113.7', same_network: true, asked_at: '2026-11-21T09:05:00.000Z' },
+  action: '/device/answer',
+  hidden: { question: 'sealed' },
+};
 const consent = {
   client: { ...notes, policy_uri: 'https://notes.example/privacy', tos_uri: 'https://notes.example/terms' },
   redirect_host: 'notes.example',
@@ -637,6 +647,27 @@ const samples: Record<string, SamplePage> = {
       ...base('Let Acme Notes use your account?', withLogo),
       ...consent,
       client: { ...consent.client, logo_uri: 'https://notes.example/logo.svg', policy_uri: null },
+    },
+  },
+  device: { view: 'oauth/device', model: { ...base('Connect a device'), user: ada, action: '/device', values: { user_code: '' } } },
+  'device-wrong': {
+    view: 'oauth/device',
+    model: {
+      ...base('Connect a device', withLogo),
+      user: ada,
+      action: '/device',
+      values: { user_code: 'WDJB-MJHX' },
+      errors: { user_code: 'This code is not right, or no longer valid. Compare it with the device, or start there again.' },
+    },
+  },
+  'device-approval': { view: 'oauth/device-approval', model: { ...base('Let Acme TV use your account?'), ...approval } },
+  'device-approval-elsewhere': {
+    view: 'oauth/device-approval',
+    model: {
+      ...base('Let Acme TV use your account?', withLogo),
+      ...approval,
+      client: { ...approval.client, logo_uri: 'https://notes.example/logo.svg', policy_uri: 'https://notes.example/privacy' },
+      device: { ...approval.device, ip_address: '2001:db8:85a3::8a2e:370:7334', same_network: false },
     },
   },
   'logout-confirm': {

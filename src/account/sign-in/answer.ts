@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { UserRow } from '../../db/tables/users.js';
+import { credentialOf } from '../../http/auth/confirmation.js';
 import type { StepOutcome } from '../../http/auth/first-step.js';
 import { wantsJson } from '../../http/request/form.js';
 import { own } from '../../lib/named.js';
@@ -16,11 +17,5 @@ export function answerStep(req: Request, res: Response, user: UserRow, outcome: 
 /** The credential in the body: an object in JSON, its text in a form; undefined without one, null when it can't be read. */
 export function credentialIn(req: Request): unknown {
   const value = own(req.body as Record<string, unknown> | undefined, 'credential');
-  if (value === undefined || value === '') return undefined;
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value) as unknown;
-  } catch {
-    return null;
-  }
+  return value === undefined || value === '' ? undefined : credentialOf(value);
 }

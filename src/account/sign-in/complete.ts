@@ -14,12 +14,13 @@ import { askFor, type StepOutcome } from '../../http/auth/first-step.js';
 import { signIn } from '../../http/auth/sign-in.js';
 import { errorTexts } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
+import { withReturnTo } from '../../http/request/return-to.js';
 
 const home = '/account';
 
 /** 410: the half sign-in has ended, by time, tries, or because another request has completed it. */
 export function signInExpired(return_to: string | null): PageError {
-  const href = return_to === null ? '/login' : `/login?${new URLSearchParams({ return_to }).toString()}`;
+  const href = withReturnTo('/login', {}, return_to);
   return new PageError(410, 'sign_in_expired', errorTexts.sign_in_expired, {}, undefined, { href, label: 'Sign in' });
 }
 
@@ -80,11 +81,12 @@ export async function completeClaim(
   const user = await findUser(req.ctx.scope, claimant.user.id);
   if (!user) throw signInExpired(return_to);
   const proofs = withProofs(claimant.proofs, added);
-  const next = how.skip === true ? ({ kind: 'none' } as const) : await nextStep(req.ctx, user, proofs);
-  if (next.kind === 'none') {
+  const next = await nextStep(req.ctx, user, proofs);
+  const skips = how.skip === true && next.kind === 'enroll' && next.skip_until !== null;
+  if (next.kind === 'none' || skips) {
     await finish(req, res, { ...claimant, user }, proofs, how);
     return { redirect_to: return_to ?? home, second_factor: null };
   }
   if (!(await advanceSignIn(req.ctx.scope, sign_in.id, next.kind, proofs))) throw signInExpired(return_to);
-  return askFor(req, next, { user, proofs, return_to });
+  return askFor(req, next, { user, proofs, expires_at: sign_in.expires_at, return_to });
 }

@@ -7,20 +7,21 @@ import {
   makeRecoveryCodes,
   startTotp,
   totpPendingLifetime,
+  type EnrolmentBasis,
 } from '../../domain/authenticators/enrolment.js';
 import { creationOptions, verifyNewPasskey } from '../../domain/authenticators/passkey-registration.js';
 import { confirmationClass, isConfirmed } from '../../domain/sessions/confirmation.js';
 import type { Proof } from '../../domain/sessions/proofs.js';
-import { graceEnd } from '../../domain/sign-ins/next-step.js';
+import { graceEnd, hasFactor } from '../../domain/sign-ins/next-step.js';
 import { isPasskey, listAuthenticatorsOfUser } from '../../db/tables/authenticators.js';
 import { PageError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { isStepUp, type Claimant } from '../../http/auth/claimant.js';
-import { stepPath } from '../../http/auth/first-step.js';
+import { sessionOf } from '../../http/auth/proof-ways.js';
 import { errorTexts } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
-import { safeReturnTo } from '../../http/request/return-to.js';
+import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
 import type { Web } from '../../http/web.js';
 import { bodyReturnTo, bodyText } from '../fields.js';
 import { showRecoveryCodes } from '../recovery-codes-page.js';
@@ -35,9 +36,12 @@ import { acrValuesOf, renderEnroll } from './enroll-page.js';
 const mayStepUp = (req: Request, { user, proofs, sign_in }: Claimant): boolean =>
   sign_in === null && isStepUp(req) && isConfirmed(req.ctx, proofs, confirmationClass(user));
 
+/** Whether a half sign-in has to enrol: its person has no factor. One that was added meanwhile is what is asked for, at a new sign-in. */
+const mustEnroll = ({ user, sign_in }: Claimant): boolean => sign_in?.stage === 'enroll' && !hasFactor(user);
+
 /** Whoever has to enrol a factor here; null for everybody else. Needs `findClaimant` before. */
 const enrolling = (req: Request): Claimant | null =>
-  req.claimant && (req.claimant.sign_in?.stage === 'enroll' || mayStepUp(req, req.claimant)) ? req.claimant : null;
+  req.claimant && (mustEnroll(req.claimant) || mayStepUp(req, req.claimant)) ? req.claimant : null;
 
 /** Middleware: lets pass whoever has to enrol a factor. */
 export const requireEnrolling: RequestHandler = (req, _res, next) => next(enrolling(req) ? undefined : signInExpired(bodyReturnTo(req)));
@@ -45,6 +49,12 @@ export const requireEnrolling: RequestHandler = (req, _res, next) => next(enroll
 function claimantOf(req: Request): Claimant {
   if (!req.claimant) throw new Error('requireEnrolling must come before');
   return req.claimant;
+}
+
+/** What the enrolment rests on. */
+function basisOf(req: Request): EnrolmentBasis {
+  const { sign_in } = claimantOf(req);
+  return sign_in ? { sign_in_id: sign_in.id } : { session_id: sessionOf(req).id };
 }
 
 /** Middleware: lets pass where people can add the kind; for the class `phr` only a passkey does. */
@@ -61,10 +71,10 @@ export function enrollPage(web: Web) {
     const return_to = safeReturnTo(queryOf(req).get('return_to'));
     const claimant = enrolling(req);
     if (claimant) return renderEnroll(web, req, res, { claimant, return_to });
-    if (req.claimant?.sign_in) return res.redirect(303, stepPath('/login/verify', return_to));
+    if (req.claimant?.sign_in?.stage === 'verify') return res.redirect(303, withReturnTo('/login/verify', {}, return_to));
     // Somebody signed in shows that it is still them before anything is added.
-    if (req.session && isStepUp(req)) return res.redirect(303, stepPath('/account/confirm', req.originalUrl));
-    res.redirect(303, stepPath('/login', return_to));
+    if (req.session && isStepUp(req)) return res.redirect(303, withReturnTo('/account/confirm', {}, req.originalUrl));
+    res.redirect(303, withReturnTo('/login', {}, return_to));
   };
 }
 
@@ -114,7 +124,13 @@ export function enrollPasskey(web: Web) {
       credential: credentialIn(req),
     });
     if (verified.outcome !== 'verified') return refuse(web, req, res, passkeyRefusals[verified.outcome]);
-    const added = await addPasskey(req.ctx, { user_id: user.id, passkey: verified.passkey, name: defaultName('passkey'), origin });
+    const added = await addPasskey(req.ctx, {
+      user_id: user.id,
+      passkey: verified.passkey,
+      name: defaultName('passkey'),
+      origin,
+      basis: basisOf(req),
+    });
     if (added.outcome !== 'added') return refuse(web, req, res, passkeyRefusals[added.outcome]);
     const has = user.authenticator_kinds.includes('recovery_codes');
     await goOn(web, req, res, added.proof, has ? null : await makeRecoveryCodes(req.ctx, user.id, origin));
@@ -153,7 +169,8 @@ export function enrollTotpVerify(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const claimant = claimantOf(req);
     const [authenticator_id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
-    const added = await activateTotpOf(req.ctx, claimant.user.id, { authenticator_id, code }, originOf(req));
+    const input = { authenticator_id, code, basis: basisOf(req) };
+    const added = await activateTotpOf(req.ctx, claimant.user.id, input, originOf(req));
     if (added.outcome === 'added') return goOn(web, req, res, added.proof, added.recovery_codes);
     if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
     if (wantsJson(req)) throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });

@@ -13,16 +13,16 @@ import { PageError, RateLimitedError } from '../../errors.js';
 import { browserSecret, browserSecretOf } from '../../http/auth/browser-secret.js';
 import { findHalfSignIn } from '../../domain/sign-ins/sign-ins.js';
 import { signInTokenOf, type Claimant } from '../../http/auth/claimant.js';
-import { stepPath } from '../../http/auth/first-step.js';
 import { errorTexts } from '../../http/pages/error-texts.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
-import { safeReturnTo } from '../../http/request/return-to.js';
+import { safeReturnTo, withReturnTo } from '../../http/request/return-to.js';
 import type { Web } from '../../http/web.js';
-import { bodyReturnTo, bodyText, withReturnTo } from '../fields.js';
+import { bodyReturnTo, bodyText } from '../fields.js';
 import { refusalError, refuseFields, type StepRefusal } from '../refusal.js';
 import { answerStep, credentialIn } from './answer.js';
 import { completeClaim, signInExpired } from './complete.js';
+import { acrValuesOf } from './enroll-page.js';
 import { renderVerify } from './verify-page.js';
 
 /** What codes are bound to, and tries are counted by. */
@@ -44,7 +44,7 @@ export function verifyPage(web: Web) {
     const query = queryOf(req);
     const return_to = safeReturnTo(query.get('return_to'));
     const claimant = verifying(req);
-    if (!claimant) return res.redirect(303, stepPath(req.claimant ? '/login/enroll' : '/login', return_to));
+    if (!claimant) return res.redirect(303, withReturnTo(req.claimant ? '/login/enroll' : '/login', {}, return_to));
     const asked = query.get('method') ?? '';
     await renderVerify(web, req, res, {
       claimant,
@@ -72,7 +72,9 @@ export async function verifyByEmail(req: Request, res: Response): Promise<void> 
   const methods = await secondStepMethods(req.ctx, claimant.user, claimant.proofs);
   if (!methods.includes('email')) throw new PageError(403, 'email_code_disabled', errorTexts.email_code_disabled);
   const sent = await sendSecondStepCode(req.ctx, claimant.user, boundOf(req, claimant), originOf(req));
-  if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/verify', { method: 'email', sent: '1' }, return_to));
+  const acr_values = acrValuesOf(req);
+  const fields = { method: 'email', sent: '1', ...(acr_values !== '' && { acr_values }) };
+  if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/verify', fields, return_to));
   if (sent.outcome === 'too_soon') throw new RateLimitedError(sent.retry_after);
   const { expires_in, resend_after } = sent;
   res.status(202).set('Cache-Control', 'no-store').json({ expires_in, resend_after });

@@ -97,6 +97,7 @@ export const api_resources: Presentation = {
     { label: 'Token format', value: text(a['token_format'] === 'jwt' ? 'JWT (RFC 9068)' : 'Opaque') },
     { label: 'Token lifetime', value: duration(a['access_token_lifetime']) },
     { label: 'Signed with', value: text(a['signing_algorithm']) },
+    { label: 'Tokens bound to a key', value: text(a['dpop_bound_access_tokens'] === true ? 'Always (DPoP)' : 'As the client asks') },
     { label: 'Who may ask people for it', value: text(a['user_access'] === 'open' ? 'Every client' : 'Clients with a grant') },
     { label: 'Type in the header of JWTs', value: code(a['token_typ']) },
     { label: 'Scopes in people’s tokens', value: text(a['user_scopes'] === 'held' ? 'What the person holds' : 'What was asked for') },
@@ -141,6 +142,11 @@ export const api_resources: Presentation = {
       hint: 'Every verifier knows RS256. ES256 and EdDSA cost a fraction of the processor time.',
     },
     ...demandFields('tokens for it'),
+    {
+      name: 'dpop_bound_access_tokens',
+      label: 'Only tokens that are bound to a key',
+      hint: 'Clients then need DPoP (RFC 9449), and your API has to check their proofs.',
+    },
     {
       name: 'claim_mappings',
       label: 'Claim mappings',

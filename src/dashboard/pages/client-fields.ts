@@ -93,6 +93,12 @@ export const clientFields: readonly FieldSpec[] = [
     section: tokens,
   },
   {
+    name: 'dpop_bound_access_tokens',
+    label: 'Require DPoP',
+    hint: 'Its tokens are bound to a key that only it holds (RFC 9449): whoever steals one can not use it.',
+    section: tokens,
+  },
+  {
     name: 'introspection_allowed',
     label: 'May ask about tokens of other clients',
     hint: 'For APIs that look tokens up at /oauth/introspect. Clients that registered themselves never may.',
@@ -177,7 +183,8 @@ export function clientCreateFields(req: Request): readonly FieldSpec[] {
       hint: people ? 'People see it when they sign in.' : 'For you: which service this is.',
       attributes: { maxlength: 100 },
     },
-    ...(people ? [{ ...redirects, section: undefined as unknown as string, optional: false }] : []),
+    // A device that people type a code for has none.
+    ...(people ? [{ ...redirects, section: undefined as unknown as string, optional: type === 'native' }] : []),
     ...(type === 'spa'
       ? [
           {
@@ -194,7 +201,7 @@ export function clientCreateFields(req: Request): readonly FieldSpec[] {
       label: 'Grant types',
       kind: 'checks',
       initial: kind.grants,
-      choices: async () => grantChoices([...kind.grants, ...(kind.further ?? [])]),
+      choices: async () => grantChoices([...kind.grants, ...(kind.furtherGrants ?? [])]),
       optional: false,
     },
     kind.methods.length > 1

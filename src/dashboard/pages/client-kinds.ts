@@ -1,26 +1,23 @@
 import type { Choice } from '../page-parts.js';
-import { jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
+import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { named } from '../../lib/named.js';
 
-/** The kinds of client that the creation form offers, with the settings that follow from each. */
-export const kinds: Readonly<
-  Record<
-    string,
-    {
-      readonly label: string;
-      readonly text: string;
-      /** Grant types that are chosen from the start, and further ones that are on offer. */
-      readonly grants: readonly string[];
-      readonly further?: readonly string[];
-      readonly methods: readonly string[];
-    }
-  >
-> = {
+/** A kind of client, with the settings that follow from it; `furtherGrants` are offered and not chosen from the start. */
+type Kind = {
+  readonly label: string;
+  readonly text: string;
+  readonly grants: readonly string[];
+  readonly furtherGrants?: readonly string[];
+  readonly methods: readonly string[];
+};
+
+/** The kinds of client that the creation form offers. */
+export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
   web: {
     label: 'Web application',
     text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.',
     grants: ['authorization_code', 'refresh_token'],
-    further: [tokenExchangeGrantType],
+    furtherGrants: [tokenExchangeGrantType],
     methods: ['client_secret_basic', 'client_secret_post'],
   },
   spa: {
@@ -31,24 +28,26 @@ export const kinds: Readonly<
   },
   native: {
     label: 'Native application',
-    text: 'Runs on a phone or a desktop, without a secret.',
+    text: 'Runs on a phone, a desktop or a device without a browser, without a secret.',
     grants: ['authorization_code', 'refresh_token'],
+    furtherGrants: [deviceCodeGrantType],
     methods: ['none'],
   },
   machine: {
     label: 'Machine',
     text: 'A service that calls an API on its own behalf: no user, no browser.',
     grants: ['client_credentials'],
-    further: [tokenExchangeGrantType, jwtBearerGrantType],
+    furtherGrants: [tokenExchangeGrantType, jwtBearerGrantType],
     methods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
   },
-};
+});
 
 /** What grant types are called, and what they are for. */
 export const grantLabels: Record<string, [string, string]> = named({
   authorization_code: ['Authorization code', 'Users sign in with it.'],
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
+  [deviceCodeGrantType]: ['Device code', 'For televisions and command lines: users type a code in a browser elsewhere.'],
   [jwtBearerGrantType]: ['Assertion of a workload', 'A token of its platform, instead of a secret. Takes a federated credential too.'],
   [tokenExchangeGrantType]: [
     'Token exchange',

@@ -99,6 +99,7 @@ export const clients: Presentation = {
     { label: 'Sign-in begins at', value: openLink(req.ctx.environment, a['initiate_login_uri']) },
     { label: 'Scopes', value: a['scopes'] === null ? quiet('All') : tags(a['scopes']) },
     { label: 'PKCE', value: text(a['require_pkce'] === true ? 'Required' : 'Optional') },
+    { label: 'DPoP', value: text(a['dpop_bound_access_tokens'] === true ? 'Required' : 'Optional') },
     { label: 'Pushed authorization requests', value: text(a['require_pushed_authorization_requests'] === true ? 'Required' : 'Optional') },
     { label: 'Skips consent', value: yesNo(a['first_party']) },
     { label: 'Asks about others’ tokens', value: yesNo(a['introspection_allowed']) },

@@ -1,4 +1,5 @@
 import { run, type Scope, type Statement } from '../scope.js';
+import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { permissionsHeldSql } from './permissions.js';
 import { userColumnsSql, userOfRow, type UserColumns, type UserWithRoles } from './user_claims.js';
 
@@ -15,6 +16,8 @@ export type AccessTokenState = {
   /** Issued on the strength of another token (RFC 8693), and who acts for the person. */
   exchanged: boolean;
   act: Record<string, unknown> | null;
+  /** The thumbprint of the key that it is bound to (RFC 9449 6). */
+  jkt: string | null;
   /** How and when the person signed in; null for a client's own token, and where it isn't known. */
   acr: string | null;
   amr: string[] | null;
@@ -29,81 +32,6 @@ export type TokenStanding = {
   session_revoked_at: Date | null;
   revoked: boolean;
 };
-
-/** Stores an opaque token that no code and no refresh token stands behind (client credentials), with its event if wanted. */
-export async function insertClientAccessToken(
-  scope: Scope,
-  token: {
-    digest: Buffer;
-    jti: string;
-    client_id: string;
-    scope: string;
-    audience: string;
-    issued_at: Date;
-    lifetime: number;
-    event_id: string;
-    subscribers: readonly string[];
-    grant_type: string;
-  },
-): Promise<void> {
-  const { lifetime, issued_at } = token;
-  const expires_at = new Date(issued_at.getTime() + lifetime * 1000);
-  const values = [token.digest, token.jti, token.client_id, token.scope, token.audience, issued_at, expires_at];
-  if (token.subscribers.length === 0) await run(scope, insertForClient, values);
-  else await run(scope, insertForClientWithEvent, [...values, token.subscribers, token.event_id, lifetime, token.grant_type]);
-}
-
-const insertForClientText = `insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at)
-                             values ($1, $2, $3::uuid, $4, $5, $6, $7, $8)`;
-
-const insertForClient = { name: 'access_tokens.insert_for_client', short: { kind: 'write', key: 2 }, text: insertForClientText } as const;
-
-const insertForClientWithEvent = {
-  name: 'access_tokens.insert_for_client_with_event',
-  short: { kind: 'write', key: 2 },
-  text: `with access as (${insertForClientText} returning *)
-         select store_token_issued($1, $10::uuid, issued_at, $9::uuid[], $3::uuid, 'opaque', $12::text, client_id, null, null,
-           scope, audience, $11::integer, false)
-         from access`,
-} as const;
-
-/** Stores the `token.issued` event of a JWT, which itself is stored nowhere. */
-export async function storeTokenIssued(
-  scope: Scope,
-  event: {
-    event_id: string;
-    at: Date;
-    subscribers: readonly string[];
-    jti: string;
-    token_format: 'jwt' | 'opaque';
-    grant_type: string;
-    client_id: string;
-    scope: string;
-    audience: string;
-    lifetime: number;
-  },
-): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'events.store_token_issued',
-      short: { kind: 'write', key: 2 },
-      text: `select store_token_issued($1, $2::uuid, $3::timestamptz, $4::uuid[], $5::uuid, $6, $7, $8, null, null, $9, $10, $11::integer, false)`,
-    },
-    [
-      event.event_id,
-      event.at,
-      event.subscribers,
-      event.jti,
-      event.token_format,
-      event.grant_type,
-      event.client_id,
-      event.scope,
-      event.audience,
-      event.lifetime,
-    ],
-  );
-}
 
 /** Where a JWT's user doesn't exist: no row, so that a replica that doesn't have the user yet isn't believed. */
 const unknownUser: TokenStanding = { user_status: null, session_revoked_at: null, revoked: false };
@@ -136,12 +64,36 @@ const besideOf = (row: Partial<BesideColumns>, beside: Beside): TokenUser => ({
   permissions: row.held ?? null,
 });
 
-/** One statement for each kind of answer: most tokens need the smallest. */
-function lookUps(name: string, text: (columns: string, beside: Beside) => string, held: string, roles: string): Record<Beside, Statement> {
+/** The DPoP proof that a token is presented with, if its use has to be stored, and the key that it proves. */
+export type ProofToStore = { readonly use: ProofUse; readonly jkt: string };
+
+const proofValues = ({ use }: ProofToStore) => [use.digest, use.expires_at];
+
+/** Of a statement that stores the use of a proof: whether it was the first. */
+const isFirstUse = 'exists (select 1 from proof) as first_use';
+
+/** A look-up that stores the use of a proof by the statement `stored`, whose parameters begin with the number `at`. */
+const storing = (stored: string, at: number, text: string): Pick<Statement, 'short' | 'text'> => ({
+  short: { kind: 'write', key: at },
+  text: `with proof as (${stored}) ${text}`,
+});
+
+/** One statement for each kind of answer: most tokens need the smallest. `proven` stores the use of a proof too (`from`: what that depends on). */
+function lookUps(
+  name: string,
+  text: (columns: string, beside: Beside) => string,
+  { held, roles, proofAt, from }: { held: string; roles: string; proofAt: number; from: string },
+): Record<Beside | 'proven', Statement> {
   const heldColumn = `, ${held} as held`;
   const columns: Record<Beside, string> = { nothing: '', permissions: heldColumn, user: `${heldColumn}, ${userColumnsSql(roles)}` };
   const statement = (beside: Beside): Statement => ({ name: `${name}_${beside}`, short: 'look_up', text: text(columns[beside], beside) });
-  return { nothing: statement('nothing'), permissions: statement('permissions'), user: statement('user') };
+  const stored = storeProofSql(`$${proofAt}`, `$${proofAt + 1}`, from);
+  return {
+    nothing: statement('nothing'),
+    permissions: statement('permissions'),
+    user: statement('user'),
+    proven: { name: `${name}_proven`, ...storing(stored, proofAt, text(`${columns.user}, ${isFirstUse}`, 'user')) },
+  };
 }
 
 const peopleOfToken = `
@@ -151,14 +103,19 @@ const peopleOfToken = `
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns, beside) => `
-    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
+    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
       t.issued_at, t.expires_at, ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
     from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
     where t.environment_id = $1 and t.digest = $2`,
-  // Of this service's own endpoints nobody holds permissions.
-  permissionsHeldSql({ user_id: 't.user_id', resource: 'case when t.audience <> all ($3::text[]) then t.audience end' }),
-  `t.claims is not null or t.scope like '%roles%'`,
+  {
+    // Of this service's own endpoints nobody holds permissions.
+    held: permissionsHeldSql({ user_id: 't.user_id', resource: 'case when t.audience <> all ($3::text[]) then t.audience end' }),
+    roles: `t.claims is not null or t.scope like '%roles%'`,
+    proofAt: 4,
+    // Strangers, and those who hold another key, fill no table.
+    from: 'from access_tokens where environment_id = $1 and digest = $2 and jkt = $6::text',
+  },
 );
 
 /**
@@ -176,13 +133,33 @@ export async function findAccessToken(
   return row ? { token: row, ...besideOf(row, beside) } : null;
 }
 
-/** The standing of a client's own JWT. It names no table of people's, so that nobody who locks one keeps clients waiting. */
-async function findOwnJwtStanding(scope: Scope, ids: readonly string[]): Promise<TokenStanding> {
-  const text = `select null as user_status, null as session_revoked_at,
-                  exists (select 1 from revocations where environment_id = $1 and id = any ($2::uuid[])) as revoked`;
-  const rows = await run<TokenStanding>(scope, { name: 'access_tokens.own_jwt_standing', short: 'look_up', text }, [ids]);
-  return rows[0] as TokenStanding;
+/** Whether the proof, whose use has been stored, was used for the first time. */
+export type FirstUse = { readonly first_use: boolean };
+
+/** The same with the user, for a token that is presented with a proof. That is stored if the token is bound to the proof's key. */
+export async function findProvenAccessToken(
+  scope: Scope,
+  digest: Buffer,
+  issuers: readonly string[],
+  proof: ProofToStore,
+): Promise<({ token: AccessTokenState } & TokenUser & FirstUse) | null> {
+  const values = [digest, issuers, ...proofValues(proof), proof.jkt];
+  const [row] = await run<AccessTokenState & Partial<BesideColumns> & FirstUse>(scope, opaqueLookUps.proven, values);
+  return row ? { token: row, first_use: row.first_use, ...besideOf(row, 'user') } : null;
 }
+
+const ownJwtStandingText = (more = '') => `
+  select null as user_status, null as session_revoked_at,
+    exists (select 1 from revocations where environment_id = $1 and id = any ($2::uuid[])) as revoked${more}`;
+
+/** The standing of a client's own JWT. It names no table of people's, so that nobody who locks one keeps clients waiting. */
+const ownJwtStanding = {
+  plain: { name: 'access_tokens.own_jwt_standing', short: 'look_up', text: ownJwtStandingText() },
+  proven: {
+    name: 'access_tokens.own_jwt_standing_proven',
+    ...storing(storeProofSql('$3', '$4'), 3, ownJwtStandingText(`, ${isFirstUse}`)),
+  },
+} as const satisfies Record<string, Statement>;
 
 const jwtLookUps = lookUps(
   'access_tokens.jwt_standing_with',
@@ -193,25 +170,50 @@ const jwtLookUps = lookUps(
     left join users u on u.environment_id = $1 and u.id = $3::uuid
     left join sessions s on s.environment_id = $1 and s.id = $4::uuid
     where $3::uuid is null or u.id is not null`,
-  permissionsHeldSql({ user_id: '$3::uuid', resource: '$5::text' }),
-  'true',
+  { held: permissionsHeldSql({ user_id: '$3::uuid', resource: '$5::text' }), roles: 'true', proofAt: 6, from: '' },
 );
 
-/**
- * The state of a JWT's user and session, and whether its `jti` or grant was revoked; {@link unknownUser} when the user doesn't exist.
- * @param token `resource`: the identifier of its API resource, null for this service's own endpoints
- */
+/** What the standing of a JWT hangs on; `resource`: the identifier of its API resource, null for this service's own endpoints. */
+export type JwtStandingKeys = {
+  readonly ids: readonly string[];
+  readonly user_id: string | null;
+  readonly session_id: string | null;
+  readonly resource: string | null;
+};
+
+const isOwn = ({ user_id, session_id }: JwtStandingKeys) => user_id === null && session_id === null;
+
+/** The state of a JWT's user and session, and whether its `jti` or grant was revoked; {@link unknownUser} when the user doesn't exist. */
 export async function findJwtStanding(
   scope: Scope,
-  token: { ids: readonly string[]; user_id: string | null; session_id: string | null; resource: string | null },
+  token: JwtStandingKeys,
   beside: Beside = 'nothing',
 ): Promise<{ standing: TokenStanding } & TokenUser> {
   const { ids, user_id, session_id, resource } = token;
-  const none = beside === 'nothing' ? null : [];
-  if (user_id === null && session_id === null) return { standing: await findOwnJwtStanding(scope, ids), user: null, permissions: none };
+  if (isOwn(token)) {
+    const [own] = await run<TokenStanding>(scope, ownJwtStanding.plain, [ids]);
+    return { standing: own as TokenStanding, user: null, permissions: beside === 'nothing' ? null : [] };
+  }
   const values = beside === 'nothing' ? [ids, user_id, session_id] : [ids, user_id, session_id, resource];
   const [row] = await run<TokenStanding & Partial<BesideColumns>>(scope, jwtLookUps[beside], values);
-  return row ? { standing: row, ...besideOf(row, beside) } : { standing: unknownUser, user: null, permissions: none };
+  return row
+    ? { standing: row, ...besideOf(row, beside) }
+    : { standing: unknownUser, user: null, permissions: beside === 'nothing' ? null : [] };
+}
+
+/** The same with the user, for a token that is presented with a proof of the key that it is bound to. */
+export async function findProvenJwtStanding(
+  scope: Scope,
+  token: JwtStandingKeys,
+  proof: ProofToStore,
+): Promise<{ standing: TokenStanding } & TokenUser & FirstUse> {
+  const { ids, user_id, session_id, resource } = token;
+  const own = isOwn(token);
+  const values = own ? [ids] : [ids, user_id, session_id, resource];
+  const statement = own ? ownJwtStanding.proven : jwtLookUps.proven;
+  const [row] = await run<TokenStanding & Partial<BesideColumns> & FirstUse>(scope, statement, [...values, ...proofValues(proof)]);
+  if (!row) return { standing: unknownUser, user: null, permissions: [], first_use: true };
+  return { standing: row, first_use: row.first_use, ...(own ? { user: null, permissions: [] } : besideOf(row, 'user')) };
 }
 
 /** Deletes one opaque token; true when there was one. */

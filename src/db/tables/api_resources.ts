@@ -23,6 +23,8 @@ export type ApiResourceRow = {
   token_typ: (typeof tokenTyps)[number];
   /** What its JWTs are signed with: one of the environment's. */
   signing_alg: SigningAlgorithm;
+  /** Whether tokens for it have to be bound to a key (RFC 9728 2). */
+  dpop_bound_access_tokens: boolean;
   /** Whether a person's token holds the scopes that were asked for, or those of them that the person's roles hold. */
   user_scopes: (typeof userScopes)[number];
   /** Claims of its access tokens. */

@@ -1,4 +1,5 @@
-import { run, type Scope } from '../scope.js';
+import { run, type Scope, type Statement } from '../scope.js';
+import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
 import { spendPushedRequestSql } from './pushed_requests.js';
@@ -20,6 +21,8 @@ export type AuthorizationCodeRow = {
   access_token_lifetime: number;
   nonce: string | null;
   code_challenge: string | null;
+  /** The thumbprint of the key that has to be proved to redeem it (RFC 9449 10); null for any, or none. */
+  dpop_jkt: string | null;
   /** What the `claims` parameter asked for at userinfo, by name. */
   claims: Record<string, unknown> | null;
   /** The names that it asked for in the ID token. */
@@ -37,18 +40,18 @@ export type AuthorizationCodeRow = {
 type NewCode = Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>;
 
 const newCodeColumns = `environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
-  access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims`;
+  access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims, dpop_jkt`;
 /** Their types, in that order, for a statement that takes the values from elsewhere than `values`. */
 const newCodeTypes = [
   'uuid', 'bytea', 'uuid', 'text', 'uuid', 'uuid', 'text', 'text', 'text', 'text', 'integer', 'text', 'text', 'jsonb', 'timestamptz', 'boolean', 'text',
-  'text[]', 'timestamptz', 'text[]',
+  'text[]', 'timestamptz', 'text[]', 'text',
 ]; // prettier-ignore
 const newCodeValues = newCodeTypes.map((_type, index) => `$${index + 1}`).join(', ');
 
 const valuesOf = (row: NewCode): unknown[] => [
   row.digest, row.grant_id, row.client_id, row.user_id, row.session_id, row.redirect_uri, row.scope, row.resource, row.access_token_format,
   row.access_token_lifetime, row.nonce, row.code_challenge, row.claims === null ? null : JSON.stringify(row.claims), row.auth_time,
-  row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims,
+  row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims, row.dpop_jkt,
 ]; // prettier-ignore
 
 /** Stores a code. */
@@ -64,11 +67,11 @@ export async function insertCodeForPushedRequest(
   { reference, now }: { readonly reference: Buffer; readonly now: Date },
 ): Promise<boolean> {
   const text = `
-    with spent as (${spendPushedRequestSql('$21', '$22')})
+    with spent as (${spendPushedRequestSql('$22', '$23')})
     insert into authorization_codes (${newCodeColumns})
     select ${newCodeTypes.map((type, index) => `$${index + 1}::${type}`).join(', ')} from spent
     returning digest`;
-  const rows = await run(scope, { name: 'authorization_codes.insert_pushed', short: { kind: 'write', key: 21 }, text }, [
+  const rows = await run(scope, { name: 'authorization_codes.insert_pushed', short: { kind: 'write', key: 22 }, text }, [
     ...valuesOf(row),
     reference,
     now,
@@ -77,7 +80,7 @@ export async function insertCodeForPushedRequest(
 }
 
 /** Why a code that was presented for the first time yields no tokens; it is spent in any case. */
-export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'resource' | 'user' | 'session' | 'revoked';
+export type CodeProblem = 'client' | 'expired' | 'redirect_uri' | 'pkce' | 'dpop' | 'resource' | 'user' | 'session' | 'revoked';
 
 /** What redeeming a code answers: the code, its user's status and permissions, and what was wrong with the request. */
 export type RedeemedCode = Pick<
@@ -128,29 +131,35 @@ export type Redemption = {
   /** Webhooks that want `token.issued`; the event is then stored by the same statement. */
   event_id: string;
   subscribers: readonly string[];
+  /** The key that the access token is bound to, and the one that the refresh token is; null: to none. */
+  jkt: string | null;
+  refresh_jkt: string | null;
+  /** The DPoP proof of that key, if its use has to be stored. */
+  proof: ProofUse | null;
 };
 
 /**
  * Spends the code and stores what it gives, in one statement: one conditional update decides who was first, every further
- * condition decides whether anything is issued. Null: no such code, or it was spent before (RFC 6749 4.1.2, 10.5).
+ * condition decides whether anything is issued. Null: no such code, or it was spent before (RFC 6749 4.1.2, 10.5). With a proof that was used before
+ * nothing is spent.
  */
-export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Promise<RedeemedCode | null> {
-  const rows = await run<Omit<RedeemedCode, 'user'> & { user_claims: UserClaimsJson | null }>(scope, redeemStatement, [
+export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Promise<RedeemedCode | 'used proof' | null> {
+  const rows = await run<Omit<RedeemedCode, 'user'> & RedemptionRow>(scope, r.proof ? redeemOnceStatement : redeemStatement, [
     r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.session_bounds.now, r.access_token_digest, r.jti, r.refresh_token_digest,
     r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer, r.session_bounds.signed_in_after,
-    r.with_user,
+    r.with_user, r.jkt, r.refresh_jkt, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
   ]); // prettier-ignore
   const row = rows[0];
-  return row ? { ...row, user: userOfJson(row.user_claims) } : null;
+  if (row?.first_use === false) return 'used proof';
+  return row && row.grant_id !== null ? { ...row, user: userOfJson(row.user_claims) } : null;
 }
 
-const redeemStatement = {
-  name: 'authorization_codes.redeem',
-  short: { kind: 'write', key: 2 },
-  text: `
-    with redeemed as (
+type RedemptionRow = { grant_id: string | null; user_claims: UserClaimsJson | null; first_use?: boolean };
+
+const redeemText = (once: boolean) => `
+    with ${once ? `proof as (${storeProofSql('$20', '$21')}),` : ''} redeemed as (
       update authorization_codes set redeemed_at = $6
-      where environment_id = $1 and digest = $2 and redeemed_at is null
+      where environment_id = $1 and digest = $2 and redeemed_at is null ${once ? 'and exists (select 1 from proof)' : ''}
       returning *
     ), judged as (
       select c.*,
@@ -159,6 +168,7 @@ const redeemStatement = {
           when c.expires_at <= $6 then 'expired'
           when c.redirect_uri <> $4 then 'redirect_uri'
           when c.code_challenge is distinct from $5::text then 'pkce'
+          when c.dpop_jkt is not null and c.dpop_jkt is distinct from $18::text then 'dpop'
           when $12::text is not null and c.resource is distinct from $12 then 'resource'
           when u.status is distinct from 'active' then 'user'
           when ${isLiveSql('s', { now: '$6', signed_in_after: '$16', active_after: ignoreActivity })} is not true then 'session'
@@ -172,15 +182,16 @@ const redeemStatement = {
       left join sessions s on s.environment_id = $1 and s.id = c.session_id
     ), access as (
       insert into access_tokens
-        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, acr, amr, auth_time, issued_at, expires_at)
-      select environment_id, $7, $8::uuid, grant_id, client_id, user_id, session_id, scope, coalesce(resource, $15), claims, acr, amr, auth_time,
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, jkt, acr, amr, auth_time, issued_at, expires_at)
+      select environment_id, $7, $8::uuid, grant_id, client_id, user_id, session_id, scope, coalesce(resource, $15), claims, $18::text, acr, amr, auth_time,
         $6, $6::timestamptz + make_interval(secs => access_token_lifetime)
       from judged where problem is null and access_token_format = 'opaque'
     ), refresh as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-         issued_at, expires_at, grant_expires_at)
-      select environment_id, $9, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr, $6, $10, $11
+         jkt, issued_at, expires_at, grant_expires_at)
+      select environment_id, $9, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
+        $19::text, $6, $10, $11
       from judged where problem is null and $9::bytea is not null
     ), linked as (
       insert into session_clients (environment_id, session_id, client_id, created_at)
@@ -193,8 +204,12 @@ const redeemStatement = {
     )
     select grant_id, client_id, user_id, session_id, scope, resource, access_token_format, access_token_lifetime, nonce, auth_time,
       auth_time_requested, acr, amr, claims, id_token_claims, problem, permissions, user_claims, (select count(*) from event) as events
-    from judged`,
-} as const;
+      ${once ? ', exists (select 1 from proof) as first_use from (select 1) one left join judged on true' : 'from judged'}`;
+
+const redeemStatement: Statement = { name: 'authorization_codes.redeem', short: { kind: 'write', key: 2 }, text: redeemText(false) };
+
+/** It may wait for the proof's row and for the code's: not beside other writes, which are in the order of one row each. */
+const redeemOnceStatement: Statement = { name: 'authorization_codes.redeem_with_proof', text: redeemText(true) };
 
 /** The grant of a code that was spent, and whose it is; null when there never was such a code. */
 export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<{ grant_id: string; user_id: string } | null> {

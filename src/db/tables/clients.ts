@@ -52,6 +52,8 @@ export type ClientRow = {
   /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON. */
   /** Whether it has to push its authorization requests (RFC 9126 6). */
   require_pushed_authorization_requests: boolean;
+  /** Whether its tokens have to be bound to a key (RFC 9449 5.2). */
+  dpop_bound_access_tokens: boolean;
   /** What its ID and logout tokens are signed with: one of the environment's. */
   id_token_signed_response_alg: SigningAlgorithm;
   /** What the answers of the authorization endpoint are signed with (JARM); null: they are signed where a request asks for it, with RS256. */

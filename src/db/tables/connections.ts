@@ -56,6 +56,15 @@ export async function findConnection(scope: Scope, id: string): Promise<Connecti
   );
 }
 
+/** The connection of the id, as it stays until the transaction ends, or null. */
+export async function holdConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
+  const row = await table<ConnectionRow>(scope, 'connections')
+    .where({ id } as never)
+    .forShare()
+    .first();
+  return (row as ConnectionRow | undefined) ?? null;
+}
+
 /** Stores a connection. */
 export async function insertConnection(scope: Scope, row: Partial<ConnectionRow>): Promise<ConnectionRow> {
   return insert<ConnectionRow>(scope, 'connections', row);

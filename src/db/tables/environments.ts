@@ -17,6 +17,9 @@ export const requiredAcrs = ['2', 'phr'] as const;
 /** What becomes of a new password that is known from a data breach; `off`: nobody asks whether it is. */
 export const breachedPasswordRules = ['refuse', 'off'] as const;
 
+/** Whether a DPoP proof without a nonce will do (RFC 9449 8). */
+export const dpopNonceRules = ['optional', 'required'] as const;
+
 /** A row of `environments`; lifetimes in seconds. */
 export type EnvironmentRow = {
   id: string;
@@ -59,6 +62,8 @@ export type EnvironmentRow = {
   management_required_acr: (typeof requiredAcrs)[number] | null;
   /** Whether every client has to push its authorization requests (RFC 9126). */
   require_pushed_authorization_requests: boolean;
+  /** Whether DPoP proofs have to bear a nonce (RFC 9449 8). */
+  dpop_nonce: (typeof dpopNonceRules)[number];
   /** RS256 is always among them. */
   signing_algorithms: SigningAlgorithm[];
   version: number;

@@ -15,7 +15,8 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'revocations', column: 'expires_at', keepSeconds: 0 },
   { name: 'browser_lockouts', column: 'expires_at', keepSeconds: 0 },
-  { name: 'spent_challenges', column: 'expires_at', keepSeconds: 0 },
+  // Longer than a challenge lasts: a replica whose clock is behind that of the sweeping one must not take it again.
+  { name: 'spent_challenges', column: 'expires_at', keepSeconds: 600 },
   { name: 'sign_ins', column: 'expires_at', keepSeconds: 0 },
   { name: 'devices', column: 'expires_at', keepSeconds: 0 },
   // Of those that wait for their first code; active ones have no expiry.
@@ -28,6 +29,10 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
   // A sign-in may take an hour (see `http/request/return-to.ts`).
   { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
+  // For so long a device is still told that its code has expired.
+  { name: 'device_codes', column: 'expires_at', keepSeconds: 3600 },
+  { name: 'user_code_guesses', column: 'expires_at', keepSeconds: 0 },
+  { name: 'dpop_proofs', column: 'expires_at', keepSeconds: 0 },
   { name: 'workload_refusals', column: 'expires_at', keepSeconds: 0 },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },

@@ -1,4 +1,5 @@
-import { run, type Scope } from '../scope.js';
+import { run, type Scope, type Statement } from '../scope.js';
+import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 
 /** A row of `pushed_requests`: an authorization request that waits under a reference (RFC 9126). */
 export type PushedRequestRow = {
@@ -13,13 +14,29 @@ export type PushedRequestRow = {
   used_at: Date | null;
 };
 
-/** Stores a pushed request. */
-export async function insertPushedRequest(scope: Scope, row: Omit<PushedRequestRow, 'environment_id' | 'used_at'>): Promise<void> {
-  const text = `insert into pushed_requests (environment_id, digest, client_id, parameters, created_at, expires_at) values ($1, $2, $3, $4, $5, $6)`;
-  await run(scope, { name: 'pushed_requests.insert', short: { kind: 'write', key: 2 }, text }, [
-    row.digest, row.client_id, JSON.stringify(row.parameters), row.created_at, row.expires_at,
+/** Stores a pushed request; false, and nothing is stored, when the DPoP proof that came with it was used before. */
+export async function insertPushedRequest(
+  scope: Scope,
+  row: Omit<PushedRequestRow, 'environment_id' | 'used_at'>,
+  proof: ProofUse | null,
+): Promise<boolean> {
+  const rows = await run(scope, proof === null ? insertStatement : insertOnceStatement, [
+    row.digest, row.client_id, JSON.stringify(row.parameters), row.created_at, row.expires_at, ...(proof === null ? [] : [proof.digest, proof.expires_at]),
   ]); // prettier-ignore
+  return rows.length > 0;
 }
+
+const insertText = (source: string) => `
+  insert into pushed_requests (environment_id, digest, client_id, parameters, created_at, expires_at)
+  select $1::uuid, $2::bytea, $3::text, $4::jsonb, $5::timestamptz, $6::timestamptz ${source} returning 1 as one`;
+
+const insertStatement: Statement = { name: 'pushed_requests.insert', short: { kind: 'write', key: 2 }, text: insertText('') };
+
+const insertOnceStatement: Statement = {
+  name: 'pushed_requests.insert_with_proof',
+  short: { kind: 'write', key: 7 },
+  text: `with proof as (${storeProofSql('$7', '$8')}) ${insertText('from proof')}`,
+};
 
 /** The request of the reference, used or not, expired or not; null when there is none. */
 export async function findPushedRequest(scope: Scope, digest: Buffer): Promise<PushedRequestRow | null> {

@@ -1,4 +1,5 @@
-import { run, type Scope } from '../scope.js';
+import { run, type Scope, type Statement } from '../scope.js';
+import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
@@ -20,6 +21,8 @@ export type RefreshTokenRow = {
   auth_time: Date | null;
   acr: string | null;
   amr: string[];
+  /** The thumbprint of the key that it is bound to (RFC 9449 5); null for those of confidential clients. */
+  jkt: string | null;
   issued_at: Date;
   expires_at: Date;
   grant_expires_at: Date;
@@ -127,6 +130,11 @@ export type Refresh = {
   audience: string;
   event_id: string;
   subscribers: readonly string[];
+  /** The key that the access token is bound to, and the one that the successor is unless the token was to one before; null: to none. */
+  jkt: string | null;
+  refresh_jkt: string | null;
+  /** The DPoP proof of that key, if its use has to be stored: with one that was used before nothing happens. */
+  proof: ProofUse | null;
 };
 
 /**
@@ -134,36 +142,35 @@ export type Refresh = {
  * one finds the row rotated and the successor there. Null: the token has been revoked meanwhile, nothing was stored.
  * `stored_successor`: which of `known_successors` was there before.
  */
-export async function useRefreshToken(scope: Scope, r: Refresh): Promise<{ stored_successor: Buffer | null } | null> {
-  const rows = await run<{ found: boolean; stored_successor: Buffer | null }>(scope, refreshStatement, [
+export async function useRefreshToken(scope: Scope, r: Refresh): Promise<{ stored_successor: Buffer | null } | 'used proof' | null> {
+  const rows = await run<{ found: boolean; stored_successor: Buffer | null; first_use?: boolean }>(
+    scope, r.proof ? refreshOnceStatement : refreshStatement, [
     r.digest, r.now, r.successor_digest, r.successor_expires_at, r.jti, r.access_token_format, r.access_token_digest, r.access_token_lifetime,
-    r.scope, r.audience, r.subscribers, r.event_id, r.known_successors,
+    r.scope, r.audience, r.subscribers, r.event_id, r.known_successors, r.jkt, r.refresh_jkt, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
   ]); // prettier-ignore
+  if (rows[0]?.first_use === false) return 'used proof';
   return rows[0]?.found ? rows[0] : null;
 }
 
-const refreshStatement = {
-  name: 'refresh_tokens.use',
-  short: { kind: 'write', key: 2 },
-  text: `
-    with source as (
+const refreshText = (once: boolean) => `
+    with ${once ? `proof as (${storeProofSql('$17', '$18')}),` : ''} source as (
       select * from refresh_tokens t where environment_id = $1 and digest = $2
-        and not ${isRevokedSql('t.grant_id')}
+        and not ${isRevokedSql('t.grant_id')} ${once ? 'and exists (select 1 from proof)' : ''}
     ), rotated as (
       update refresh_tokens t set rotated_at = $3 from source
       where t.environment_id = $1 and t.digest = $2 and t.rotated_at is null and $4::bytea is not null
     ), successor as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-         issued_at, expires_at, grant_expires_at)
+         jkt, issued_at, expires_at, grant_expires_at)
       select environment_id, $4, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-        $3, least($5::timestamptz, grant_expires_at), grant_expires_at
+        coalesce(jkt, $16::text), $3, least($5::timestamptz, grant_expires_at), grant_expires_at
       from source where $4::bytea is not null and rotated_at is null
       on conflict do nothing
     ), access as (
       insert into access_tokens
-        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, acr, amr, auth_time, issued_at, expires_at)
-      select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, acr, amr, auth_time,
+        (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, jkt, acr, amr, auth_time, issued_at, expires_at)
+      select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, $15::text, acr, amr, auth_time,
         $3, $3::timestamptz + make_interval(secs => $9::integer)
       from source where $7::text = 'opaque'
     ), event as (
@@ -173,5 +180,10 @@ const refreshStatement = {
     )
     select count(*) > 0 as found, (select count(*) from event) as events,
       (select s.digest from refresh_tokens s where s.environment_id = $1 and s.digest = any($14::bytea[]) limit 1) as stored_successor
-    from source`,
-} as const;
+      ${once ? ', exists (select 1 from proof) as first_use' : ''}
+    from source`;
+
+const refreshStatement: Statement = { name: 'refresh_tokens.use', short: { kind: 'write', key: 2 }, text: refreshText(false) };
+
+/** It may wait for the proof's row and for the token's: not beside other writes, which are in the order of one row each. */
+const refreshOnceStatement: Statement = { name: 'refresh_tokens.use_with_proof', text: refreshText(true) };

@@ -19,6 +19,8 @@ export type Proof = {
   readonly asserted?: '2' | 'phr';
   /** Of a provider: nothing is asked after it. */
   readonly suffices?: true;
+  /** Of a code by mail: it was asked for as the second step, after another factor; a registration and a first step by mail have one too. */
+  readonly second_step?: true;
 };
 
 /**
@@ -48,6 +50,8 @@ export type SessionRow = {
   expires_at: Date;
   revoked_at: Date | null;
   revoke_reason: string | null;
+  /** The client whose device it is (RFC 8628); null for a browser's session. */
+  device_client_id: string | null;
   created_at: Date;
   updated_at: Date;
   version: number;
@@ -164,16 +168,17 @@ export async function touchSession(scope: Scope, id: string, bounds: SessionBoun
   return (row as SessionRow | undefined) ?? null;
 }
 
-/** Marks live sessions as revoked and returns them. `except` keeps one of them. */
+/** Marks live sessions as revoked and returns them. `except` keeps one of them; with `device_client_id` only those of the client's devices. */
 export async function revokeSessions(
   scope: Scope,
-  which: { id: string } | { user_id: string; except?: string | undefined },
+  which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string },
   at: Date,
   reason: string,
 ): Promise<SessionRow[]> {
   const rows = table<SessionRow>(scope, 'sessions').whereNull('revoked_at');
   if ('id' in which) rows.where({ id: which.id });
   else rows.where({ user_id: which.user_id });
+  if ('device_client_id' in which && which.device_client_id !== undefined) rows.where({ device_client_id: which.device_client_id });
   if ('except' in which && which.except !== undefined) rows.whereNot({ id: which.except });
   return rows
     .update({ revoked_at: at, revoke_reason: reason, updated_at: at, version: scope.knex.raw('version + 1') as never })

@@ -41,6 +41,12 @@ export async function findSignIn(scope: Scope, token_digest: Buffer, max_attempt
   return (row as SignInRow | undefined) ?? null;
 }
 
+/** Whether the half sign-in of the id has yet to enrol a factor, and hasn't ended. */
+export async function isEnrolling(scope: Scope, id: string, now: Date): Promise<boolean> {
+  const found = table<SignInRow>(scope, 'sign_ins').where({ id, stage: 'enroll' } as never);
+  return (await found.where('expires_at', '>', now).first('id')) !== undefined;
+}
+
 /** Counts a try before it is looked at, in one statement. @returns the tries with this one; null when there is none left, or the time is up */
 export async function countSignInAttempt(scope: Scope, id: string, max_attempts: number, now: Date): Promise<number | null> {
   const rows = await run<{ attempt_count: number }>(
@@ -55,7 +61,7 @@ export async function countSignInAttempt(scope: Scope, id: string, max_attempts:
   return rows[0]?.attempt_count ?? null;
 }
 
-/** Moves a half sign-in to its enrolment with what was proven meanwhile; null when it has ended. */
+/** Moves a half sign-in to the step that is due after what was proven meanwhile; null when it is gone. Its time stays what it is. */
 export async function advanceSignIn(scope: Scope, id: string, stage: SignInStage, proofs: readonly Proof[]): Promise<SignInRow | null> {
   const [row] = await table<SignInRow>(scope, 'sign_ins')
     .where({ id } as never)

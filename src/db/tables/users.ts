@@ -127,7 +127,7 @@ export async function holdPassword(scope: Scope, id: string, proven_hash: string
 
 /** Deletes a user with its codes and tokens, which have no foreign key, and (by cascade) all other rows of the user. */
 export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
-  for (const name of ['authorization_codes', 'access_tokens', 'refresh_tokens'])
+  for (const name of ['authorization_codes', 'device_codes', 'access_tokens', 'refresh_tokens'])
     await remove<{ user_id: string }>(scope, name, { user_id: id });
   return (await remove<UserRow>(scope, 'users', { id })) > 0;
 }

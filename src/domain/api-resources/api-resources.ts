@@ -9,7 +9,7 @@ export type ApiResourceInput = Partial<
   Pick<
     ApiResourceRow,
     | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
-    | 'signing_alg' | 'required_acr' | 'max_authentication_age'
+    | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
   >
 >; // prettier-ignore
 

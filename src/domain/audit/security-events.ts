@@ -1,3 +1,5 @@
+import { tokenSecurityEvents } from '../../lib/token-security-events.js';
+
 /** What is worth knowing of one kind of security event. */
 export type SecurityEvent = {
   /** `critical`: somebody should look at once; log lines of `info` are informational, others warnings. */
@@ -192,33 +194,32 @@ export const securityEvents = {
     target: 'client; consent through the Management API',
     description: 'What was allowed to an application was taken back, and everything that it held ended.',
   },
-  'authorization_code.reused': {
-    severity: 'critical',
-    outcome: 'denied',
-    kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
-    description:
-      'A code was presented a second time: somebody may have got hold of it. All that its first use gave was revoked (RFC 6749 4.1.2).',
-  },
-  'refresh_token.reused': {
-    severity: 'critical',
-    outcome: 'denied',
-    kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
-    description:
-      'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
-  },
-  'token.impersonated': {
+  'device.approved': {
     severity: 'info',
     outcome: 'success',
     kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
+    actor: 'the user',
+    target: 'session',
     description:
-      'A client got a token in the name of a person by token exchange, which does not say who acts (RFC 8693); `audience`, `scope` and `subject_client` tell what for and whose token it brought.',
+      "Somebody allowed a device without a browser what it asked for (RFC 8628); the session is the device's own, `device_ip_address` where it asked from.",
   },
+  'device.denied': {
+    severity: 'warning',
+    outcome: 'denied',
+    kept: 'collected',
+    actor: 'the user',
+    target: 'client',
+    description: 'Somebody did not allow a device what it asked for: perhaps the code came from somebody else.',
+  },
+  'device.guesses_refused': {
+    severity: 'warning',
+    outcome: 'denied',
+    kept: 'collected',
+    actor: 'the user',
+    target: 'session',
+    description: 'Ten wrong user codes of devices in ten minutes from one session or address: no more are taken for a while.',
+  },
+  ...tokenSecurityEvents,
   'webhook.target_blocked': {
     severity: 'warning',
     outcome: 'denied',

@@ -1,7 +1,9 @@
 import { deleteAuthenticator, updateAuthenticator, type AuthenticatorRow } from '../../db/tables/authenticators.js';
+import type { Actor } from '../actor.js';
 import type { Context } from '../context.js';
 import { noOrigin } from '../origin.js';
 import { Refusal } from '../refusal.js';
+import { requireOwnConfirmation } from '../sessions/management-demand.js';
 import { removeAuthenticator } from './removal.js';
 
 const gone = () => new Refusal({ status: 404, code: 'not_found', detail: 'There is no such authenticator.' });
@@ -15,9 +17,10 @@ export async function nameAuthenticator(tx: Context, { id, user_id }: Authentica
 
 /**
  * Removes somebody's authenticator for an administrator, in a transaction whose record the Management API keeps; the owner is told by mail, but not from
- * where it was done. One that waits for its first code goes without a word. @throws {Refusal} 404, 409 `last_way_in`
+ * where it was done. One that waits for its first code goes without a word. @throws {Refusal} 401 for one's own without a proof, 404, 409 `last_way_in`
  */
-export async function takeAuthenticator(tx: Context, { id, user_id, status }: AuthenticatorRow): Promise<void> {
+export async function takeAuthenticator(tx: Context, actor: Actor, { id, user_id, status }: AuthenticatorRow): Promise<void> {
+  await requireOwnConfirmation(tx, actor, user_id);
   if (status === 'pending') return void (await deleteAuthenticator(tx.scope, { id, user_id }));
   const { outcome } = await removeAuthenticator(tx, { id, user_id }, { by: 'administrator', origin: noOrigin });
   if (outcome === 'not_found') throw gone();

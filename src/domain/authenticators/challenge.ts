@@ -38,17 +38,13 @@ export function mintChallenge(ctx: Pick<Context, 'environment' | 'clock' | 'seal
 }
 
 /** What became of a challenge: `foreign` was not made for this use, `expired` ran out or was used before. */
-export type ChallengeVerdict = 'good' | 'foreign' | 'expired';
+type ChallengeVerdict = 'good' | 'foreign' | 'expired';
 
 /**
  * Whether the challenge was made for this use and is not over, without spending it.
  * @param presented the challenge of the client data, in base64url
  */
-export function judgeChallenge(
-  ctx: Pick<Context, 'environment' | 'clock' | 'sealer'>,
-  use: ChallengeUse,
-  presented: string,
-): ChallengeVerdict {
+function judgeChallenge(ctx: Pick<Context, 'environment' | 'clock' | 'sealer'>, use: ChallengeUse, presented: string): ChallengeVerdict {
   const challenge = Buffer.from(presented, 'base64url');
   if (challenge.length !== contentLength + digestLength) return 'foreign';
   const content = challenge.subarray(0, contentLength);

@@ -8,3 +8,9 @@ export function enrollable(environment: Pick<Environment, 'passkeys_enabled' | '
   const open = environment.second_factor_policy !== 'off';
   return { passkey: open && environment.passkeys_enabled, totp: open && environment.totp_enabled };
 }
+
+/** The same as a list, the strongest first. */
+export function enrollableKinds(environment: Parameters<typeof enrollable>[0]): ('passkey' | 'totp')[] {
+  const can = enrollable(environment);
+  return (['passkey', 'totp'] as const).filter((kind) => can[kind]);
+}

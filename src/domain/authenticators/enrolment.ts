@@ -10,9 +10,10 @@ import {
   type AuthenticatorRow,
 } from '../../db/tables/authenticators.js';
 import { Duplicate } from '../../db/failures.js';
+import { findSession } from '../../db/tables/sessions.js';
+import { isEnrolling } from '../../db/tables/sign_ins.js';
 import { lockUser, type UserRow } from '../../db/tables/users.js';
 import { isUuid, uuidv7 } from '../../lib/random.js';
-import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
 import { passkeyProof, proofNow, type Proof } from '../sessions/proofs.js';
@@ -21,6 +22,7 @@ import { tellOwner } from './notices.js';
 import type { NewPasskey } from './passkey-registration.js';
 import { renewRecoveryCodes } from './recovery-codes.js';
 import { holdRpId } from './relying-party.js';
+import { recordAdded } from './trail.js';
 import { firstRecoveryCodes, switchTwoStep } from './two-step.js';
 import { mintTotpSecret, otpauthUri, stepOfCode, totpDefaults, totpPlace, totpSecretOf } from './totp.js';
 
@@ -29,20 +31,31 @@ export const authenticatorLimits = { passkey: 20, totp: 5 } as const;
 /** Seconds that a new TOTP waits for its first code. */
 export const totpPendingLifetime = 600;
 
-/** A factor that was added. `recovery_codes`: shown this once, null when there are some already; `proof`: that the person has it, for the session. */
-export type Added = {
-  readonly outcome: 'added';
-  readonly authenticator: AuthenticatorRow;
-  readonly recovery_codes: string[] | null;
-  readonly proof: Proof;
-};
+/** A factor that was added. `proof`: that the person has it, for the session. */
+export type Added = { readonly outcome: 'added'; readonly authenticator: AuthenticatorRow; readonly proof: Proof };
 
-async function announce(tx: Context, user: UserRow, row: AuthenticatorRow, origin: Origin): Promise<void> {
-  const { actor } = userParty(user);
-  const target = { target_type: 'authenticator', target_id: row.id, display: row.name };
-  await recordSecurityEvent(tx, 'authenticator.created', { actor, target, origin, detail: { kind: row.kind } });
-  if (row.kind === 'recovery_codes') await tellOwner(tx, user, { kind: 'recovery_codes_made' }, origin);
-  else await tellOwner(tx, user, { kind: 'factor_added', what: row.kind, name: row.name }, origin);
+/** What an enrolment rests on: the session that it is done in, or a half sign-in that has yet to enrol. */
+export type EnrolmentBasis = { readonly session_id: string } | { readonly sign_in_id: string };
+
+/**
+ * Whether the enrolment still rests on it, asked while the user's row is held: a reset or a new password may have ended it meanwhile. A half sign-in
+ * enrols somebody's first factor and no other: whoever has one by now is asked for that.
+ */
+async function isBased(tx: Context, user: UserRow, basis: EnrolmentBasis): Promise<boolean> {
+  if ('sign_in_id' in basis) return !hasFactor(user) && isEnrolling(tx.scope, basis.sign_in_id, tx.clock.now());
+  const session = await findSession(tx.scope, basis.session_id);
+  return session !== null && session.revoked_at === null;
+}
+
+/** Records that the person added a factor, and tells them by mail. */
+async function announce(
+  tx: Context,
+  user: UserRow,
+  factor: { readonly id: string; readonly kind: 'passkey' | 'totp'; readonly name: string },
+  origin: Origin,
+): Promise<void> {
+  await recordAdded(tx, user, factor, origin);
+  await tellOwner(tx, user, { kind: 'factor_added', what: factor.kind, name: factor.name }, origin);
 }
 
 /**
@@ -67,28 +80,28 @@ export async function savePasskey(
     name,
     ...stamps,
   });
-  await announce(tx, user, row, origin);
+  await announce(tx, user, { id: row.id, kind: 'passkey', name }, origin);
   return row;
 }
 
-/** `passkey_exists`: somebody has the credential already. */
+/** `passkey_exists`: somebody has the credential already; `not_found`: what the enrolment rests on has ended. */
 export type AddPasskeyOutcome = Added | { readonly outcome: 'passkey_exists' | 'too_many' | 'refused' | 'not_found' };
 
 /** Adds a verified passkey to an account. Beside a password it only offers two-step. */
 export async function addPasskey(
   ctx: Context,
-  input: { user_id: string; passkey: NewPasskey; name: string; origin: Origin },
+  input: { user_id: string; passkey: NewPasskey; name: string; origin: Origin; basis?: EnrolmentBasis },
 ): Promise<AddPasskeyOutcome> {
-  const { user_id, passkey, name, origin } = input;
+  const { user_id, passkey, name, origin, basis } = input;
   try {
     return await transaction(ctx, async (tx): Promise<AddPasskeyOutcome> => {
       const user = await lockUser(tx.scope, user_id);
-      if (!user) return { outcome: 'not_found' };
+      if (!user || (basis && !(await isBased(tx, user, basis)))) return { outcome: 'not_found' };
       if ((await countAuthenticators(tx.scope, user_id, 'passkey')) >= authenticatorLimits.passkey) return { outcome: 'too_many' };
       const authenticator = await savePasskey(tx, user, passkey, name, origin);
       if (!authenticator) return { outcome: 'refused' };
       const proof = passkeyProof(tx.clock.now(), authenticator.id, passkey.user_verified);
-      return { outcome: 'added', authenticator, recovery_codes: null, proof };
+      return { outcome: 'added', authenticator, proof };
     });
   } catch (error) {
     if (error instanceof Duplicate && error.constraint === 'authenticators_credential') return { outcome: 'passkey_exists' };
@@ -136,17 +149,20 @@ export async function startTotp(
   });
 }
 
-/** `wrong`: not the code of this moment; `expired`: nothing waits for a code any more. */
-export type ActivateTotpOutcome = Added | { readonly outcome: 'wrong' | 'expired' };
+/**
+ * `recovery_codes`: shown this once, null when there are some already. `wrong`: not the code of this moment; `expired`: nothing waits for a code any more, or
+ * what the enrolment rests on has ended.
+ */
+export type ActivateTotpOutcome = (Added & { readonly recovery_codes: string[] | null }) | { readonly outcome: 'wrong' | 'expired' };
 
 /** Makes a TOTP good with its first code. The account's first one begins two-step, and brings recovery codes. */
 export async function activateTotpOf(
   ctx: Context,
   user_id: string,
-  input: { authenticator_id: string; code: string },
+  input: { authenticator_id: string; code: string; basis?: EnrolmentBasis },
   origin: Origin,
 ): Promise<ActivateTotpOutcome> {
-  const { authenticator_id: id } = input;
+  const { authenticator_id: id, basis } = input;
   const now = ctx.clock.now();
   const pending = isUuid(id) ? await findAuthenticator(ctx.scope, id) : null;
   if (!pending || !isTotp(pending) || pending.user_id !== user_id || pending.expires_at === null || pending.expires_at <= now)
@@ -155,11 +171,12 @@ export async function activateTotpOf(
   if (step === null) return { outcome: 'wrong' };
   return transaction(ctx, async (tx): Promise<ActivateTotpOutcome> => {
     const user = await lockUser(tx.scope, user_id);
+    if (user && basis && !(await isBased(tx, user, basis))) return { outcome: 'expired' };
     const authenticator = user && (await activateTotp(tx.scope, { id, user_id }, step, now));
     if (!user || !authenticator) return { outcome: 'expired' };
     await announce(tx, user, authenticator, origin);
     if (!user.authenticator_kinds.includes('totp')) await switchTwoStep(tx, user, true, { by: 'user', origin });
-    const recovery_codes = await firstRecoveryCodes(tx, user_id);
+    const recovery_codes = await firstRecoveryCodes(tx, user_id, origin);
     return { outcome: 'added', authenticator, recovery_codes, proof: proofNow('totp', now, id) };
   });
 }
@@ -169,8 +186,8 @@ export async function makeRecoveryCodes(ctx: Context, user_id: string, origin: O
   return transaction(ctx, async (tx) => {
     const user = await lockUser(tx.scope, user_id);
     if (!user || !hasFactor(user)) return null;
-    const { row, codes } = await renewRecoveryCodes(tx, user_id);
-    await announce(tx, user, row, origin);
+    const codes = await renewRecoveryCodes(tx, user, origin);
+    await tellOwner(tx, user, { kind: 'recovery_codes_made' }, origin);
     return codes;
   });
 }

@@ -73,7 +73,7 @@ const duplicates = { authenticators_credential: { attribute: 'credential_id', de
 /**
  * Moves in an authenticator of another system, in a transaction, and records it. Two-step stays as it is for a passkey, and begins
  * with a TOTP, as it does when a person enrols one.
- * @throws {Refusal} 403 `scope_escalation`, 404, 409 `already_exists`, `too_many`, 422
+ * @throws {Refusal} 401 for one's own without a proof, 403 `scope_escalation`, 404, 409 `already_exists`, `too_many`, 422
  */
 export async function importAuthenticator(
   tx: Context,

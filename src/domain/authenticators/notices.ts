@@ -23,7 +23,7 @@ function wordsOf(notice: Notice): { headline: string; happening: string; advice:
       };
     case 'factor_removed':
       return {
-        headline: `A ${kindWords[notice.what]} was removed`,
+        headline: `${notice.what === 'totp' ? 'An' : 'A'} ${kindWords[notice.what]} was removed`,
         happening: `The ${kindWords[notice.what]} “${notice.name}” was removed from your account.`,
         advice: 'If it wasn’t you, change your password, and add it again:',
       };

@@ -5,7 +5,7 @@ import {
   type PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/server';
 import { findPasskey, isPasskey, listAuthenticatorsOfUser, recordPasskeyUse, type PasskeyRow } from '../../db/tables/authenticators.js';
-import { findUser, updateUser, type UserRow } from '../../db/tables/users.js';
+import { findUser, type UserRow } from '../../db/tables/users.js';
 import { noteSecurityEvent } from '../audit/security-trail.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
@@ -134,6 +134,5 @@ async function settle(ctx: Context, passkey: PasskeyRow, stated: Stated): Promis
   const used = await recordPasskeyUse(ctx.scope, passkey.id, { sign_count: stated.newCounter, backed_up: stated.credentialBackedUp, at });
   if (!used) return { outcome: 'copied', passkey, user };
   if (user.status !== 'active') return { outcome: 'blocked' };
-  if (user.password_set_by_mail) await updateUser(ctx.scope, user.id, { password_set_by_mail: false });
   return { outcome: 'proven', passkey, user, proof: passkeyProof(at, passkey.id, stated.userVerified) };
 }

@@ -16,6 +16,7 @@ import { noOrigin, type Origin } from '../origin.js';
 import { startPasswordReset } from '../passwords/reset.js';
 import { reachOfUser } from '../reach/reach-of.js';
 import { requireReach } from '../reach/reach.js';
+import { requireOwnConfirmation } from '../sessions/management-demand.js';
 import { endSessions } from '../sessions/sessions.js';
 import { forgetDevices } from '../sign-ins/devices.js';
 import { isFactorDemanded } from '../sign-ins/next-step.js';
@@ -74,8 +75,12 @@ export async function removeAuthenticator(
   return { outcome: 'removed', removed };
 }
 
-/** Refuses to change what signs in somebody who may do more than the actor. @throws {Refusal} 403 `scope_escalation` */
-export async function requireReachOver(tx: Context, actor: Pick<Actor, 'permissions'>, user_id: string): Promise<void> {
+/**
+ * Refuses to change what signs in somebody who may do more than the actor, or the actor without a proof that it is them.
+ * @throws {Refusal} 401 `insufficient_user_authentication`, 403 `scope_escalation`
+ */
+export async function requireReachOver(tx: Context, actor: Actor, user_id: string): Promise<void> {
+  await requireOwnConfirmation(tx, actor, user_id);
   const reach = await reachOfUser(tx, user_id);
   requireReach(actor, { before: reach, after: reach, touched: [{ touch: 'control', at: {} }] });
 }
@@ -83,7 +88,7 @@ export async function requireReachOver(tx: Context, actor: Pick<Actor, 'permissi
 /**
  * Removes all authenticators of somebody who has lost them, and ends sessions, refresh tokens, remembered browsers and half sign-ins, in a transaction;
  * tells the owner. The next sign-in enrols where the policy wants it. Who is left without any way in gets a mail to set a password.
- * @throws {Refusal} 403 `scope_escalation` when the user may do more than the actor
+ * @throws {Refusal} 401 `insufficient_user_authentication` from the person without a proof, 403 `scope_escalation` when the user may do more than the actor
  */
 export async function resetAuthenticators(tx: Context, actor: Actor, target: Pick<UserRow, 'id'>, origin: Origin): Promise<UserRow | null> {
   await requireReachOver(tx, actor, target.id);

@@ -1,12 +1,20 @@
-import { isPasskey, isRecoveryCodes, isTotp, listAuthenticatorsOfUser, type AuthenticatorRow } from '../../db/tables/authenticators.js';
+import {
+  isPasskey,
+  isRecoveryCodes,
+  isTotp,
+  listAuthenticatorsOfUser,
+  type AuthenticatorRow,
+  type RecoveryCodesRow,
+} from '../../db/tables/authenticators.js';
 import { countRecoveryCodesLeft } from '../../db/tables/recovery_codes.js';
 import { countSecondStep, deleteSecondStepTries, findSecondStepTries } from '../../db/tables/second_step_tries.js';
 import { countSignInAttempt, type SignInRow } from '../../db/tables/sign_ins.js';
 import { updateUser, type UserRow } from '../../db/tables/users.js';
+import { SealError } from '../../lib/seal.js';
 import { noteSecurityEvent, userParty } from '../audit/security-trail.js';
 import { transaction, type Context } from '../context.js';
 import type { Origin } from '../origin.js';
-import { proofNow, type Proof } from '../sessions/proofs.js';
+import { emailStepProof, proofNow, type Proof } from '../sessions/proofs.js';
 import { mayUseEmail, proveSecondStepCode } from '../sign-ins/email-codes.js';
 import { signInAttempts } from '../sign-ins/sign-ins.js';
 import { tellOwner } from './notices.js';
@@ -126,27 +134,48 @@ async function look(ctx: Context, { user, purpose, bound, answer, browser, host,
   }
   if (answer.method === 'email') {
     if (!mayUseEmail(ctx, user, bound.proofs)) return { outcome: 'method_unavailable' };
-    return (await proveSecondStepCode(ctx, user.id, bound, answer.code)) ? { outcome: 'proven', proof: proofNow('email', now) } : wrong;
+    return (await proveSecondStepCode(ctx, user.id, bound, answer.code)) ? { outcome: 'proven', proof: emailStepProof(now) } : wrong;
   }
   const own = await listAuthenticatorsOfUser(ctx.scope, user.id);
-  if (answer.method === 'totp') {
-    for (const row of own.filter(isTotp))
-      if (await useTotp(ctx, row, answer.code)) return { outcome: 'proven', proof: proofNow('totp', now, row.id) };
-    return wrong;
-  }
-  for (const set of own.filter(isRecoveryCodes))
-    if (await useRecoveryCode(ctx, set, answer.code)) return { outcome: 'proven', proof: proofNow('recovery_code', now, set.id) };
-  return wrong;
+  if (answer.method === 'totp') return firstRight(own.filter(isTotp), 'totp', now, (row) => useTotp(ctx, row, answer.code));
+  const sets = own.filter(isRecoveryCodes);
+  return firstRight(sets, 'recovery_code', now, (set) => spendAndTell(ctx, { user, set, code: answer.code, origin }));
 }
 
-async function succeed(ctx: Context, { user, origin }: SecondStep, proof: Proof): Promise<void> {
-  await deleteSecondStepTries(ctx.scope, user.id);
-  // The mailbox isn't the only factor any more that the password rests on.
-  if (user.password_set_by_mail && proof.method !== 'email') await updateUser(ctx.scope, user.id, { password_set_by_mail: false });
-  if (proof.method !== 'recovery_code') return;
-  await transaction(ctx, async (tx) => {
+/** Tries the code with each of the authenticators. One whose key is lost takes none: the others go on, and when it is the last the method is unavailable. */
+async function firstRight<T extends AuthenticatorRow>(
+  rows: readonly T[],
+  method: 'totp' | 'recovery_code',
+  now: Date,
+  isRight: (row: T) => Promise<boolean>,
+): Promise<Look> {
+  let lost = 0;
+  for (const row of rows) {
+    try {
+      if (await isRight(row)) return { outcome: 'proven', proof: proofNow(method, now, row.id) };
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error;
+      lost++;
+    }
+  }
+  return lost > 0 && lost === rows.length ? { outcome: 'method_unavailable' } : wrong;
+}
+
+/** Spends a recovery code and tells the owner of it, both or neither. */
+function spendAndTell(ctx: Context, use: { user: UserRow; set: RecoveryCodesRow; code: string; origin: Origin }): Promise<boolean> {
+  const { user, set, code, origin } = use;
+  return transaction(ctx, async (tx) => {
+    if (!(await useRecoveryCode(tx, set, code))) return false;
     await tellOwner(tx, user, { kind: 'recovery_code_used', left: await countRecoveryCodesLeft(tx.scope, user.id) }, origin);
+    return true;
   });
+}
+
+async function succeed(ctx: Context, { user, bound }: SecondStep, proof: Proof): Promise<void> {
+  await deleteSecondStepTries(ctx.scope, user.id);
+  // Who knows the password has another factor too: it isn't that of a stranger at the mailbox. A factor without it, such as a passkey alone, doesn't tell.
+  const beside = bound.proofs.some(({ method }) => method === 'password') && proof.method !== 'email';
+  if (user.password_set_by_mail && beside) await updateUser(ctx.scope, user.id, { password_set_by_mail: false });
 }
 
 async function fail(ctx: Context, { user, answer, origin }: SecondStep, lockedNow: boolean): Promise<void> {

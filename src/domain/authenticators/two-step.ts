@@ -17,11 +17,11 @@ export async function switchTwoStep(tx: Context, user: UserRow, enabled: boolean
   await tellOwner(tx, user, { kind: enabled ? 'two_step_on' : 'two_step_off' }, origin);
 }
 
-/** New recovery codes for a user who has none, when two-step begins; null for one who has. */
-export async function firstRecoveryCodes(tx: Context, user_id: string): Promise<string[] | null> {
+/** New recovery codes for a user who has none, when two-step begins, of which the owner is told then; null for one who has. */
+export async function firstRecoveryCodes(tx: Context, user_id: string, origin: Origin): Promise<string[] | null> {
   const present = await findUser(tx.scope, user_id);
   if (!present || present.authenticator_kinds.includes('recovery_codes')) return null;
-  return (await renewRecoveryCodes(tx, user_id)).codes;
+  return renewRecoveryCodes(tx, present, origin);
 }
 
 /** `factor_missing`: there is none to be asked for; `factor_required`: the policy wants it on. `recovery_codes`: shown this once, null when there are some. */
@@ -37,7 +37,7 @@ export async function setTwoStep(ctx: Context, user_id: string, enabled: boolean
     if (enabled && !hasFactor(user)) return { outcome: 'factor_missing' };
     if (!enabled && (await isFactorDemanded(tx, user_id))) return { outcome: 'factor_required' };
     await switchTwoStep(tx, user, enabled, { by: 'user', origin });
-    const recovery_codes = enabled ? await firstRecoveryCodes(tx, user_id) : null;
+    const recovery_codes = enabled ? await firstRecoveryCodes(tx, user_id, origin) : null;
     return { outcome: 'changed', two_step_enabled: enabled, recovery_codes };
   });
 }

@@ -1,5 +1,6 @@
 import { claimPlaces, deleteClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { digest } from '../../lib/digest.js';
+import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
@@ -64,7 +65,7 @@ export const chosenAlgorithms = (client: ClientInput) => ({
 
 /** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */
 const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
-  first_party ?? (grant_types.includes('authorization_code') && holdsEverything(actor));
+  first_party ?? (grant_types.some((one) => one === 'authorization_code' || one === deviceCodeGrantType) && holdsEverything(actor));
 
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.

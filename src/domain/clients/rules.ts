@@ -2,6 +2,7 @@ import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
+import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import type { Problem } from '../refusal.js';
 
@@ -14,7 +15,7 @@ export type ClientInput = Partial<
     | 'token_rate_limit' | 'backchannel_logout_uri' | 'backchannel_logout_session_required' | 'client_uri' | 'logo_uri' | 'policy_uri' | 'tos_uri' | 'contacts'
     | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
     | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
-    | 'required_acr' | 'max_authentication_age'
+    | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
   >
 >; // prettier-ignore
 
@@ -87,16 +88,22 @@ function grantProblems(client: RuledClient): Problem[] {
       'What a workload proves is a client that authenticates, by private_key_jwt.',
     ],
     [
-      has('refresh_token') && !has('authorization_code'),
+      has('refresh_token') && !has('authorization_code') && !has(deviceCodeGrantType),
       'grant_types',
       'grant_not_allowed',
-      'refresh_token goes with authorization_code only.',
+      'refresh_token goes with authorization_code or the device flow only.',
     ],
     [
       application_type === 'machine' && has('authorization_code'),
       'grant_types',
       'grant_not_allowed',
       'A machine has no browser for authorization_code.',
+    ],
+    [
+      application_type === 'machine' && has(deviceCodeGrantType),
+      'grant_types',
+      'grant_not_allowed',
+      'A machine acts for itself; a device, which acts for a person, is a native application.',
     ],
     [
       application_type === 'machine' && isPublic,

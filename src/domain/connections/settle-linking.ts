@@ -1,3 +1,4 @@
+import { holdConnection } from '../../db/tables/connections.js';
 import { findIdentity } from '../../db/tables/identities.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { PageError } from '../../errors.js';
@@ -8,10 +9,13 @@ import { linkToAccount, proveIdentity } from './identities.js';
 
 /**
  * Links an account at a provider in the transaction that completes the sign-in which proved the local account; done before, it changes nothing.
+ * A connection that was changed, disabled or deleted meanwhile links nothing any more: the sign-in here goes on without.
  * @throws {PageError} 409 `sso_account_exists` when it was linked to somebody else meanwhile
  */
 export function settleLinking(user: UserRow, { account, provider }: Linking, origin: Origin): (tx: Context) => Promise<void> {
   return async (tx) => {
+    const connection = await holdConnection(tx.scope, account.connection_id);
+    if (connection?.status !== 'enabled' || connection.generation !== account.generation) return;
     const how = { provider, origin };
     const known = await findIdentity(tx.scope, account.connection_id, account.subject);
     if (!known) await linkToAccount(tx, user, account, how);

@@ -41,8 +41,8 @@ export type MailModels = {
   'account-linked': MailBase & { provider: string; provider_email: string | null; account_url: string };
   /** To everybody who may do everything: mails and sign-ins lead to another address from now on. `by`: who saw to it. */
   'primary-domain': MailBase & { address: string; by: string; domains_url: string };
-  /** A sign-in from a device that wasn't seen before. */
-  'new-sign-in': MailBase & { account_url: string };
+  /** A sign-in from a device that wasn't seen before. `application`: it has no browser, and was allowed to act for the person by this one. */
+  'new-sign-in': MailBase & { account_url: string; application?: string | undefined };
   /** The code of a sign-in without a password; `second`: beside another factor. */
   'sign-in-code': MailBase & { code: string; expires_in: number; second: boolean };
   /** What happened to the ways in which somebody signs in: `headline` for the subject, `happening` and `advice` as sentences. */

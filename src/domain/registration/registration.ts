@@ -176,7 +176,7 @@ async function registerWithPasskey(tx: Context, input: PasskeyRegistration): Pro
   if (completion.outcome !== 'registered') return completion;
   const row = await savePasskey(tx, completion.user, input.passkey, defaultName('passkey'), input.origin);
   if (!row || userHandleOf(completion.user.id) !== input.passkey.user_handle) throw new Undone();
-  const { codes } = await renewRecoveryCodes(tx, completion.user.id);
+  const codes = await renewRecoveryCodes(tx, completion.user, input.origin);
   const proof = passkeyProof(tx.clock.now(), row.id, input.passkey.user_verified);
   return { outcome: 'registered', user: completion.user, recovery_codes: codes, proof };
 }

@@ -110,18 +110,11 @@ export function reaches(proofs: readonly Proof[], demanded: AuthenticationClass 
   return proofs.some(firstStep) && satisfies(reachedBy(proofs).acr, demanded);
 }
 
-/** Whether a second step was taken, or need not be: a second factor was used, a code by mail came after another factor, or the browser is remembered. */
+/** Whether a second step was taken, or need not be: a second factor was used, or a code by mail as the second step, or the browser is remembered. */
 export function isSecondStepDone(proofs: readonly Proof[]): boolean {
   if (!proofs.some(firstStep)) return false;
   if (reachedBy(proofs).acr !== '1') return true;
   const has = (method: Proof['method']) => proofs.some((proof) => proof.method === method);
   const afterMail = has('email') && proofs.some((proof) => code(proof) || passkey(proof));
-  const byMail = has('email') && proofs.some(password);
-  return afterMail || byMail || has('device') || proofs.some(({ suffices }) => suffices === true);
-}
-
-/** Whether the class was asked for in time: everything that it rests on was proven within the last so many seconds. */
-export function isReachedWithin(proofs: readonly Proof[], demanded: AuthenticationClass, seconds: number, now: Date): boolean {
-  const fresh = proofs.filter((proof) => proof.at_unknown !== true && now.getTime() - timeOf(proof) < seconds * 1000);
-  return reaches(fresh, demanded);
+  return afterMail || has('device') || proofs.some(({ suffices, second_step }) => suffices === true || second_step === true);
 }

@@ -7,6 +7,9 @@ export function proofNow(method: Exclude<ProofMethod, 'provider' | 'passkey'>, n
   return { method, authenticator_id, at: now.toISOString() };
 }
 
+/** A code by mail that was just given as the second step. */
+export const emailStepProof = (now: Date): Proof => ({ ...proofNow('email', now), second_step: true });
+
 /** A passkey that was just used. */
 export function passkeyProof(now: Date, authenticator_id: string, user_verified: boolean): Proof {
   return { method: 'passkey', authenticator_id, at: now.toISOString(), ...(user_verified && { user_verified }) };

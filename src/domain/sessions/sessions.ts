@@ -63,11 +63,6 @@ export function isProvenSince(session: Proven, since: number): boolean {
   return session.auth_time_known && session.authenticated_at.getTime() >= since - skew;
 }
 
-/** Whether the person is known to have proven who they are within the last so many milliseconds, by the strictest reading. */
-export function isProvenWithin(ctx: Pick<Context, 'clock'>, session: Proven, ms: number): boolean {
-  return session.auth_time_known && ctx.clock.now().getTime() - session.authenticated_at.getTime() < ms;
-}
-
 /** What a provider says of the sign-in there: `auth_time` null when it doesn't say. */
 export type ProviderSignIn = { readonly amr: string[]; readonly acr: string | null; readonly auth_time: Date | null };
 
@@ -151,18 +146,20 @@ export async function addProofs(
 }
 
 /**
- * Ends sessions, and with each of them what was issued in it (unless `offline_access` was granted); their clients are told by
+ * Ends sessions, and with each of them what was issued in it (unless `offline_access` was granted to something else than a device); their clients are told by
  * back-channel logout. Call it in a transaction.
  * @returns the sessions that were live until now.
  */
 export async function endSessions(
   tx: Context,
-  which: { id: string } | { user_id: string; except?: string | undefined },
+  which: { id: string } | { user_id: string; except?: string | undefined; device_client_id?: string },
   reason: 'logout' | 'revoked' | 'replaced' | 'password_changed' | 'password_reset' | 'user_blocked' | 'authenticators_reset',
 ): Promise<SessionRow[]> {
   const ended = await revokeSessions(tx.scope, which, tx.clock.now(), reason);
   for (const session of ended) {
-    await revokeGrants(tx.scope, { user_id: session.user_id, session_id: session.id, keep_offline: true }, grantRevocationEnd(tx));
+    // A device's session is all that the person sees of the device: nothing outlives it.
+    const keep_offline = session.device_client_id === null;
+    await revokeGrants(tx.scope, { user_id: session.user_id, session_id: session.id, keep_offline }, grantRevocationEnd(tx));
   }
   const ids = ended.map((session) => session.id);
   if (ids.length > 0) await insertBackchannelLogouts(tx.scope, ids, tx.environment.issuer, tx.clock.now());

@@ -1,14 +1,15 @@
 import type { Context } from '../context.js';
+import { enrollableKinds } from '../authenticators/enrollable.js';
 import { reaches, type AuthenticationClass } from '../sessions/classes.js';
 import { proofNow, passkeyProof, withProofs, type Proof } from '../sessions/proofs.js';
 import { hasFactor, type FactorState } from './next-step.js';
 
 /** What may be added to what is proven, to reach a class. */
-export const stepUpMethods = ['passkey', 'totp', 'recovery_code'] as const;
-export type StepUpMethod = (typeof stepUpMethods)[number];
+const stepUpMethods = ['passkey', 'totp', 'recovery_code'] as const;
+type StepUpMethod = (typeof stepUpMethods)[number];
 
 /** Whether the proofs reach the class once one by this method comes to them; of a passkey, when it verifies its user. */
-export function reachesWith(proofs: readonly Proof[], method: StepUpMethod, demanded: AuthenticationClass, now: Date): boolean {
+function reachesWith(proofs: readonly Proof[], method: StepUpMethod, demanded: AuthenticationClass, now: Date): boolean {
   const added = method === 'passkey' ? passkeyProof(now, '', true) : proofNow(method, now, '');
   return reaches(withProofs(proofs, [added]), demanded);
 }
@@ -33,12 +34,6 @@ function methodsOf({ authenticator_kinds: kinds }: FactorState): StepUpMethod[] 
   return stepUpMethods.filter((method) => kinds.includes(kindOf[method]));
 }
 
-/** The methods that may be enrolled: none where the policy is `off`. */
-function enrollableMethods({ environment }: Pick<Context, 'environment'>): StepUpMethod[] {
-  if (environment.second_factor_policy === 'off') return [];
-  return [...(environment.passkeys_enabled ? (['passkey'] as const) : []), ...(environment.totp_enabled ? (['totp'] as const) : [])];
-}
-
 function wayTo({ ctx, user, proofs, fresh }: Asking, demanded: AuthenticationClass): StepUp {
   const now = ctx.clock.now();
   const leads = (method: StepUpMethod) => reachesWith(proofs, method, demanded, now);
@@ -47,7 +42,7 @@ function wayTo({ ctx, user, proofs, fresh }: Asking, demanded: AuthenticationCla
   // A code by mail is no first step to a higher class; a password is, with a factor that is there.
   if (!fresh && hasFactor(user) && methodsOf(user).some((method) => reachesWith([proofNow('password', now)], method, demanded, now)))
     return 'sign_in';
-  return enrollableMethods(ctx).some(leads) ? 'enroll' : 'never';
+  return enrollableKinds(ctx.environment).some(leads) ? 'enroll' : 'never';
 }
 
 /** How little it asks of the person. */

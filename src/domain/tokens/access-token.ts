@@ -39,6 +39,8 @@ export type AccessTokenContent = {
   readonly algorithm?: SigningAlgorithm;
   /** Claims under names that administrators chose; none of the protocol's is among them. */
   readonly mapped?: Readonly<Record<string, unknown>>;
+  /** The thumbprint of the key that it is bound to (RFC 9449 6.1). */
+  readonly jkt?: string | null;
   /** The names that the `claims` parameter asked for at userinfo (OIDC Core 5.5), which an opaque token's row keeps. */
   readonly userinfo_claims?: readonly string[];
 };
@@ -66,6 +68,7 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
     gid: content.grant_id,
     permissions: content.permissions,
     act: content.act ?? undefined,
+    cnf: content.jkt ? { jkt: content.jkt } : undefined,
     userinfo_claims: content.userinfo_claims && content.userinfo_claims.length > 0 ? content.userinfo_claims : undefined,
   };
 }

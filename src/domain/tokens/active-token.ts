@@ -13,6 +13,7 @@ import {
   type Client,
 } from '../clients/clients.js';
 import type { Context } from '../context.js';
+import { usedBefore, type Proof, type ProofRefusal } from '../dpop/proof.js';
 import { accessTokenMappedClaims, drawsOnUser } from './claim-mappings.js';
 import { isOpenidScope } from './scopes.js';
 import { shownPermissions, withoutUnheld } from './target.js';
@@ -128,12 +129,30 @@ function permissionsLeft({ force }: Activated, { payload }: Found): readonly str
 const mappedUser = async (scope: Scope, { user_id }: ActiveToken, mappings: readonly ClaimMapping[], place: ClaimPlace) =>
   user_id !== null && drawsOnUser(mappings, [place]) ? findUserClaims(scope, user_id) : null;
 
+/** What is wrong with how a token was presented: bound to a key as bearer token, or the other way round (RFC 9449 7.1), or with another key's proof. */
+function misPresented({ claims, first_use }: Found, proof: Proof | null): InactiveToken | ProofRefusal | null {
+  if (proof === null)
+    return claims.jkt === null ? null : { inactive: 'the access token is bound to a key: send it with Authorization: DPoP and a proof' };
+  if (claims.jkt === null) return { inactive: 'the access token is bound to no key: send it with Authorization: Bearer' };
+  if (claims.jkt !== proof.jkt)
+    return { error: 'invalid_dpop_proof', reason: 'the access token is bound to another key than the one of the DPoP proof' };
+  return first_use ? null : usedBefore;
+}
+
 /**
- * The same with the user and what the user holds; or what is wrong with the token. One statement, and one more for a client whose mappings draw on people.
+ * The same with the user and what the user holds; or what is wrong with the token, or with the proof that it was presented with, whose use is stored.
+ * One statement, and one more for a client whose mappings draw on people.
  */
-export async function findActiveTokenWithUser(ctx: Context, token: string): Promise<TokenWithUser | InactiveToken> {
-  const found = await lookUpToken(ctx, ctx.scope, token, 'user');
+export async function findActiveTokenWithUser(
+  ctx: Context,
+  token: string,
+  proof: Proof | null,
+): Promise<TokenWithUser | InactiveToken | ProofRefusal> {
+  const stored = proof?.use ? { use: proof.use, jkt: proof.jkt } : null;
+  const found = await lookUpToken(ctx, ctx.scope, token, 'user', stored);
   if (!found) return { inactive: await whyUnknown(ctx, token) };
+  const wrong = misPresented(found, proof);
+  if (wrong) return wrong;
   const active = await activate(ctx, found);
   if ('inactive' in active) return active;
   const user = (await mappedUser(ctx.scope, active.token, active.token.client.claim_mappings, 'userinfo')) ?? found.user;

@@ -9,8 +9,6 @@ export type ExchangeableToken = {
   readonly token: ActiveToken;
   /** The session whose end ends what is exchanged for it; null when the token outlives its session, or has none. */
   readonly session_id: string | null;
-  /** Whether it is bound to a key (RFC 9449 6). */
-  readonly bound: boolean;
 };
 
 /** Whether the client may bring it: what it got itself always, others' tokens of the audiences that its policy names. */
@@ -38,10 +36,9 @@ export async function findExchangeableToken(
     return {
       inactive: `this token was issued to another client for ${quoted(token.audience)}, which the policy of the grant does not name`,
     };
-  const { payload, claims } = found;
+  const { claims } = found;
   return {
     token,
     session_id: claims.scope.split(' ').includes('offline_access') ? null : claims.session_id,
-    bound: payload?.['cnf'] !== undefined,
   };
 }

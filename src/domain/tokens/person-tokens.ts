@@ -32,6 +32,8 @@ export type Issuance = {
   readonly lifetime: number;
   readonly scope: string;
   readonly issued_at: Date;
+  /** The thumbprint of the key that the access token is bound to. */
+  readonly jkt?: string | null;
   /** `nonce` of the authorization request; null for refreshed tokens, and when it had none. */
   readonly nonce: string | null;
 };
@@ -46,7 +48,7 @@ type Contents = {
 /** What both tokens are to say. */
 function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Contents {
   const { user, user_id, session_id, auth_time, acr, amr, grant_id } = granted;
-  const { client, target, seed, format, lifetime, scope, issued_at, nonce } = issuance;
+  const { client, target, seed, format, lifetime, scope, issued_at, nonce, jkt } = issuance;
   const permissions = target && shownPermissions(client, target, scope, granted.permissions);
   const facts = { user, permissions };
   const access: AccessTokenContent = {
@@ -63,6 +65,7 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Co
     auth_time,
     acr,
     amr,
+    jkt: jkt ?? null,
     userinfo_claims: Object.keys(granted.claims ?? {}),
     mapped: accessTokenMappedClaims(client, target && target.resource, facts),
     ...(target && { permissions: permissions ?? [], typ: target.resource.token_typ, algorithm: target.resource.signing_alg }),

@@ -1,4 +1,13 @@
-import { findAccessToken, findJwtStanding, type Beside, type TokenStanding, type TokenUser } from '../../db/tables/access_tokens.js';
+import {
+  findAccessToken,
+  findJwtStanding,
+  findProvenAccessToken,
+  findProvenJwtStanding,
+  type Beside,
+  type ProofToStore,
+  type TokenStanding,
+  type TokenUser,
+} from '../../db/tables/access_tokens.js';
 import type { Scope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
 import { isUuid } from '../../lib/random.js';
@@ -24,6 +33,8 @@ export type TokenContent = {
   readonly act: Readonly<Record<string, unknown>> | null;
   /** Whether it is known to be issued on the strength of another token: a JWT tells by `act` only. */
   readonly exchanged: boolean;
+  /** The thumbprint of the key that it is bound to (RFC 9449 6); null for a bearer token. */
+  readonly jkt: string | null;
   /** How the person signed in, and when (RFC 9470 6); null and empty where it isn't known, and for a client. */
   readonly acr: string | null;
   readonly amr: readonly string[];
@@ -40,6 +51,8 @@ export type Found = TokenUser & {
   standing: TokenStanding;
   /** All claims of a JWT; null for an opaque token. */
   payload: Readonly<Record<string, unknown>> | null;
+  /** Whether the proof that was to be stored was used for the first time. */
+  first_use: boolean;
 };
 
 const isSeconds = (value: unknown): value is number =>
@@ -49,6 +62,7 @@ const text = (value: unknown): string | null => (typeof value === 'string' ? val
 export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
 const members = (value: unknown) =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+const thumbprintIn = (cnf: unknown) => (typeof cnf === 'object' && cnf !== null ? text((cnf as Record<string, unknown>)['jkt']) : null);
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
 /** Whether a token of this audience is for this service's own endpoints, not for an API resource. */
@@ -90,6 +104,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     claims: texts(claims['userinfo_claims']),
     act: members(claims['act']),
     exchanged: claims['act'] !== undefined,
+    jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),
     amr: texts(claims['amr']),
     auth_time: isSeconds(claims['auth_time']) ? new Date(claims['auth_time'] * 1000) : null,
@@ -101,25 +116,39 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
 
 const isJwt = (token: string) => token.includes('.');
 
-async function findJwt(ctx: Context, scope: Scope, token: string, wanted: Beside): Promise<Found | null> {
+async function findJwt(ctx: Context, scope: Scope, token: string, wanted: Beside, proof: ProofToStore | null): Promise<Found | null> {
   const read = await readJwt(ctx, token);
   if (!read) return null;
   const { claims, payload } = read;
   const { user_id, session_id, audience, jti, grant_id } = claims;
   const ids = grant_id === null ? [jti] : [jti, grant_id];
   const resource = isOwnAudience(ctx, audience) ? null : audience;
-  const { standing, ...beside } = await findJwtStanding(scope, { ids, user_id, session_id, resource }, wanted);
-  return { claims, standing, payload, ...beside };
+  const keys = { ids, user_id, session_id, resource };
+  const proven = proof?.jkt === claims.jkt ? proof : null;
+  const found = proven
+    ? await findProvenJwtStanding(scope, keys, proven)
+    : { ...(await findJwtStanding(scope, keys, wanted)), first_use: true };
+  return { claims, payload, ...found };
 }
 
 /**
  * The token and the state of what it hangs on, in one statement; null when it isn't one of ours.
  * @param wanted what is to be known beside
+ * @param proof what it is presented with, if its use has to be stored: the same statement does, when it proves the key of the token; the user is then known
  */
-export async function lookUpToken(ctx: Context, scope: Scope, token: string, wanted: Beside): Promise<Found | null> {
-  if (isJwt(token)) return findJwt(ctx, scope, token, wanted);
+export async function lookUpToken(
+  ctx: Context,
+  scope: Scope,
+  token: string,
+  wanted: Beside,
+  proof: ProofToStore | null = null,
+): Promise<Found | null> {
+  if (isJwt(token)) return findJwt(ctx, scope, token, wanted, proof);
   if (!/^at_[\w-]{43}$/.test(token)) return null;
-  const found = await findAccessToken(scope, digest(token), wanted, ctx.environment.issuers);
+  const { issuers } = ctx.environment;
+  const found = proof
+    ? await findProvenAccessToken(scope, digest(token), issuers, proof)
+    : await findAccessToken(scope, digest(token), wanted, issuers);
   if (!found) return null;
   const { token: row, ...beside } = found;
   const claims: Found['claims'] = {
@@ -136,11 +165,12 @@ export async function lookUpToken(ctx: Context, scope: Scope, token: string, wan
     claims: Object.keys(row.claims ?? {}),
     act: row.act,
     exchanged: row.exchanged,
+    jkt: row.jkt,
     acr: row.acr,
     amr: row.amr ?? [],
     auth_time: row.auth_time,
     issued_at: row.issued_at,
     expires_at: row.expires_at,
   };
-  return { claims, standing: row, payload: null, ...beside };
+  return { claims, standing: row, payload: null, first_use: true, ...beside };
 }

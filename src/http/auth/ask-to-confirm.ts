@@ -78,7 +78,7 @@ export function failureOf({ answer, outcome }: Failed): Failure {
       return failure(429, 'second_factor_locked', text, { retry_after: outcome.retry_after });
     }
     case 'method_unavailable':
-      return failure(403, 'method_unavailable', 'This way is closed for now. Choose another one.');
+      return failure(403, 'second_factor_unavailable', errorTexts.second_factor_unavailable);
     case 'expired':
       return failure(410, 'challenge_expired', 'That took too long. Try again.');
     case 'refused':

@@ -42,8 +42,8 @@ export type Answer = { readonly method: 'password'; readonly password: string } 
 
 const longest = 1024;
 
-/** A credential as a page posts it: JSON as it is, in a form as text; what can't be read is none that verifies. */
-function credentialOf(value: unknown): unknown {
+/** A credential as a page posts it: JSON as it is, in a form as text; null when that can't be read. */
+export function credentialOf(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
     return JSON.parse(value) as unknown;

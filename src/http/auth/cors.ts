@@ -18,7 +18,7 @@ async function answerOrigin(origin: string, req: Request, res: Response, next: N
   const origins = await remembered(ctx, 'clients', ' allowed origins', ({ scope }) => listAllowedOrigins(scope));
   if (origins?.includes(origin)) {
     res.setHeader('Access-Control-Allow-Origin', origin);
-    res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After, X-Request-Id');
+    res.setHeader('Access-Control-Expose-Headers', 'WWW-Authenticate, Retry-After, X-Request-Id, DPoP-Nonce');
   }
   next();
 }
@@ -50,7 +50,7 @@ export async function ownUiCors(req: Request, res: Response, next: NextFunction)
 /** The answer to a preflight request; `cors` has set who is allowed. */
 export function preflight(_req: Request, res: Response): void {
   res.setHeader('Access-Control-Allow-Methods', 'GET, POST');
-  res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type');
+  res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, DPoP');
   res.setHeader('Access-Control-Max-Age', '600');
   res.status(204).end();
 }

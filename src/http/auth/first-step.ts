@@ -1,16 +1,17 @@
 import type { Request, Response } from 'express';
-import { enrollable } from '../../domain/authenticators/enrollable.js';
+import { enrollableKinds } from '../../domain/authenticators/enrollable.js';
 import { secondStepMethods, type SecondStepMethod } from '../../domain/authenticators/second-step.js';
 import type { Proof } from '../../domain/sessions/proofs.js';
 import type { ProviderSignIn } from '../../domain/sessions/sessions.js';
 import { rememberedProof } from '../../domain/sign-ins/devices.js';
 import { hasFactor, nextStep, noteFactorDemand, type NextStep } from '../../domain/sign-ins/next-step.js';
-import { startSignIn, signInLifetime, type Linking } from '../../domain/sign-ins/sign-ins.js';
+import { startSignIn, type Linking } from '../../domain/sign-ins/sign-ins.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { settleLinking } from '../../domain/connections/settle-linking.js';
 import { setSignInCookie } from './claimant.js';
 import { deviceOf } from './device-cookie.js';
 import { originOf } from '../pages/mail-origin.js';
+import { withReturnTo } from '../request/return-to.js';
 import { signIn } from './sign-in.js';
 
 /** Somebody who has proven the first step of a sign-in, by whatever means. */
@@ -32,7 +33,7 @@ export type FirstStep = {
 export type SecondFactor = {
   /** Factors that the person has, the last used first; empty when one has to be enrolled. */
   readonly methods: readonly SecondStepMethod[];
-  /** Seconds that the half sign-in lasts. */
+  /** Seconds that the half sign-in still lasts. */
   readonly expires_in: number;
   /** Whether this browser may be remembered. */
   readonly remember_device: boolean;
@@ -47,27 +48,22 @@ export type StepOutcome = { readonly redirect_to: string; readonly second_factor
 
 const home = '/account';
 
-/** A step's page, and where the journey goes on after it. */
-export const stepPath = (path: string, return_to: string | null): string =>
-  return_to === null ? path : `${path}?${new URLSearchParams({ return_to }).toString()}`;
-
 /** What the claimant is asked for, and where. */
 export async function askFor(
   req: Request,
   next: Exclude<NextStep, { kind: 'none' }>,
-  claim: { readonly user: UserRow; readonly proofs: readonly Proof[]; readonly return_to: string | null },
+  claim: { readonly user: UserRow; readonly proofs: readonly Proof[]; readonly expires_at: Date; readonly return_to: string | null },
 ): Promise<{ readonly redirect_to: string; readonly second_factor: SecondFactor }> {
-  const expires_in = signInLifetime;
+  const expires_in = Math.ceil((claim.expires_at.getTime() - req.ctx.clock.now().getTime()) / 1000);
   if (next.kind === 'verify') {
     const methods = await secondStepMethods(req.ctx, claim.user, claim.proofs);
     const remember_device = req.ctx.environment.remember_device_lifetime > 0;
-    return { redirect_to: stepPath('/login/verify', claim.return_to), second_factor: { methods, expires_in, remember_device } };
+    return { redirect_to: withReturnTo('/login/verify', {}, claim.return_to), second_factor: { methods, expires_in, remember_device } };
   }
-  const can = enrollable(req.ctx.environment);
-  const enroll = (['passkey', 'totp'] as const).filter((kind) => can[kind]);
+  const enroll = enrollableKinds(req.ctx.environment);
   const skip_expires_at = next.skip_until?.toISOString() ?? null;
   const second_factor = { methods: [], expires_in, remember_device: false, enroll, skip_expires_at };
-  return { redirect_to: stepPath('/login/enroll', claim.return_to), second_factor };
+  return { redirect_to: withReturnTo('/login/enroll', {}, claim.return_to), second_factor };
 }
 
 /** The proofs with that of a browser which skips this person's second step. */
@@ -98,8 +94,8 @@ export async function takeFirstStep(req: Request, res: Response, step: FirstStep
     return { redirect_to: return_to ?? home, second_factor: null };
   }
   if (next.kind === 'enroll') await noteFactorDemand(req.ctx, user);
-  const { token } = await startSignIn(req.ctx, { user_id: user.id, stage: next.kind, proofs, proven_hash, provider, linking });
+  const { sign_in, token } = await startSignIn(req.ctx, { user_id: user.id, stage: next.kind, proofs, proven_hash, provider, linking });
   setSignInCookie(req, res, token);
   count(req, method, false);
-  return askFor(req, next, { user, proofs, return_to });
+  return askFor(req, next, { user, proofs, expires_at: sign_in.expires_at, return_to });
 }

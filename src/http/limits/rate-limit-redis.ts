@@ -1,7 +1,7 @@
 import { createClient, defineScript } from 'redis';
 import { UnavailableError } from '../../errors.js';
 import type { RateLimitDemand as Demand, RateLimitGrant as Grant } from '../../db/tables/rate_limits.js';
-import type { RateLimitStore } from './rate-limit-stores.js';
+import type { ProofUses, RateLimitStore } from './rate-limit-stores.js';
 
 // The rules of take_rate_limit (migrations/0020_rate_limits.sql), by the clock of the Redis server.
 const script = `
@@ -65,11 +65,17 @@ const timeoutMs = 3000;
 const retryAfterSeconds = 5;
 
 /**
- * Counts in Redis (`RATE_LIMIT_STORE=redis`). The connection is made in the background and made again when it is lost; while
+ * Counts in Redis (`RATE_LIMIT_STORE=redis`), and keeps there what may happen once. The connection is made in the background and made again when it is lost; while
  * there is none every call fails at once. `onError` is called with connection errors, for the log.
  * @throws {UnavailableError} from each call that Redis does not answer in time
  */
-export function createRedisStore({ url, onError }: { readonly url: string; readonly onError: (error: Error) => void }): RateLimitStore {
+export function createRedisStore({
+  url,
+  onError,
+}: {
+  readonly url: string;
+  readonly onError: (error: Error) => void;
+}): RateLimitStore & ProofUses {
   const take = defineScript({
     SCRIPT: script,
     NUMBER_OF_KEYS: 1,
@@ -91,17 +97,26 @@ export function createRedisStore({ url, onError }: { readonly url: string; reado
   const connected = client.connect().catch(onError);
   let first: Promise<unknown> | null = connected;
 
+  async function ask<T>(question: () => Promise<T>): Promise<T> {
+    if (first) {
+      await Promise.race([first, new Promise((resolve) => setTimeout(resolve, timeoutMs).unref())]);
+      first = null;
+    }
+    return question().catch((error: unknown) => {
+      throw new UnavailableError(retryAfterSeconds, error);
+    });
+  }
+
   return {
     async take(key, demand): Promise<Grant> {
-      if (first) {
-        await Promise.race([first, new Promise((resolve) => setTimeout(resolve, timeoutMs).unref())]);
-        first = null;
-      }
-      const reply = await client.take(key, demand).catch((error: unknown) => {
-        throw new UnavailableError(retryAfterSeconds, error);
-      });
+      const reply = await ask(() => client.take(key, demand));
       const [granted = 0, remaining = 0, retry_ms = 0, reset_ms = 0, leased_at = 0] = reply;
       return { granted, remaining, retry_ms, reset_ms, leased_at };
+    },
+    async once(key, ms) {
+      const name = Buffer.concat([Buffer.from('dpop_proof:'), key]);
+      const expiration = { type: 'PX', value: Math.max(1, Math.ceil(ms)) } as const;
+      return (await ask(() => client.set(name, '', { condition: 'NX', expiration }))) !== null;
     },
     now: () => performance.now(),
     close: async () => {

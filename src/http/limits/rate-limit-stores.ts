@@ -2,6 +2,12 @@ import type { Knex } from 'knex';
 import { takeRateLimit, type RateLimitDemand as Demand, type RateLimitGrant as Grant } from '../../db/tables/rate_limits.js';
 import type { Clock } from '../../platform/clock.js';
 
+/** What may happen once, kept outside of the database. */
+export type ProofUses = {
+  /** Notes the key for so many milliseconds; false when it is noted already. @throws when the store can't be asked */
+  once(key: Buffer, ms: number): Promise<boolean>;
+};
+
 /** Where windows are counted: PostgreSQL, Redis or this process. */
 export type RateLimitStore = {
   /** Counts in the sliding window of the key, in one atomic operation. @throws when the store can't be asked; the caller then refuses with 503 */

@@ -6,24 +6,25 @@ import type { Config, RateLimit } from '../../config.js';
 import { RateLimitedError } from '../../errors.js';
 import type { Clock } from '../../platform/clock.js';
 import { inSequence } from '../exact-routes.js';
-import { createMemoryStore, createPostgresStore, type RateLimitStore } from './rate-limit-stores.js';
+import { createMemoryStore, createPostgresStore, type ProofUses, type RateLimitStore } from './rate-limit-stores.js';
 import type { Limiter, RateLimitVerdict } from './rate-limiter.js';
 
 /** The store that the configuration names (`RATE_LIMIT_STORE`). `onError` is told of every lost Redis connection. */
 export function openRateLimitStore(
   config: Config['rateLimits'],
   { knex, clock, onError }: { readonly knex: Knex; readonly clock: Clock; readonly onError: (error: Error) => void },
-): RateLimitStore {
+): RateLimitStore & Partial<ProofUses> {
   if (config.store === 'memory') return createMemoryStore({ clock });
   if (config.store === 'redis' && config.redisUrl !== null) return openRedisStore({ url: config.redisUrl, onError });
   return createPostgresStore(knex);
 }
 
 /** The Redis client is loaded only where it is used: it takes 13 MiB of every process. */
-function openRedisStore(options: { readonly url: string; readonly onError: (error: Error) => void }): RateLimitStore {
+function openRedisStore(options: { readonly url: string; readonly onError: (error: Error) => void }): RateLimitStore & ProofUses {
   const opening = import('./rate-limit-redis.js').then(({ createRedisStore }) => createRedisStore(options));
   return {
     take: async (key, demand) => (await opening).take(key, demand),
+    once: async (key, ms) => (await opening).once(key, ms),
     now: () => performance.now(),
     close: async () => (await opening).close(),
   };

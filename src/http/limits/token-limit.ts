@@ -16,7 +16,12 @@ export type TokenCaller = {
   readonly ip: string | undefined;
   /** The claimed client's `token_rate_limit`, in requests per window; null when it has none or is unknown. */
   readonly token_rate_limit: number | null;
+  /** A device asks whether its person has answered (RFC 8628 3.4). */
+  readonly is_poll: boolean;
 };
+
+/** A device asks every five seconds: so many times the limit of other requests is room for ten of them behind one address. */
+const pollFactor = 12;
 
 /** What an administrator does about a client that needs more tokens. */
 const remedy = 'the token_rate_limit of the client raises this limit';
@@ -30,6 +35,9 @@ const remedy = 'the token_rate_limit of the client raises this limit';
 export function createTokenLimit(limiter: Limiter, base: RateLimit) {
   const raisedOf = ({ token_rate_limit }: TokenCaller): RateLimit | null =>
     token_rate_limit !== null && token_rate_limit > base.limit ? { limit: token_rate_limit, windowSeconds: base.windowSeconds } : null;
+  /** What a request without a raised limit counts in: questions of devices, which their interval paces, in a window of their own. */
+  const windowOf = ({ is_poll }: TokenCaller): [name: string, limit: RateLimit] =>
+    is_poll ? ['device_poll', { ...base, limit: base.limit * pollFactor }] : ['token', base];
   const keyOf = (name: string, caller: TokenCaller) =>
     JSON.stringify([name, caller.environment_id, caller.client_id, addressKey(caller.ip)]);
 
@@ -44,7 +52,8 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
     refuseGuesser,
     /** Before authentication at the token endpoint. */
     async admit(res: Response, caller: TokenCaller): Promise<void> {
-      if (!raisedOf(caller)) enforce(res, await limiter.take(keyOf('token', caller), base), remedy);
+      const [name, limit] = windowOf(caller);
+      if (!raisedOf(caller)) enforce(res, await limiter.take(keyOf(name, caller), limit), remedy);
       await refuseGuesser(res, caller);
     },
     /** After authentication has succeeded at the token endpoint. */
@@ -62,7 +71,7 @@ export function createTokenLimit(limiter: Limiter, base: RateLimit) {
 
 type TokenLimit = ReturnType<typeof createTokenLimit>;
 
-async function callerOf(req: Request): Promise<TokenCaller> {
+async function callerOf(req: Request, is_poll = false): Promise<TokenCaller> {
   const client_id = claimedClientId(req);
   const client = client_id === '' ? null : await clientOf(req.ctx, client_id);
   return {
@@ -70,6 +79,7 @@ async function callerOf(req: Request): Promise<TokenCaller> {
     client_id: client?.id ?? null,
     ip: req.ip,
     token_rate_limit: client?.token_rate_limit ?? null,
+    is_poll,
   };
 }
 
@@ -83,12 +93,15 @@ async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request
   }
 }
 
-/** Client authentication behind the limit of /oauth/token: requests and wrong secrets per claimed client and address. Needs `form` before. */
-export function limitedClientAuthentication(web: Web): RequestHandler {
+/**
+ * Client authentication behind the limit of /oauth/token: requests and wrong secrets per claimed client and address. Needs `form` before.
+ * @param isPoll whether a request is a device's question whether its person has answered
+ */
+export function limitedClientAuthentication(web: Web, isPoll: (req: Request) => boolean = () => false): RequestHandler {
   if (!web.limiter.enabled) return authenticateClient;
   const limit = createTokenLimit(web.limiter, web.deps.config.rateLimits.token);
   return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
-    const caller = await callerOf(req);
+    const caller = await callerOf(req, isPoll(req));
     await limit.admit(res, caller);
     await proveOrCount(limit, caller, req, res);
     await limit.succeeded(res, caller);

@@ -39,7 +39,7 @@ export const errorTexts = {
   factor_missing: 'Add a passkey or an authenticator app first.',
   factor_required: 'Accounts here need a second step. Add another passkey or app before you take this away.',
   second_factor_locked: 'There were too many wrong codes. Wait a few minutes, then try again.',
-  sign_in_expired: 'This sign-in took too long, or was broken off. Sign in again from the start.',
+  sign_in_expired: 'This sign-in took too long, or too many codes were wrong. Sign in again from the start.',
   consent_required: 'Your permission is needed to continue.',
   access_denied: 'Access was not allowed.',
   not_found: 'There is nothing at this address. Check it for typing mistakes.',

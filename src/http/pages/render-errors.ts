@@ -119,7 +119,8 @@ function foreignError(error: unknown): RenderedError {
 /** Which dialect an address speaks. */
 type Surface = 'oauth' | 'api' | 'page';
 
-const oauthJson = /^\/(oauth\/(token|introspect|revoke|userinfo|register|par)|\.well-known\/|healthz$|readyz$|metrics$)/;
+const oauthJson =
+  /^\/(oauth\/(token|introspect|revoke|userinfo|register|par|device_authorization)|\.well-known\/|healthz$|readyz$|metrics$)/;
 
 function surfaceOf(path: string): Surface {
   if (path === '/api' || path.startsWith('/api/')) return 'api';

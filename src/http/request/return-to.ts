@@ -19,6 +19,12 @@ export function safeReturnTo(value: unknown): string | null {
   return url?.origin === own && !url.pathname.startsWith('//') ? url.pathname + url.search : null;
 }
 
+/** A path of ours with fields in its query, and where the journey goes on after it. */
+export function withReturnTo(path: string, fields: Record<string, string>, return_to: string | null): string {
+  const query = new URLSearchParams({ ...fields, ...(return_to !== null && { return_to }) }).toString();
+  return query === '' ? path : `${path}?${query}`;
+}
+
 /** Path at which a pending authorization request is resumed. */
 export const resumePath = '/oauth/authorize/resume';
 const place = 'authorization-request';

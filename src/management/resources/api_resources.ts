@@ -33,6 +33,7 @@ const settable = {
   user_scopes: z.enum(userScopes).optional(),
   claim_mappings: claimMappings.optional(),
   signing_alg: z.enum(signingAlgorithms).optional(),
+  dpop_bound_access_tokens: z.boolean().optional(),
   required_acr: z.enum(requiredAcrs).nullable().optional(),
   max_authentication_age: lifetime(1, 365 * 86_400)
     .nullable()
@@ -68,17 +69,17 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     signing_alg: z
       .enum(signingAlgorithms)
       .meta({ description: 'What its JWTs are signed with: one of the `signing_algorithms` of the environment.' }),
+    dpop_bound_access_tokens: z.boolean().meta({
+      description: 'Whether its tokens have to be bound to a key: they are then given out for a DPoP proof only (RFC 9449).',
+    }),
     signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
     required_acr: z
       .enum(requiredAcrs)
       .nullable()
       .meta({ description: 'The class that people need for its tokens: `2` = a second factor, `phr` = a passkey; null = none.' }),
-    max_authentication_age: z
-      .int()
-      .nullable()
-      .meta({
-        description: 'How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session.',
-      }),
+    max_authentication_age: z.int().nullable().meta({
+      description: 'How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session.',
+    }),
     is_system: z.boolean(),
     ...stamps,
   }),
@@ -95,6 +96,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       token_typ: 'control',
       user_scopes: 'control',
       signing_alg: 'control',
+      dpop_bound_access_tokens: 'control',
       required_acr: 'control',
       max_authentication_age: 'control',
       // What its API is told of people.

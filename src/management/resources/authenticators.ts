@@ -27,10 +27,40 @@ const usedWithin: Filter = {
     matches(`${lastUsed} ${operators[comparison ?? 'gte']} ? and ${lastUsed} > '-infinity'::timestamptz`, [new Date(values[0] as string)]),
 };
 
-const backupEligible = z.boolean().meta({
-  description:
-    'Of `passkey`, and needed for it: whether it can be synced, as the flag BE of its registration says (WebAuthn L3 6.1.3). A passkey that states otherwise later is refused.',
-});
+/** What an import says beside what is shown: which kind it is of, and what it is when left out. */
+const moveIn = {
+  secret: z.string().min(1).max(300).meta({
+    writeOnly: true,
+    description: 'Of `totp`, and needed for it: the shared secret in base32 (RFC 4648 6), 16 to 128 bytes. Sealed; never shown.',
+  }),
+  algorithm: z.enum(totpAlgorithms).meta({ description: 'Of `totp`: the hash function (RFC 6238 1.2); SHA1 unless given.' }),
+  digits: z.literal([6, 8]).meta({ description: 'Of `totp`: how long its codes are; 6 unless given.' }),
+  period: z.int().min(15).max(60).meta({ description: 'Of `totp`: how long each is good, in seconds; 30 unless given.' }),
+  credential_id: base64url(1364).meta({
+    writeOnly: true,
+    description: 'Of `passkey`, and needed for it: the credential id in base64url. Never shown.',
+  }),
+  public_key: base64url(2048).meta({
+    writeOnly: true,
+    description: 'Of `passkey`, and needed for it: the COSE key (RFC 9052 7) in base64url, of algorithm -8, -7 or -257. Never shown.',
+  }),
+  rp_id: z.string().min(1).max(253).meta({
+    description:
+      'Of `passkey`, and needed for it: its domain, which has to be that of the environment’s passkeys (`passkey_rp_id`, or the issuer’s host).',
+  }),
+  sign_count: z
+    .int()
+    .min(0)
+    .max(4_294_967_295)
+    .meta({ description: 'Of `passkey`: the signature counter when it was last used; 0 unless given.' }),
+  transports: uniqueTexts(boundedText(32), 10).meta({
+    description: 'Of `passkey`: how browsers reach its authenticator; none unless given.',
+  }),
+  backup_eligible: z.boolean().meta({
+    description:
+      'Of `passkey`, and needed for it: whether it can be synced, as the flag BE of its registration says (WebAuthn L3 6.1.3). A passkey that states otherwise later is refused.',
+  }),
+};
 
 /** What people sign in with beside a password: never a key, a secret or a digest. */
 export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: string }>({
@@ -87,16 +117,7 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     schema: z.strictObject({
       kind: z.enum(importedKinds),
       name: name.optional(),
-      secret: z.string().min(1).max(300).meta({ writeOnly: true }).optional(),
-      algorithm: z.enum(totpAlgorithms).optional(),
-      digits: z.literal([6, 8]).optional(),
-      period: z.int().min(15).max(60).optional(),
-      credential_id: base64url(1364).meta({ writeOnly: true }).optional(),
-      public_key: base64url(2048).meta({ writeOnly: true }).optional(),
-      rp_id: z.string().min(1).max(253).optional(),
-      sign_count: z.int().min(0).max(4_294_967_295).optional(),
-      transports: uniqueTexts(boundedText(32), 10).optional(),
-      backup_eligible: backupEligible.optional(),
+      ...z.object(moveIn).partial().shape,
     }),
     audit: 'moved_in',
     problems: (ctx, input) => moveInProblems(ctx, input),
@@ -109,6 +130,6 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
     schema: z.strictObject({ name: name.optional() }),
     run: async (tx, _actor, row, input) => ({ row: input.name === undefined ? row : await nameAuthenticator(tx, row, input.name) }),
   },
-  remove: { run: async (tx, _actor, row) => takeAuthenticator(tx, row), audit: 'removed' },
+  remove: { run: async (tx, actor, row) => takeAuthenticator(tx, actor, row), audit: 'removed' },
   display: (row) => row.name,
 });

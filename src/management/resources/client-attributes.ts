@@ -23,6 +23,8 @@ const idTokenContent =
 const mappings =
   'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
 const pushesOnly = 'Whether it has to push its authorization requests (RFC 9126 6); the environment can demand it of all.';
+const boundOnly =
+  'Whether its tokens have to be bound to a key: the token endpoint then takes nothing without a DPoP proof (RFC 9449 5.2).';
 const signedTokens = 'What its ID tokens and logout tokens are signed with: one of the `signing_algorithms` of the environment.';
 const signedAnswers =
   'What the answers of the authorization endpoint are signed with (JARM), with one of the `signing_algorithms` of the environment; other response modes are then refused. null = only where a request asks for it, with RS256.';
@@ -41,6 +43,7 @@ const protocolAttributes = {
   id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
   claim_mappings: claimMappings.meta({ description: mappings }),
   require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
+  dpop_bound_access_tokens: z.boolean().meta({ description: boundOnly }),
   id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
   authorization_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers }),
   introspection_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedIntrospection }),

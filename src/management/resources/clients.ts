@@ -52,6 +52,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       id_token_claims: 'control',
       claim_mappings: 'reach and control',
       require_pushed_authorization_requests: 'control',
+      dpop_bound_access_tokens: 'control',
       id_token_signed_response_alg: 'control',
       authorization_signed_response_alg: 'control',
       introspection_signed_response_alg: 'control',

@@ -12,6 +12,7 @@ import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import {
   breachedPasswordRules,
+  dpopNonceRules,
   environmentKinds,
   requiredAcrs,
   secondFactorPolicies,
@@ -40,7 +41,7 @@ const rpId =
 const policy =
   '`off`: nobody can enrol a second factor, what exists is still asked for; `optional`: people may; `required`: everybody must have one; `required_for_management`: whoever holds a permission of the Management API must.';
 const confirmation =
-  'How old a proof of the person may be for changes of what signs them in, and for writes through the Management API and the dashboard where these demand a class. In seconds.';
+  'How old a proof of the person may be, in seconds, for changes of what signs them in, and for writes through the Management API and the dashboard where these demand a class.';
 const emailedCode =
   'Whether a code by mail can be a second step. It raises no class, and is not taken after a code by mail, or while the password came by mail.';
 const managementAcr =
@@ -74,6 +75,10 @@ const settings = {
   dynamic_registration_enabled: z.boolean(),
   require_pushed_authorization_requests: z.boolean().meta({
     description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
+  }),
+  dpop_nonce: z.enum(dpopNonceRules).meta({
+    description:
+      'Whether DPoP proofs have to bear a nonce of ours (RFC 9449 8). Without one they are good for a minute by the clock of the client.',
   }),
   signing_algorithms: uniqueTexts(z.enum(signingAlgorithms), signingAlgorithms.length).meta({
     description:
@@ -146,6 +151,8 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       dynamic_registration_enabled: 'plain',
       // Refuses requests, and lets none in that was refused.
       require_pushed_authorization_requests: 'everything',
+      // Optional, a stolen proof that was not used yet is good for its minute.
+      dpop_nonce: 'everything',
       // Adds keys whose private halves the service alone holds; one that is used can't go.
       signing_algorithms: 'plain',
       // What guards everybody’s sign-in, or tells people of one.

@@ -58,6 +58,10 @@ export const sessions = resource<SessionRow>({
       .nullable()
       .meta({ description: 'What the provider says of how; it is never passed on as `amr`. null without a provider.' }),
     provider_acr: z.string().nullable(),
+    device_client_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The client of the device that was allowed to act for the user (RFC 8628); null for a browser.' }),
     ...stamps,
   }),
   computed: {

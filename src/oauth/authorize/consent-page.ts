@@ -15,8 +15,11 @@ import type { AuthorizationRequest } from './request.js';
 export const consentPath = '/oauth/consent';
 
 /** Scopes in words: the standard ones in ours, permissions in their description's. */
-async function scopeTexts(ctx: Context, request: AuthorizationRequest, question: ConsentQuestion): Promise<ConsentPage['scopes']> {
-  const { resource } = request;
+export async function scopeTexts(
+  ctx: Context,
+  { resource }: Pick<AuthorizationRequest, 'resource'>,
+  question: Pick<ConsentQuestion, 'scopes'>,
+): Promise<ConsentPage['scopes']> {
   const permissions = resource === null ? [] : await listPermissionsOfResource(ctx.scope, resource.id);
   const described = new Map(permissions.map((permission) => [permission.name, permission.description]));
   const texts = question.scopes.map((name) => ({ name, text: scopeText(name, described.get(name)) }));

@@ -39,6 +39,7 @@ export async function issueCode(
     access_token_lifetime: request.resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime,
     nonce: request.nonce,
     code_challenge: request.code_challenge,
+    dpop_jkt: request.dpop_jkt,
     claims: atUserinfo.length === 0 ? null : Object.fromEntries(atUserinfo.map((name) => [name, null])),
     id_token_claims: inIdToken.length === 0 ? null : inIdToken,
     // The sign-in here doesn't tell when the person authenticated at the provider.

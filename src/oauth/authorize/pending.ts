@@ -18,7 +18,7 @@ export type SentRequest = {
 /** What this service reads of an authorization request; nothing else is carried along. */
 const known = [
   'response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'resource', 'code_challenge', 'code_challenge_method', 'response_mode', 'nonce',
-  'prompt', 'max_age', 'acr_values', 'login_hint', 'id_token_hint', 'claims', 'request', 'request_uri', 'registration',
+  'prompt', 'max_age', 'acr_values', 'login_hint', 'id_token_hint', 'claims', 'request', 'request_uri', 'registration', 'dpop_jkt',
 ]; // prettier-ignore
 
 /** The request in the form in which it is sealed. */

@@ -1,7 +1,10 @@
 import type { Request, Response } from 'express';
 import type { Client } from '../../domain/clients/clients.js';
+import { proofRefused, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import { insertPushedRequest } from '../../db/tables/pushed_requests.js';
 import { OAuthError, PageError } from '../../errors.js';
+import { proofOf } from '../../http/auth/dpop.js';
+import type { Web } from '../../http/web.js';
 import { digest } from '../../lib/digest.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
 import { randomToken } from '../../lib/random.js';
@@ -30,6 +33,15 @@ async function requestIn(req: Request, client: Client): Promise<Parameters> {
   return parametersOf({ ...read.parameters, client_id: client.id });
 }
 
+/** The request, bound to the key of the proof that came with it (RFC 9449 10.1). @throws {OAuthError} when it names another */
+function boundRequest({ ctx }: Request, sent: Parameters, proof: Proof | null): Parameters {
+  if (proof === null) return sent;
+  const named = sent.get('dpop_jkt');
+  if (named !== undefined && named !== proof.jkt)
+    throw proofRefused(ctx, { error: 'invalid_dpop_proof', reason: 'dpop_jkt is not the key of the DPoP proof' });
+  return parametersOf({ ...sent.all, dpop_jkt: proof.jkt });
+}
+
 /** The refusals of the authorization endpoint, as this one says them (RFC 9126 2.3). */
 function inJson(error: unknown): unknown {
   if (error instanceof AuthorizationError) return new OAuthError(400, error.error, error.description);
@@ -44,23 +56,22 @@ function inJson(error: unknown): unknown {
  * browser. The request is judged now; the person's rights are judged when it is opened. One statement.
  * @throws {OAuthError}
  */
-export async function pushRequest(req: Request, res: Response): Promise<void> {
-  const { ctx, client } = req;
-  const parameters = await requestIn(req, client);
-  try {
-    await validate(ctx, await findAddressee(req, parameters), parameters, { session: null, pushed: true });
-  } catch (error) {
-    throw inJson(error);
-  }
-  const reference = randomToken('');
-  const now = ctx.clock.now();
-  await insertPushedRequest(ctx.scope, {
-    digest: digest(reference),
-    client_id: client.id,
-    parameters: { ...parameters.all },
-    created_at: now,
-    expires_at: new Date(now.getTime() + lifetimeSeconds * 1000),
-  });
-  res.status(201).set('Cache-Control', 'no-store');
-  res.json({ request_uri: requestUriPrefix + reference, expires_in: lifetimeSeconds });
+export function pushRequest(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { ctx, client } = req;
+    const proof = await proofOf(web, req);
+    const parameters = boundRequest(req, await requestIn(req, client), proof);
+    try {
+      await validate(ctx, await findAddressee(req, parameters), parameters, { session: null, pushed: true });
+    } catch (error) {
+      throw inJson(error);
+    }
+    const reference = randomToken('');
+    const now = ctx.clock.now();
+    const expires_at = new Date(now.getTime() + lifetimeSeconds * 1000);
+    const row = { digest: digest(reference), client_id: client.id, parameters: { ...parameters.all }, created_at: now, expires_at };
+    if (!(await insertPushedRequest(ctx.scope, row, proof && proof.use))) throw proofRefused(ctx, usedBefore);
+    res.status(201).set('Cache-Control', 'no-store');
+    res.json({ request_uri: requestUriPrefix + reference, expires_in: lifetimeSeconds });
+  };
 }

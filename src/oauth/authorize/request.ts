@@ -27,6 +27,8 @@ export type AuthorizationRequest = Addressee & {
   readonly scopes: readonly string[];
   readonly resource: ApiResource | null;
   readonly code_challenge: string | null;
+  /** The thumbprint of the key that the code is to be bound to (RFC 9449 10). */
+  readonly dpop_jkt: string | null;
   readonly nonce: string | null;
   readonly prompts: readonly Prompt[];
   /** Seconds; null when not asked for. */

@@ -49,6 +49,7 @@ export const requestChecks: readonly Check[] = [
   ['grant type of the client', mayUseCodes, 'RFC 6749 4.1.2.1'],
   ['self-registered client', notTheManagementApi, 'RFC 7591 5'],
   ['PKCE', pkce, 'RFC 7636 4.4.1'],
+  ['dpop_jkt', ({ get }) => malformed(!isThumbprint(get('dpop_jkt')), 'dpop_jkt must be the SHA-256 thumbprint of a key'), 'RFC 9449 10'],
   ['prompt', (r) => malformed(r.prompts === null, 'prompt must be none alone, or of login, consent, select_account'), 'OIDC Core 3.1.2.1'],
   ['max_age', (r) => malformed(r.max_age === undefined, 'max_age must be a number of seconds'), 'OIDC Core 3.1.2.1'],
   ['claims', (r) => malformed(r.claims === null, 'claims must be a JSON object'), 'OIDC Core 5.5'],
@@ -93,6 +94,7 @@ export async function validate(
     scopes: grantedScopes(client, r.scopes ?? [], r.target),
     resource: r.target?.resource ?? null,
     code_challenge: get('code_challenge') ?? null,
+    dpop_jkt: get('dpop_jkt') ?? null,
     nonce: get('nonce') ?? null,
     prompts: r.prompts ?? [],
     max_age: r.max_age ?? null,
@@ -103,6 +105,9 @@ export async function validate(
   };
   return withinRights(ctx, request, session);
 }
+
+/** Whether it can be a thumbprint (RFC 7638), or isn't there. */
+const isThumbprint = (jkt: string | undefined) => jkt === undefined || /^[\w-]{43}$/.test(jkt);
 
 const malformed = (is: boolean, description: string): Problem | null => (is ? ['invalid_request', description] : null);
 

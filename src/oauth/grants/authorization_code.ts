@@ -1,6 +1,7 @@
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
@@ -21,6 +22,7 @@ const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_t
   expired: ['invalid_grant', 'the code has expired'],
   redirect_uri: ['invalid_grant', 'redirect_uri differs from the one of the authorization request'],
   pkce: ['invalid_grant', 'code_verifier does not fit the code_challenge'],
+  dpop: ['invalid_grant', 'the code is bound to another key than the one of the DPoP proof'],
   resource: ['invalid_target', 'the resource was not part of the authorization request'],
   user: ['invalid_grant', 'the user may no longer sign in'],
   session: ['invalid_grant', 'the session has ended'],
@@ -33,6 +35,13 @@ export function refreshTokenEnds(ctx: Context, client: Client, now: Date): { ref
   const idle = Math.min(ctx.environment.refresh_token_idle_lifetime * 1000, absolute);
   return { refresh_expires_at: new Date(now.getTime() + idle), grant_expires_at: new Date(now.getTime() + absolute) };
 }
+
+/** What binds tokens to the key of a proof: access tokens, and refresh tokens of public clients, which nothing else binds to them (RFC 9449 5). */
+export const boundTo = (client: Client, proof: Proof | null) => ({
+  proof: proof && proof.use,
+  jkt: proof && proof.jkt,
+  refresh_jkt: proof && client.token_endpoint_auth_method === 'none' ? proof.jkt : null,
+});
 
 /** The challenge to compare with the code's (RFC 7636 4.6); null without a verifier. A malformed verifier gives `-`, which no challenge equals. */
 const presentedChallenge = (verifier: string | undefined): string | null =>
@@ -49,8 +58,9 @@ async function refuseSpentCode(ctx: Context, client: Client, code: string, origi
 /** RFC 6749 4.1.3 with PKCE (RFC 7636 4.6): one statement spends the code and stores what it gives. */
 export const authorization_code = grant({
   public_clients: true,
+  spends_proof: true,
   params: { code: required(4096), redirect_uri: required(4096), code_verifier: optional(4096), resource: optional(4096) },
-  async handle(ctx, client, { code, redirect_uri, code_verifier, resource }, origin) {
+  async handle(ctx, client, { code, redirect_uri, code_verifier, resource }, origin, proof) {
     const now = ctx.clock.now();
     const seed = seedAccessToken(ctx);
     const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
@@ -69,7 +79,9 @@ export const authorization_code = grant({
       with_user: saysOfUser(client),
       event_id: uuidv7(now.getTime()),
       subscribers: await tokenIssuedSubscribers(ctx),
+      ...boundTo(client, proof),
     });
+    if (redeemed === 'used proof') throw proofRefused(ctx, usedBefore);
     if (redeemed === null) return refuseSpentCode(ctx, client, code, origin());
     if (redeemed.problem !== null) {
       const [error, description] = problems[redeemed.problem];
@@ -80,6 +92,8 @@ export const authorization_code = grant({
       await endGrant(ctx, redeemed.grant_id);
       throw notLetIn();
     }
+    if (target && !proof && target.resource.dpop_bound_access_tokens) await endGrant(ctx, redeemed.grant_id);
+    requireBound(ctx, target && target.resource, proof);
     const scope = target ? scopeInForce(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
     const { access_token, id_token } = await signForPerson(ctx, redeemed, {
       client,
@@ -90,6 +104,7 @@ export const authorization_code = grant({
       scope,
       issued_at: now,
       nonce: redeemed.nonce,
+      jkt: proof && proof.jkt,
     });
     return { access_token, expires_in: redeemed.access_token_lifetime, scope, refresh_token, id_token };
   },

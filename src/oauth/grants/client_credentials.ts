@@ -1,10 +1,11 @@
-import { apiResourceOf, clientGrantOf, type Client } from '../../domain/clients/clients.js';
+import { apiResourceOf, clientGrantOf, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
 import { accessTokenMappedClaims } from '../../domain/tokens/claim-mappings.js';
-import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/access_tokens.js';
+import { proofRefused, requireBound, spendProof, usedBefore, type Proof } from '../../domain/dpop/proof.js';
+import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/client_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
@@ -20,22 +21,38 @@ export async function grantedIdentifiers(ctx: Context, client: Client): Promise<
   return `this client has grants for ${identifiers.join(', ').replaceAll(/["\\]/g, '?')}`;
 }
 
-/** The token of a client for itself at the resource, within its grant. @throws {OAuthError} `invalid_target`, `invalid_scope` */
-export async function issueForClient(
+/** What is asked for. */
+type Wanted = { readonly resource: string; readonly scope: string | undefined };
+
+/** What the client gets of the resource within its grant. @throws {OAuthError} `invalid_target`, `invalid_scope` */
+async function ownTarget(
   ctx: Context,
   client: Client,
-  params: { readonly resource: string; readonly scope: string | undefined },
-  grant_type: string,
-): Promise<GrantedTokens> {
+  params: Wanted,
+): Promise<{ readonly resource: ApiResource; readonly granted: readonly string[] }> {
   const resource = await apiResourceOf(ctx, params.resource);
   const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
   if (!resource || !clientGrant)
     throw OAuthError.invalid_target(`the resource is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`);
-
   const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
   const asked = parseScope(params.scope ?? '');
   if (asked === null || !isWithin(asked, held)) throw OAuthError.invalid_scope('the scope goes beyond what the client was granted');
-  const granted = asked.length > 0 ? asked : held;
+  return { resource, granted: asked.length > 0 ? asked : held };
+}
+
+/**
+ * The token of a client for itself at the resource, within its grant; bound to the key of the proof, whose use is stored.
+ * @throws {OAuthError} `invalid_target`, `invalid_scope`, `invalid_dpop_proof`
+ */
+export async function issueForClient(
+  ctx: Context,
+  client: Client,
+  params: Wanted,
+  proof: Proof | null,
+  grant_type: string,
+): Promise<GrantedTokens> {
+  const { resource, granted } = await ownTarget(ctx, client, params);
+  requireBound(ctx, resource, proof);
 
   const now = ctx.clock.now();
   const seed = seedAccessToken(ctx);
@@ -44,17 +61,24 @@ export async function issueForClient(
   const event_id = uuidv7(now.getTime());
   const lifetime = resource.access_token_lifetime;
   const format = resource.token_format;
-  const common = { client_id: client.id, scope, audience: resource.identifier, lifetime, event_id, subscribers, jti: seed.jti, grant_type };
-  if (format === 'opaque') await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now });
-  else if (subscribers.length > 0) await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format });
+  const jkt = proof && proof.jkt;
+  const whose = { client_id: client.id, scope, audience: resource.identifier };
+  const common = { ...whose, lifetime, event_id, subscribers, grant_type, jti: seed.jti, proof: proof && proof.use };
+  if (format === 'jwt' && subscribers.length === 0) await spendProof(ctx, proof);
+  else {
+    const stored =
+      format === 'opaque'
+        ? await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now, jkt })
+        : await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format });
+    if (!stored) throw proofRefused(ctx, usedBefore);
+  }
 
   const access_token = await accessTokenValue(ctx, {
     seed,
     format,
     sub: client.id,
-    client_id: client.id,
-    scope,
-    audience: resource.identifier,
+    ...whose,
+    jkt,
     lifetime,
     issued_at: now,
     permissions: granted,
@@ -69,7 +93,8 @@ export async function issueForClient(
 /** RFC 6749 4.4: a client acts for itself, on one API resource (RFC 8707) for which it holds a grant. Never a refresh token. */
 export const client_credentials = grant({
   public_clients: false,
+  spends_proof: true,
   params: { resource: required(4096), scope: optional(16_384) },
   missing: { resource: grantedIdentifiers },
-  handle: (ctx, client, params) => issueForClient(ctx, client, params, 'client_credentials'),
+  handle: (ctx, client, params, _origin, proof) => issueForClient(ctx, client, params, proof, 'client_credentials'),
 });

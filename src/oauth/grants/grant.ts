@@ -1,5 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import type { Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 
 /** How a grant type declares one of its parameters. */
@@ -38,15 +39,18 @@ export type GrantedTokens = {
 export type Grant<P extends Params = Params> = {
   /** Whether a client without a secret may use it, on the strength of PKCE or of a refresh token bound to it. */
   readonly public_clients: boolean;
+  /** Whether its own statement spends the DPoP proof; else the token endpoint does before. */
+  readonly spends_proof?: boolean;
   /** Its parameters: they are read before `handle`, and discovery and docs/specification/05-oauth.md follow from them. */
   readonly params: P;
   /** What to say of a required parameter that is missing, beside that: how to find its value. */
   readonly missing?: { readonly [Name in keyof P]?: (ctx: Context, client: Client) => Promise<string> };
   /**
-   * Makes the tokens. `origin`: where the request comes from, for the security event of a replay.
+   * Makes the tokens. `origin`: where the request comes from, for the security event of a replay. `proof`: of the key that the access token is to be
+   * bound to (RFC 9449 5); null: a bearer token.
    * @throws {OAuthError}
    */
-  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin): Promise<GrantedTokens>;
+  handle(ctx: Context, client: Client, params: ParamValues<P>, origin: () => Origin, proof: Proof | null): Promise<GrantedTokens>;
 };
 
 /** Declares a grant type; inside, the values of its parameters are typed. */

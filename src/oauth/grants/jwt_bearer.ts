@@ -10,11 +10,12 @@ import { grant, optional, required } from './grant.js';
  */
 export const jwt_bearer = grant({
   public_clients: false,
+  spends_proof: true,
   params: { assertion: required(16_384), resource: required(4096), scope: optional(16_384) },
   missing: { resource: grantedIdentifiers },
-  async handle(ctx, client, params) {
+  async handle(ctx, client, params, _origin, proof) {
     const proven = await clientByWorkload(ctx, params.assertion, client.id);
     if ('reason' in proven) throw OAuthError.invalid_grant(proven.reason);
-    return issueForClient(ctx, proven, params, jwtBearerGrantType);
+    return issueForClient(ctx, proven, params, proof, jwtBearerGrantType);
   },
 });

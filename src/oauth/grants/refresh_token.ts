@@ -1,5 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
@@ -12,7 +13,7 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
-import { refreshTokenEnds } from './authorization_code.js';
+import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { requireDemandMet } from './grant-demand.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
@@ -39,10 +40,14 @@ const problems: Record<RefreshTokenProblem, string> = {
 
 /**
  * The refresh token that was presented. One of another client is refused and left as it is (RFC 6749 6); one that was rotated before is a
- * replay, and ends its grant (RFC 9700 4.14.2).
+ * replay, and ends its grant (RFC 9700 4.14.2): of one that is bound to a key only whoever holds that can do so (RFC 9449 5).
  * @throws {OAuthError} `invalid_grant`
  */
-async function requireUsable(ctx: Context, client: Client, presented: string, origin: () => Origin): Promise<RefreshTokenState> {
+async function requireUsable(
+  ctx: Context,
+  client: Client,
+  { presented, proof, origin }: { readonly presented: string; readonly proof: Proof | null; origin(): Origin },
+): Promise<RefreshTokenState> {
   const bounds = sessionBounds(ctx);
   const token = await findRefreshToken(ctx.scope, digest(presented), bounds, {
     with_user: saysOfUser(client),
@@ -50,6 +55,8 @@ async function requireUsable(ctx: Context, client: Client, presented: string, or
   });
   if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
   if (token.client_id !== client.id) throw OAuthError.invalid_grant('the refresh token was issued to another client');
+  if (token.jkt !== null && token.jkt !== proof?.jkt)
+    throw OAuthError.invalid_grant('the refresh token is bound to a key: it takes its DPoP proof');
   if (token.problem !== null) throw OAuthError.invalid_grant(problems[token.problem]);
   if (token.rotated_at !== null && bounds.now.getTime() - token.rotated_at.getTime() > toleranceMs) {
     await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
@@ -81,15 +88,17 @@ function scopeOf(token: RefreshTokenState, wanted: string | undefined): string {
 /** RFC 6749 6 with rotation and reuse detection (RFC 9700 4.14.2): one statement reads, one writes. */
 export const refresh_token = grant({
   public_clients: true,
+  spends_proof: true,
   params: { refresh_token: required(4096), scope: optional(16_384), resource: optional(4096) },
-  async handle(ctx, client, params, origin) {
+  async handle(ctx, client, params, origin, proof) {
     const presented = params.refresh_token;
     const now = ctx.clock.now();
-    const token = await requireUsable(ctx, client, presented, origin);
+    const token = await requireUsable(ctx, client, { presented, proof, origin });
     if (params.resource !== undefined && params.resource !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request');
     const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
     if (token.resource !== null && !target) throw notLetIn();
+    requireBound(ctx, target && target.resource, proof);
     await requireDemandMet(ctx, client, token, target);
     const granted = scopeOf(token, params.scope);
     const scope = target ? scopeInForce(target, granted, token.permissions) : granted;
@@ -114,7 +123,9 @@ export const refresh_token = grant({
       audience,
       event_id: uuidv7(now.getTime()),
       subscribers: await tokenIssuedSubscribers(ctx),
+      ...boundTo(client, proof),
     });
+    if (used === 'used proof') throw proofRefused(ctx, usedBefore);
     if (!used) throw OAuthError.invalid_grant('the refresh token was revoked');
 
     const { access_token, id_token } = await signForPerson(ctx, token, {
@@ -126,6 +137,7 @@ export const refresh_token = grant({
       scope,
       issued_at: now,
       nonce: null,
+      jkt: proof && proof.jkt,
     });
     const answered = candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? successor;
     return { access_token, expires_in: lifetime, scope, refresh_token: answered, id_token };

@@ -4,6 +4,7 @@ import { issueExchangedToken, type Issued } from '../../db/tables/exchanged_toke
 import { logSecurityEvent, securityEventRow, type SecurityEventDetails } from '../../domain/audit/security-trail.js';
 import { apiResourceOf, exchangeableScopes, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken, type TokenSeed } from '../../domain/tokens/access-token.js';
@@ -79,10 +80,13 @@ async function requireToken(
   name: 'subject_token' | 'actor_token',
   presented: string,
   audiences: readonly string[],
+  proof: Proof | null,
 ): Promise<ExchangeableToken> {
   const found = await findExchangeableToken(ctx, client, presented, audiences);
   if ('inactive' in found) throw OAuthError.invalid_request(`${name}: ${found.inactive}`);
-  if (found.bound) throw OAuthError.invalid_request(`${name}: this token is bound to a key, and comes with a proof of it only`);
+  // RFC 9449 7.2: what is bound to a key is nobody's without it, here as at an API.
+  if (found.token.jkt !== null && found.token.jkt !== proof?.jkt)
+    throw OAuthError.invalid_request(`${name}: this token is bound to a key, and comes with a DPoP proof of that key only`);
   return found;
 }
 
@@ -129,20 +133,23 @@ type Exchange = {
   /** Seconds; never beyond the life of the subject's token. */
   readonly lifetime: number;
   readonly seed: TokenSeed;
+  /** Of the key that the token is to be bound to. */
+  readonly proof: Proof | null;
 };
 
 /** Judges the request. @throws {OAuthError} */
-async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof params>): Promise<Exchange> {
+async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof params>, proof: Proof | null): Promise<Exchange> {
   requireAccessTokens(sent);
   const policy = await policyOf(ctx, client, sent.resource);
+  requireBound(ctx, policy.resource, proof);
   const { subject_audiences, token_exchange: kind } = policy.grant;
   if (kind === 'impersonation' && sent.actor_token !== undefined)
     throw OAuthError.invalid_request('actor_token: the client impersonates by its grant, so that nobody is named as the actor');
-  const subject = await requireToken(ctx, client, 'subject_token', sent.subject_token, subject_audiences);
+  const subject = await requireToken(ctx, client, 'subject_token', sent.subject_token, subject_audiences, proof);
   const { user_id, expires_at } = subject.token;
   if (user_id === null) throw OAuthError.invalid_request('subject_token: this is the token of a client for itself, not of a person');
   const { actor_token } = sent;
-  const actor = actor_token === undefined ? null : await requireToken(ctx, client, 'actor_token', actor_token, subject_audiences);
+  const actor = actor_token === undefined ? null : await requireToken(ctx, client, 'actor_token', actor_token, subject_audiences, proof);
   const act = actOf(client, policy, subject, actor);
   const scopes = scopesOf(policy, subject, sent.scope);
   const issued_at = ctx.clock.now();
@@ -150,7 +157,7 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const left = Math.floor((expires_at.getTime() - issued_at.getTime()) / 1000);
   if (left < 1) throw OAuthError.invalid_request('subject_token: the access token has expired');
   const lifetime = Math.min(policy.resource.access_token_lifetime, left);
-  return { client, policy, subject, user_id, act, scopes, issued_at, lifetime, seed: seedAccessToken(ctx) };
+  return { client, policy, subject, user_id, act, scopes, issued_at, lifetime, seed: seedAccessToken(ctx), proof };
 }
 
 /** The trace of an impersonation, which the token itself doesn't tell of; null for delegation. */
@@ -166,13 +173,15 @@ function traceOf({ client, policy, subject, user_id, scopes }: Exchange, origin:
 
 /** Stores what the token leaves behind, with its trace. @throws {OAuthError} `invalid_scope` when nothing of the scope is left */
 async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Promise<Issued> {
-  const { client, policy, subject, scopes, seed, issued_at, ...rest } = exchange;
+  const { client, policy, subject, scopes, seed, issued_at, proof, ...rest } = exchange;
   const { resource } = policy;
   const trace = traceOf(exchange, origin);
   const issued = await issueExchangedToken(ctx.scope, {
     ...rest,
     scopes,
     issued_at,
+    proof: proof && proof.use,
+    jkt: proof && proof.jkt,
     jti: seed.jti,
     digest: resource.token_format === 'opaque' ? seed.digest : null,
     client_id: client.id,
@@ -188,6 +197,7 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
     grant_type: tokenExchangeGrantType,
     audit: trace && securityEventRow(ctx, 'token.impersonated', trace),
   });
+  if (issued === 'used proof') throw proofRefused(ctx, usedBefore);
   if (!issued) throw OAuthError.invalid_scope('nothing of the scope is left: neither the grant nor the person has any of it');
   if (trace) logSecurityEvent(ctx, 'token.impersonated', trace);
   return issued;
@@ -195,7 +205,7 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
 
 /** The value to hand out. */
 async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): Promise<string> {
-  const { client, policy, subject, user_id, seed, lifetime, issued_at, act } = exchange;
+  const { client, policy, subject, user_id, seed, lifetime, issued_at, act, proof } = exchange;
   const { resource, scopes: askable } = policy;
   const { token, session_id } = subject;
   const { auth_time, acr, amr } = token;
@@ -213,6 +223,7 @@ async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): 
     issued_at,
     permissions,
     act,
+    jkt: proof && proof.jkt,
     ...(token.grant_id === null ? {} : { grant_id: token.grant_id }),
     ...(session_id === null ? {} : { session_id }),
     auth_time,
@@ -230,9 +241,10 @@ async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): 
  */
 export const token_exchange = grant({
   public_clients: false,
+  spends_proof: true,
   params,
-  async handle(ctx, client, sent, origin) {
-    const exchange = await exchangeOf(ctx, client, sent);
+  async handle(ctx, client, sent, origin, proof) {
+    const exchange = await exchangeOf(ctx, client, sent, proof);
     const issued = await store(ctx, exchange, origin);
     const access_token = await sign(ctx, exchange, issued);
     return { access_token, issued_token_type: accessTokenType, expires_in: exchange.lifetime, scope: issued.scope };

@@ -6,6 +6,7 @@ import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { holdsInvisible } from '../../lib/plain-words.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
+import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch/fetch.js';
 import { grants } from '../grants/index.js';
@@ -38,6 +39,7 @@ const schema = (policy: Policy) => {
     authorization_signed_response_alg: z.enum(policy.signingAlgorithms).nullish(),
     introspection_signed_response_alg: z.enum(policy.signingAlgorithms).nullish(),
     require_pushed_authorization_requests: z.boolean().default(false),
+    dpop_bound_access_tokens: z.boolean().default(false),
     initiate_login_uri: webUrl,
     subject_type: z.literal('public').nullish(),
     scope: z.string().max(4096).refine((scope) => parseScope(scope) !== null, 'must be words separated by spaces').nullish(),
@@ -77,7 +79,10 @@ const originsOf = (redirect_uris: readonly string[]) => [
   ),
 ];
 
-/** The metadata as columns. Whoever registers itself is never first-party: people are asked before it sees anything. */
+/**
+ * The metadata as columns. Whoever registers itself is never first-party: people are asked before it sees anything. The device flow, which shows people a
+ * name that anybody could have chosen and no address that they go on to, is left out (RFC 7591 3.2.1: the answer tells what was registered).
+ */
 function clientColumns(metadata: ClientMetadata) {
   const { redirect_uris, token_endpoint_auth_method, application_type } = metadata;
   const isPublic = token_endpoint_auth_method === 'none';
@@ -88,7 +93,7 @@ function clientColumns(metadata: ClientMetadata) {
     redirect_uris: [...new Set(redirect_uris)],
     post_logout_redirect_uris: [...new Set(metadata.post_logout_redirect_uris)],
     allowed_origins: isPublic && application_type === 'web' ? originsOf(redirect_uris) : [],
-    grant_types: [...new Set(metadata.grant_types)],
+    grant_types: [...new Set(metadata.grant_types)].filter((one) => one !== deviceCodeGrantType),
     token_endpoint_auth_method,
     scopes: metadata.scope ? parseScope(metadata.scope) : null,
     first_party: false,
@@ -101,6 +106,7 @@ function clientColumns(metadata: ClientMetadata) {
     jwks: (metadata.jwks ?? null) as ClientRow['jwks'],
     jwks_uri: metadata.jwks_uri ?? null,
     require_pushed_authorization_requests: metadata.require_pushed_authorization_requests,
+    dpop_bound_access_tokens: metadata.dpop_bound_access_tokens,
     initiate_login_uri: metadata.initiate_login_uri ?? null,
     id_token_signed_response_alg: metadata.id_token_signed_response_alg ?? ('RS256' as const),
     userinfo_signed_response_alg: metadata.userinfo_signed_response_alg ?? null,
@@ -117,6 +123,7 @@ function clientColumns(metadata: ClientMetadata) {
  */
 export function readClient(body: unknown, policy: Policy): ReturnType<typeof clientColumns> {
   const columns = clientColumns(readClientMetadata(body, policy));
+  if (columns.grant_types.length === 0) throw refuse('grant_types', 'none of them is for clients that register themselves');
   const [problem] = clientProblems(columns, { ...policy, keysRequired: true });
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
   return columns;
@@ -148,6 +155,7 @@ export function metadataOf(client: ClientRow): Record<string, unknown> {
     jwks: client.jwks,
     jwks_uri: client.jwks_uri,
     require_pushed_authorization_requests: client.require_pushed_authorization_requests || undefined,
+    dpop_bound_access_tokens: client.dpop_bound_access_tokens || undefined,
     initiate_login_uri: client.initiate_login_uri,
     backchannel_logout_uri: client.backchannel_logout_uri,
     backchannel_logout_session_required: client.backchannel_logout_session_required,

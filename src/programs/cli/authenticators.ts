@@ -5,7 +5,7 @@ import { importFile } from './import-authenticators.js';
 import { columns, one, type Shell } from './shell.js';
 
 /** The user whom an address or an id names. @throws {CliError} */
-export async function userNamed(call: CallApi, name: string): Promise<ResourceObject> {
+async function userNamed(call: CallApi, name: string): Promise<ResourceObject> {
   if (!name.includes('@')) return one((await call('GET', `/users/${encodeURIComponent(name)}`)).data);
   const { data } = await call('GET', `/users?${new URLSearchParams({ 'filter[email]': name })}`);
   const [found] = data as ResourceObject[];

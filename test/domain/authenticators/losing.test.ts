@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { transaction, type Context } from '../../../src/domain/context.js';
 import type { Actor } from '../../../src/domain/actor.js';
 import { managementPermissions } from '../../../src/domain/api-resources/management-permissions.js';
-import { addPasskey, activateTotpOf, startTotp } from '../../../src/domain/authenticators/enrolment.js';
+import { addPasskey, activateTotpOf, startTotp, type EnrolmentBasis } from '../../../src/domain/authenticators/enrolment.js';
 import { importAuthenticator } from '../../../src/domain/authenticators/import.js';
 import { creationOptions, verifyNewPasskey } from '../../../src/domain/authenticators/passkey-registration.js';
 import { requestOptions, usePasskey } from '../../../src/domain/authenticators/passkey-sign-in.js';
@@ -22,10 +22,11 @@ import {
   verifyRegistration,
 } from '../../../src/domain/registration/registration.js';
 import { proofNow, type Proof } from '../../../src/domain/sessions/proofs.js';
-import { addProofs, startSession } from '../../../src/domain/sessions/sessions.js';
+import { addProofs, endSessions, startSession } from '../../../src/domain/sessions/sessions.js';
 import { rememberBrowser, rememberedProof } from '../../../src/domain/sign-ins/devices.js';
 import { nextStep, noteFactorDemand } from '../../../src/domain/sign-ins/next-step.js';
 import { findHalfSignIn, startSignIn } from '../../../src/domain/sign-ins/sign-ins.js';
+import { endTrust } from '../../../src/domain/sign-ins/trust.js';
 import { blockUser, changeUser, hashOf } from '../../../src/domain/users/users.js';
 import { listAuthenticatorsOfUser } from '../../../src/db/tables/authenticators.js';
 import { findRoleByName, addUserRoles } from '../../../src/db/tables/roles.js';
@@ -342,5 +343,35 @@ describe('moving in', () => {
       outcome: 'proven',
       user: { id: user.id },
     });
+  });
+});
+
+describe('an enrolment that is under way', () => {
+  const endsOn = async (basis: EnrolmentBasis, end: () => Promise<unknown>) => {
+    const started = await startTotp(ctx, { user_id: user.id, name: 'Phone' });
+    if (started.outcome !== 'started') throw new Error(started.outcome);
+    const code = new TOTP({ secret: started.secret }).generate({ timestamp: ctx.clock.now().getTime() });
+    await end();
+    const { outcome } = await activateTotpOf(ctx, user.id, { authenticator_id: started.authenticator_id, code, basis }, noOrigin);
+    return [outcome, (await reload()).authenticator_kinds];
+  };
+  const half = async () => ({ sign_in_id: (await startSignIn(ctx, { user_id: user.id, stage: 'enroll', proofs: [] })).sign_in.id });
+
+  test('ends with the session or the half sign-in that it rests on, and with another factor (attack 25.642)', async () => {
+    const { session } = await startSession(ctx, {
+      user_id: user.id,
+      proofs: [proofNow('password', ctx.clock.now())],
+      ip_address: null,
+      user_agent: null,
+    });
+    expect(
+      await endsOn({ session_id: session.id }, () => transaction(ctx, (tx) => endSessions(tx, { user_id: user.id }, 'password_reset'))),
+    ).toEqual(['expired', []]);
+    expect(await endsOn(await half(), () => transaction(ctx, (tx) => endTrust(tx, user.id)))).toEqual(['expired', []]);
+    expect(await endsOn(await half(), enrollPasskey)).toEqual(['expired', ['passkey']]);
+  });
+
+  test('goes on while that does', async () => {
+    expect(await endsOn(await half(), async () => undefined)).toEqual(['added', ['recovery_codes', 'totp']]);
   });
 });

@@ -153,6 +153,15 @@ describe('recovery codes', () => {
     expect((await attempt(await halfSignIn(), recovery(fresh as string))).outcome).toBe('proven');
   });
 
+  test('one is spent and told by mail, or neither: no mail, no code', async () => {
+    const [code] = (await makeRecoveryCodes(ctx, user.id, noOrigin)) as string[];
+    await ctx.knex.raw('alter table mails add constraint no_mails check (false) not valid');
+    await expect(attempt(await halfSignIn(), recovery(code as string))).rejects.toThrow('no_mails');
+    await ctx.knex.raw('alter table mails drop constraint no_mails');
+    expect(await countRecoveryCodesLeft(ctx.scope, user.id)).toBe(10);
+    expect((await attempt(await halfSignIn(), recovery(code as string))).outcome).toBe('proven');
+  });
+
   test('there are none without a factor that they stand in for', async () => {
     expect(await makeRecoveryCodes(ctx, (await addUser(ctx)).id, noOrigin)).toBeNull();
   });
@@ -228,7 +237,7 @@ describe('codes by mail', () => {
     expect((await attempt(half, answer, byMail())).outcome).toBe('wrong');
   });
 
-  test('are none after a code by mail, nor while the password came by mail and no other factor was used since (attack 25.517)', async () => {
+  test('are none after a code by mail, nor while the password came by mail and no other factor was used beside it since (attack 25.517) (attack 25.643)', async () => {
     expect(mayUseEmail(byMail(), user, [proofNow('password', ctx.clock.now())])).toBe(true);
     expect(mayUseEmail(byMail(), user, [proofNow('email', ctx.clock.now())])).toBe(false);
     const address = { email: user.email, email_key: user.email_key };
@@ -242,6 +251,11 @@ describe('codes by mail', () => {
     user = (await findUser(ctx.scope, user.id)) as UserRow;
     expect(user).toMatchObject({ two_step_enabled: true, authenticator_kinds: ['recovery_codes', 'totp'] });
     expect(mayUseEmail(byMail(), user, [proofNow('password', ctx.clock.now())])).toBe(false);
+    // A factor that is used without the password doesn't say whose the password is.
+    const alone = await startSignIn(ctx, { user_id: user.id, stage: 'verify', proofs: [proofNow('email', ctx.clock.now())] });
+    const [other_code] = (await makeRecoveryCodes(ctx, user.id, noOrigin)) ?? [];
+    expect((await attempt(alone.sign_in, recovery(other_code as string))).outcome).toBe('proven');
+    expect(mayUseEmail(byMail(), (await findUser(ctx.scope, user.id)) as UserRow, [])).toBe(false);
     expect((await attempt(await halfSignIn(), totp(codeOf(secret)))).outcome).toBe('proven');
     expect(mayUseEmail(byMail(), (await findUser(ctx.scope, user.id)) as UserRow, [])).toBe(true);
   });
@@ -263,5 +277,24 @@ describe('codes by mail', () => {
     expect((await prove('own browser')).outcome).toBe('expired');
     const nobody = { sign_in_id: unknown.sign_in_id, code: '123456', browser: 'own browser', origin: noOrigin };
     expect((await proveEmailSignIn(byMail(), nobody)).outcome).toBe('wrong');
+  });
+});
+
+describe('a factor whose key is lost', () => {
+  test('takes no code and is unavailable; the others of its kind, and other methods, go on', async () => {
+    const [code] = (await makeRecoveryCodes(ctx, user.id, noOrigin)) as string[];
+    const lose = (kind: string) =>
+      ctx
+        .knex('authenticators')
+        .where({ user_id: user.id, kind })
+        .update({ secret_sealed: Buffer.alloc(64, 1) });
+    await lose('totp');
+    expect((await attempt(await halfSignIn(), totp(codeOf(secret)))).outcome).toBe('method_unavailable');
+    const second = await enrollTotp(user);
+    expect((await attempt(await halfSignIn(), totp(codeOf(second)))).outcome).toBe('proven');
+    expect((await attempt(await halfSignIn(), totp('000000'))).outcome).toBe('wrong');
+    expect((await attempt(await halfSignIn(), recovery(code as string))).outcome).toBe('proven');
+    await lose('recovery_codes');
+    expect((await attempt(await halfSignIn(), recovery(code as string))).outcome).toBe('method_unavailable');
   });
 });

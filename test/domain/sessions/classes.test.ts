@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isReachedWithin, isSecondStepDone, reachedBy, reaches, satisfies, statedFor } from '../../../src/domain/sessions/classes.js';
+import { isSecondStepDone, reachedBy, reaches, satisfies, statedFor } from '../../../src/domain/sessions/classes.js';
 import { isConfirmed } from '../../../src/domain/sessions/confirmation.js';
 import { passkeyProof, proofNow, proofsOf, providerProof, withProofs, type Proof } from '../../../src/domain/sessions/proofs.js';
 
@@ -65,13 +65,6 @@ describe('the time', () => {
   test('isn’t known where the class rests on a provider that doesn’t tell', () => {
     expect(reachedBy([providerProof(minute(0), null), totp(1)]).auth_time_known).toBe(false);
     expect(reachedBy([providerProof(minute(0), null), passkey(1)]).auth_time_known).toBe(true);
-  });
-
-  test('a class within some seconds wants all that it rests on to be so fresh', () => {
-    const at = minute(10);
-    expect(isReachedWithin([password(0), totp(9)], '2', 300, at)).toBe(false);
-    expect(isReachedWithin([password(8), totp(9)], '2', 300, at)).toBe(true);
-    expect(isReachedWithin([password(0), passkey(9)], '2', 300, at)).toBe(true);
   });
 });
 

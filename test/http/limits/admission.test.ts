@@ -35,6 +35,22 @@ async function ask({ url, agent }: Door, path: string, headers: Record<string, s
   return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
 }
 
+/** Does it again and again, 64 at a time, until the answer is called, or the test has ended in whatever way. */
+function floodWith(work: () => Promise<void>): () => Promise<void> {
+  let flooding = true;
+  const flood = Promise.allSettled(
+    Array.from({ length: 64 }, async () => {
+      while (flooding) await work();
+    }),
+  );
+  const calm = async () => {
+    flooding = false;
+    await flood;
+  };
+  closing.push(calm);
+  return calm;
+}
+
 /** Keeps the processor for so many milliseconds. */
 function burn(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until;);
@@ -43,18 +59,12 @@ function burn(ms: number): void {
 test('while more comes than is worked off, some is refused at once, the rest is served, and the open addresses answer', async () => {
   const door = await open(() => burn(4), { fewInFlight: 8, longTurnMs: 8, shareMs: 4 });
   const answers: Awaited<ReturnType<typeof ask>>[] = [];
-  let flooding = true;
-  const flood = Promise.all(
-    Array.from({ length: 64 }, async () => {
-      while (flooding) answers.push(await ask(door, '/oauth/token'));
-    }),
-  );
+  const calm = floodWith(async () => void answers.push(await ask(door, '/oauth/token')));
   await expect.poll(() => door.admission.state().refused, { timeout: 20_000 }).toBeGreaterThan(20);
   expect((await ask(door, '/healthz')).status).toBe(200);
   const served = answers.filter(({ status }) => status === 200).length;
   await expect.poll(() => answers.filter(({ status }) => status === 200).length, { timeout: 20_000 }).toBeGreaterThan(served + 10);
-  flooding = false;
-  await flood;
+  await calm();
   const refused = answers.filter(({ status }) => status !== 200);
   expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]));
   expect(refused.every(({ headers }) => Number(headers['retry-after']) > 0)).toBe(true);
@@ -123,27 +133,23 @@ test('a thousand and more requests of one address that never end leave the servi
 
 test('what is always let in takes nothing of what every turn takes of the others (attack 18.352)', async () => {
   const door = await open(() => burn(3), { fewInFlight: 8, longTurnMs: 8, shareMs: 4, open: new Set(['/jwks']) });
-  let flooding = true;
   let answered = 0;
-  const flood = Promise.all(
-    Array.from({ length: 64 }, async () => {
-      for (; flooding; answered += 1) await ask(door, '/jwks');
-    }),
-  );
+  floodWith(async () => {
+    await ask(door, '/jwks');
+    answered += 1;
+  });
   await expect.poll(() => answered, { timeout: 20_000 }).toBeGreaterThan(150);
   // All in one turn, the last of them behind more than a turn takes.
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
   for (let round = 0; round < 2; round += 1) {
-    const socket = connect(Number(new URL(door.url).port), '127.0.0.1');
+    const socket = connect(Number(new URL(door.url).port), '127.0.0.1').on('error', () => undefined);
+    closing.push(() => void socket.destroy());
     let text = '';
     socket.on('data', (data) => (text += data.toString()));
     socket.write(get('/jwks').repeat(12) + get('/oauth/token'));
     await expect.poll(() => text.match(/HTTP\/1\.1 \d+/g)?.length, { timeout: 10_000 }).toBe(13);
     expect(new Set(text.match(/HTTP\/1\.1 \d+/g))).toEqual(new Set(['HTTP/1.1 200']));
-    socket.destroy();
   }
-  flooding = false;
-  await flood;
 });
 
 test('a refusal bears the id of its request, and browser applications of other origins can read it where they may call', async () => {

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test as always } from 'vitest';
 import { createKnex } from '../../../src/db/knex.js';
 import { deleteExpiredRateLimits, type RateLimitDemand } from '../../../src/db/tables/rate_limits.js';
 import { createRedisStore } from '../../../src/http/limits/rate-limit-redis.js';
-import { createMemoryStore, createPostgresStore, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
+import { createMemoryStore, createPostgresStore, type ProofUses, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
 import { createLimiter } from '../../../src/http/limits/rate-limiter.js';
 import { createAdjustableClock } from '../../../src/platform/clock.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
@@ -163,6 +163,25 @@ always('rows of the past are deleted in batches, live ones are kept', async () =
   expect(await deleteExpiredRateLimits(knex, 3)).toBe(2);
   expect(await deleteExpiredRateLimits(knex, 3)).toBe(0);
   expect(await knex('rate_limits').count()).toEqual([{ count: 1 }]);
+});
+
+describe('what may happen once, in Redis', () => {
+  const test = needs('redis-server');
+  const store = () => stores.get('redis') as RateLimitStore & ProofUses;
+
+  test('happens once, however many ask at the same time, and each key for itself (attack 27.461)', async () => {
+    const key = newKey();
+    const asked = await Promise.all(Array.from({ length: 20 }, () => store().once(key, 60_000)));
+    expect(asked.filter((first) => first)).toHaveLength(1);
+    expect(await store().once(key, 60_000)).toBe(false);
+    expect(await store().once(newKey(), 60_000)).toBe(true);
+  });
+
+  test('is forgotten when its time is up', async () => {
+    const key = newKey();
+    expect(await store().once(key, 20)).toBe(true);
+    await expect.poll(() => store().once(key, 20), { timeout: 5000, interval: 30 }).toBe(true);
+  });
 });
 
 always('a store that is down is an error, not an answer (attack 19.222)', async () => {

@@ -195,8 +195,8 @@ describe('the middleware', () => {
 
 describe('the token endpoint', () => {
   const base = { limit: 3, windowSeconds: 60 };
-  const plain: TokenCaller = { environment_id: 'e', client_id: 'plain', ip: '192.0.2.1', token_rate_limit: null };
-  const busy: TokenCaller = { environment_id: 'e', client_id: 'busy', ip: '192.0.2.1', token_rate_limit: 200 };
+  const plain: TokenCaller = { environment_id: 'e', client_id: 'plain', ip: '192.0.2.1', token_rate_limit: null, is_poll: false };
+  const busy: TokenCaller = { environment_id: 'e', client_id: 'busy', ip: '192.0.2.1', token_rate_limit: 200, is_poll: false };
 
   function appOf(limiter: Limiter, caller: TokenCaller) {
     const limits = createTokenLimit(limiter, base);

@@ -1,0 +1,2 @@
+npm install
+node sign-in.js

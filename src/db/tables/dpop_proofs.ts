@@ -1,0 +1,28 @@
+import { run, type Scope, type Statement } from '../scope.js';
+
+/** What is remembered of a proof that was used (RFC 9449 11.1). */
+export type ProofUse = {
+  /** Of its key and `jti`. */
+  readonly digest: Buffer;
+  /** When it is too old to be used anyway. */
+  readonly expires_at: Date;
+};
+
+/**
+ * SQL: stores the use of a proof; yields a row for whoever is the first. For statements whose first parameter is the environment.
+ * @param from what it depends on: nothing is stored, and no row comes, when that yields none
+ */
+export const storeProofSql = (digest: string, expires_at: string, from = ''): string =>
+  `insert into dpop_proofs (environment_id, digest, expires_at) select $1::uuid, ${digest}::bytea, ${expires_at}::timestamptz ${from}
+   on conflict do nothing returning 1 as one`;
+
+const insertStatement: Statement = {
+  name: 'dpop_proofs.insert',
+  short: { kind: 'write', key: 2 },
+  text: storeProofSql('$2', '$3'),
+};
+
+/** Stores the use of a proof; false when it was used before. */
+export async function insertProofUse(scope: Scope, { digest, expires_at }: ProofUse): Promise<boolean> {
+  return (await run(scope, insertStatement, [digest, expires_at])).length > 0;
+}

@@ -1,0 +1,117 @@
+import { answerDeviceCode, type DeviceApproval } from '../../db/tables/device_codes.js';
+import { findSession, insertSession, type SessionRow } from '../../db/tables/sessions.js';
+import { lockUser } from '../../db/tables/users.js';
+import { digest } from '../../lib/digest.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
+import { formatScope } from '../../lib/scope-set.js';
+import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
+import type { ApiResource, Client } from '../clients/clients.js';
+import { transaction, type Context } from '../context.js';
+import { giveConsent, isAlwaysAsked } from '../grants/consents.js';
+import { queueMail } from '../mail/mail.js';
+import type { Origin } from '../origin.js';
+import { contextFor } from '../sessions/authentication-context.js';
+import { demandOf } from '../sessions/demand.js';
+import type { BrowserSession } from '../sessions/sessions.js';
+
+/** What a person was asked: by which device, of which client, and what for. */
+export type DeviceQuestion = {
+  readonly digest: Buffer;
+  readonly client: Client;
+  readonly resource: ApiResource | null;
+  readonly scopes: readonly string[];
+};
+
+/** Who answers, in which browser. */
+export type Answerer = { readonly session: BrowserSession; readonly origin: Origin };
+
+const userOf = ({ user_id, user_email }: BrowserSession) => ({ actor_kind: 'user', actor_id: user_id, display: user_email }) as const;
+
+/**
+ * The browser's session as it stands, null when it has ended. The user is held until the end of the transaction, so that a reset or a block, which change
+ * the user before they end all sessions, don't miss the session that the device is about to get.
+ */
+async function holdProof(tx: Context, { user_id, id }: BrowserSession): Promise<SessionRow | null> {
+  const user = await lockUser(tx.scope, user_id);
+  const proof = await findSession(tx.scope, id);
+  return user?.status === 'active' && proof?.revoked_at === null ? proof : null;
+}
+
+/** The device's own session: it begins now and proves what the browser's proves, which is why that is copied, whatever columns it has. */
+async function startDeviceSession(
+  tx: Context,
+  proof: SessionRow,
+  device: Pick<SessionRow, 'id' | 'device_client_id' | 'ip_address' | 'user_agent'>,
+): Promise<void> {
+  const now = tx.clock.now();
+  await insertSession(tx.scope, {
+    ...proof,
+    ...device,
+    // Of no token at all: a device has no cookie.
+    token_digest: digest(randomToken('')),
+    signed_in_at: now,
+    last_activity_at: now,
+    expires_at: new Date(now.getTime() + tx.environment.session_lifetime * 1000),
+    created_at: now,
+    updated_at: now,
+    version: 1,
+  });
+}
+
+/** What is stored of a yes; of the sign-in what a code for the same would state. */
+function approvalOf(tx: Context, session: BrowserSession, { client, resource, scopes }: DeviceQuestion): DeviceApproval {
+  const now = tx.clock.now().getTime();
+  const demanded = demandOf(client, resource).acr;
+  const { acr, amr, auth_time, auth_time_known } = contextFor(session, demanded === null ? [] : [demanded]);
+  return {
+    user_id: session.user_id,
+    grant_id: uuidv7(now),
+    session_id: uuidv7(now),
+    scope: formatScope(scopes),
+    auth_time: auth_time_known ? auth_time : null,
+    acr,
+    amr,
+  };
+}
+
+/**
+ * The person's yes: spends the question by one update, gives the device a session of its own, and tells the person by mail, all or nothing.
+ * False when it was answered before or has expired, or the browser's session has ended.
+ */
+export async function approveDevice(ctx: Context, question: DeviceQuestion, { session, origin }: Answerer): Promise<boolean> {
+  const { client, scopes } = question;
+  return transaction(ctx, async (tx) => {
+    const proof = await holdProof(tx, session);
+    const approval = approvalOf(tx, session, question);
+    const device = proof && (await answerDeviceCode(tx.scope, question.digest, approval, tx.clock.now()));
+    if (!proof || !device) return false;
+    const { ip_address, user_agent } = device;
+    const resource = question.resource?.identifier ?? null;
+    const { user_id, session_id } = approval;
+    await startDeviceSession(tx, proof, { id: session_id, device_client_id: client.id, ip_address, user_agent });
+    const asked = { user_id, client_id: client.id, scopes, resource };
+    if (!client.first_party || isAlwaysAsked(tx, asked)) await giveConsent(tx, asked, origin);
+    await recordSecurityEvent(tx, 'device.approved', {
+      actor: userOf(session),
+      target: { target_type: 'session', target_id: session_id },
+      origin,
+      detail: { client_id: client.id, scopes, resource, device_ip_address: ip_address },
+    });
+    const model = { account_url: `${tx.environment.issuer}/account`, application: client.name };
+    await queueMail(tx, { template: 'new-sign-in', to: session.user_email, model, origin: { ip_address, user_agent } });
+    return true;
+  });
+}
+
+/** The person's no. False when it was answered before or has expired. */
+export async function denyDevice(ctx: Context, { digest: code, client }: DeviceQuestion, { session, origin }: Answerer): Promise<boolean> {
+  const device = await answerDeviceCode(ctx.scope, code, null, ctx.clock.now());
+  if (!device) return false;
+  noteSecurityEvent(ctx, 'device.denied', {
+    actor: userOf(session),
+    target: { target_type: 'client', target_id: client.id },
+    origin,
+    detail: { device_ip_address: device.ip_address },
+  });
+  return true;
+}

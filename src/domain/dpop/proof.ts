@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { calculateJwkThumbprint, compactVerify, decodeProtectedHeader, errors, type JWK } from 'jose';
+import { insertProofUse, type ProofUse } from '../../db/tables/dpop_proofs.js';
+import { OAuthError } from '../../errors.js';
+import { digest } from '../../lib/digest.js';
+import { importClientKey, type ClientKey } from '../clients/key-set.js';
+import type { Context } from '../context.js';
+import { currentNonce, nonceEnd } from './nonces.js';
+
+/** What proofs may be signed with (`dpop_signing_alg_values_supported`, RFC 9449 5.1). */
+export const proofAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519'] as const;
+
+/** A proof that the sender of a request holds a key, made for this request (RFC 9449 4.3). */
+export type Proof = {
+  /** The thumbprint of the key (RFC 7638). */
+  readonly jkt: string;
+  /** What has to be stored with whatever the request is granted; null once that it is the first use is settled. */
+  readonly use: ProofUse | null;
+};
+
+/** Why a proof isn't taken; `reason` is public. */
+export type ProofRefusal = { readonly error: 'invalid_dpop_proof' | 'use_dpop_nonce'; readonly reason: string };
+
+/** The request that a proof must be for. */
+export type ProvenRequest = {
+  readonly method: string;
+  /** Of the request target, without query. */
+  readonly path: string;
+  /** The access token that comes with it, at a protected resource. */
+  readonly access_token?: string;
+};
+
+const maxLength = 8192;
+const maxJtiLength = 256;
+/** How old a proof without nonce may be, and how far ahead, in seconds. */
+const maxAge = 60;
+const maxAhead = 10;
+/** How wrong the clock may be of a client whose proof bears a nonce, in seconds. */
+const maxWrong = 86_400;
+/** A use is remembered a little longer than the proof is good, for the replicas' clocks. */
+const slackMs = 10_000;
+
+const isJws = (text: string) => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
+
+type ProofKey = { readonly key: ClientKey['key']; readonly alg: string; readonly jkt: string };
+
+/** Keys by the encoded header that they came in: a client sends the same with each of its proofs. */
+const known = new Map<string, ProofKey>();
+const maxKnown = 1_000;
+
+/** The key that the header bears, or what is wrong with the header (RFC 9449 4.2). */
+async function keyOf(jws: string): Promise<ProofKey | string> {
+  const encoded = jws.slice(0, jws.indexOf('.'));
+  const before = known.get(encoded);
+  if (before) return before;
+  const { typ, alg, crit, jwk } = decodeProtectedHeader(jws);
+  if (typ !== 'dpop+jwt') return 'typ must be dpop+jwt';
+  if (alg === undefined || !proofAlgorithms.includes(alg as never)) return `alg must be one of ${proofAlgorithms.join(', ')}`;
+  if (crit !== undefined) return 'the header asks for an extension that is not supported';
+  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) return 'jwk must be in the header';
+  const imported = importClientKey(jwk as Readonly<Record<string, unknown>>);
+  if (!imported) return 'jwk must be a public key: P-256, Ed25519, or RSA of 2048 to 4096 bits';
+  if (!imported.algorithms.includes(alg as never)) return 'alg is not one of jwk';
+  const found = { key: imported.key, alg, jkt: await calculateJwkThumbprint(jwk as JWK) };
+  if (known.size >= maxKnown) known.delete(known.keys().next().value as string);
+  known.set(encoded, found);
+  return found;
+}
+
+/** The key of a proof whose signature is right, and its claims; or what is wrong. */
+async function opened(jws: string): Promise<{ readonly jkt: string; readonly claims: Readonly<Record<string, unknown>> } | string> {
+  if (jws.length > maxLength) return `it is longer than ${maxLength} characters`;
+  if (!isJws(jws)) return 'there must be one header DPoP, which holds one JWS';
+  try {
+    const key = await keyOf(jws);
+    if (typeof key === 'string') return key;
+    const { payload } = await compactVerify(jws, key.key, { algorithms: [key.alg] });
+    const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'));
+    const isObject = typeof claims === 'object' && claims !== null && !Array.isArray(claims);
+    return isObject ? { jkt: key.jkt, claims: claims as Record<string, unknown> } : 'it holds no claims';
+  } catch (error) {
+    if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature does not fit jwk';
+    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) return 'it can not be read';
+    throw error;
+  }
+}
+
+const unreserved = /[\w.~-]/;
+
+/** An http address in normal form, without query and fragment (RFC 3986 6.2.2, 6.2.3); null for what is none. */
+function normalised(uri: string): string | null {
+  if (!URL.canParse(uri)) return null;
+  const url = new URL(uri);
+  url.search = '';
+  url.hash = '';
+  return url.href.replaceAll(/%[0-9a-f]{2}/gi, (escaped) => {
+    const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
+    return unreserved.test(character) ? character : escaped.toUpperCase();
+  });
+}
+
+function isAddressOf({ environment }: Pick<Context, 'environment'>, path: string, htu: unknown): boolean {
+  const named = typeof htu === 'string' ? normalised(htu) : null;
+  return named !== null && environment.issuers.some((issuer) => normalised(issuer + path) === named);
+}
+
+/** First thing wrong with the claims (RFC 9449 4.3), but for their time; null when nothing is. */
+function problemOf(ctx: Context, claims: Readonly<Record<string, unknown>>, { method, path, access_token }: ProvenRequest): string | null {
+  const { jti, htm, htu, iat, ath, nonce } = claims;
+  const list: [boolean, string][] = [
+    [typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength, `jti must have 1 to ${maxJtiLength} characters`],
+    [htm !== method, 'htm must be the method of the request'],
+    [!isAddressOf(ctx, path, htu), 'htu must be the address of the request, without query and fragment'],
+    [typeof iat !== 'number' || !Number.isFinite(iat), 'iat must be a number'],
+    [nonce !== undefined && typeof nonce !== 'string', 'nonce must be a text'],
+    [access_token !== undefined && ath !== createHash('sha256').update(access_token).digest('base64url'), 'ath must be the SHA-256 hash of the access token'],
+  ]; // prettier-ignore
+  return list.find(([applies]) => applies)?.[1] ?? null;
+}
+
+/** Until when a proof of this time and nonce is good, or why it isn't (RFC 9449 4.3, 8, 11.1). */
+function endOf(ctx: Context, iat: number, nonce: string | undefined): Date | ProofRefusal {
+  const age = ctx.clock.now().getTime() / 1000 - iat;
+  if (nonce === undefined) {
+    if (ctx.environment.dpop_nonce === 'required') return { error: 'use_dpop_nonce', reason: 'the proof must bear a nonce' };
+    // With a nonce it is known to be new, whatever the client's clock says.
+    if (age > maxAge || age < -maxAhead) return { error: 'use_dpop_nonce', reason: 'iat is off: the proof must bear a nonce' };
+    return new Date((iat + maxAge) * 1000);
+  }
+  const end = nonceEnd(ctx, nonce);
+  if (end === null) return { error: 'use_dpop_nonce', reason: 'the nonce is too old, or none of ours' };
+  return Math.abs(age) > maxWrong ? { error: 'invalid_dpop_proof', reason: 'iat is more than a day off' } : end;
+}
+
+/** Checks a proof against the request that it came with; that it wasn't used before is for whoever stores its `use`. */
+export async function verifyProof(ctx: Context, jws: string, request: ProvenRequest): Promise<Proof | ProofRefusal> {
+  const invalid = (reason: string): ProofRefusal => ({ error: 'invalid_dpop_proof', reason: `the DPoP proof is not good: ${reason}` });
+  const proof = await opened(jws);
+  if (typeof proof === 'string') return invalid(proof);
+  const { jkt, claims } = proof;
+  const problem = problemOf(ctx, claims, request);
+  if (problem !== null) return invalid(problem);
+  const end = endOf(ctx, claims['iat'] as number, claims['nonce'] as string | undefined);
+  if ('error' in end) return end;
+  return { jkt, use: { digest: digest(`${jkt} ${String(claims['jti'])}`), expires_at: new Date(end.getTime() + slackMs) } };
+}
+
+/** What is said of a proof that was used before (RFC 9449 11.1). */
+export const usedBefore: ProofRefusal = { error: 'invalid_dpop_proof', reason: 'the DPoP proof was used before' };
+
+/** The refusal of the authorization server, which always tells the nonce (RFC 9449 5, 8). */
+export const proofRefused = (ctx: Context, { error, reason }: ProofRefusal): OAuthError =>
+  new OAuthError(400, error, reason, { 'DPoP-Nonce': currentNonce(ctx) });
+
+/** Spends a proof by a statement of its own, where no other runs that could. @throws {OAuthError} when it was used before */
+export async function spendProof(ctx: Context, proof: Proof | null): Promise<void> {
+  if (proof?.use && !(await insertProofUse(ctx.scope, proof.use))) throw proofRefused(ctx, usedBefore);
+}
+
+/** Refuses who asks without a proof for what is given out bound to a key only. @throws {OAuthError} */
+export function requireBound(ctx: Context, of: { readonly dpop_bound_access_tokens: boolean } | null, proof: Proof | null): void {
+  if (proof !== null || !of?.dpop_bound_access_tokens) return;
+  throw proofRefused(ctx, { error: 'invalid_dpop_proof', reason: 'the tokens asked for are bound to a key: a DPoP proof is needed' });
+}

@@ -1,0 +1,51 @@
+import type { Request } from 'express';
+import { proofAlgorithms, type Proof, type ProofRefusal } from '../../domain/dpop/proof.js';
+import { findActiveTokenWithUser, type TokenWithUser } from '../../domain/tokens/active-token.js';
+import { OAuthError } from '../../errors.js';
+import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
+import type { Web } from '../web.js';
+import { readToken, type Scheme } from './authenticate-bearer.js';
+import { readProof, settled } from './dpop.js';
+
+type Complaint = { readonly error: OAuthErrorCode; readonly description: string };
+
+/** The challenges of both schemes (RFC 6750 3, RFC 9449 7.1, 7.2); what is wrong stands with the one that was used. */
+function challenges(used: Scheme | null, complaint: Complaint | null): string {
+  const said = (scheme: Scheme) =>
+    complaint === null || scheme !== used ? '' : `, error="${complaint.error}", error_description="${complaint.description}"`;
+  return `Bearer realm="oauth"${said('Bearer')}, DPoP realm="oauth"${said('DPoP')}, algs="${proofAlgorithms.join(' ')}"`;
+}
+
+/** 401 for a request to a protected resource. */
+function refused(used: Scheme | null, error: OAuthErrorCode, description: string): OAuthError {
+  const complaint = used === null ? null : { error, description };
+  return new OAuthError(401, error, description, { 'WWW-Authenticate': challenges(used, complaint) });
+}
+
+const proofRefused = ({ error, reason }: ProofRefusal) => refused('DPoP', error, reason);
+
+async function requireProof(req: Request, token: string): Promise<Proof> {
+  const proof = await readProof(req, token);
+  if (proof === null) throw refused('DPoP', 'invalid_dpop_proof', 'a DPoP proof is needed with Authorization: DPoP');
+  if ('error' in proof) throw proofRefused(proof);
+  return proof;
+}
+
+/** A good access token, and how to refuse it all the same. */
+export type PresentedToken = TokenWithUser & { invalid(description: string): OAuthError };
+
+/**
+ * The access token that the request bears, with the person behind it: as Bearer (RFC 6750), or bound to a key with a proof of it (RFC 9449 7.1).
+ * @throws {OAuthError} 401 without a good one; 400 for one that is sent twice or in the query
+ */
+export async function authenticateToken(web: Pick<Web, 'proofUses'>, req: Request): Promise<PresentedToken> {
+  const { scheme, token } = readToken(req, ['Bearer', 'DPoP'], (used, description) => refused(used, 'invalid_token', description));
+  const proof = scheme === 'DPoP' ? await requireProof(req, token) : null;
+  // What isn't kept in the database is only kept of tokens that are good: strangers fill nothing.
+  const found = await findActiveTokenWithUser(req.ctx, token, proof && web.proofUses ? { ...proof, use: null } : proof);
+  if ('inactive' in found) throw refused(scheme, 'invalid_token', found.inactive);
+  if ('reason' in found) throw proofRefused(found);
+  const outcome = proof && (await settled(web, req, proof));
+  if (outcome && 'error' in outcome) throw proofRefused(outcome);
+  return { ...found, invalid: (description) => refused(scheme, 'invalid_token', description) };
+}

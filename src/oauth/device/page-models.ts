@@ -1,0 +1,33 @@
+import type { ConsentPage, FormPage } from '../../http/pages/page-models.js';
+
+/** `values`: user_code. Posts `user_code` to `action`. */
+export interface DevicePage extends FormPage {
+  user: ConsentPage['user'];
+  action: string;
+}
+
+/** Posts `decision` allow or deny, and `hidden`, to `action`. */
+export interface DeviceApprovalPage extends FormPage {
+  client: ConsentPage['client'];
+  user: ConsentPage['user'];
+  scopes: ConsentPage['scopes'];
+  /** As the device shows it. */
+  user_code: string;
+  /** Where and when the device asked. */
+  device: {
+    ip_address: string | null;
+    /** Whether that is the network of this browser. */
+    same_network: boolean;
+    /** ISO 8601 */
+    asked_at: string;
+  };
+  action: string;
+  hidden: Record<string, string>;
+}
+
+declare module '../../http/pages/page-models.js' {
+  interface PageModels {
+    'oauth/device': DevicePage;
+    'oauth/device-approval': DeviceApprovalPage;
+  }
+}

@@ -1,0 +1,128 @@
+import type { NextFunction, Request, Response } from 'express';
+import { apiResourceOf, enabledClient, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { waitingDeviceCode } from '../../domain/device-codes/device-codes.js';
+import { countGuess, returnGuess, type Guesser } from '../../domain/device-codes/guesses.js';
+import type { BrowserSession } from '../../domain/sessions/sessions.js';
+import type { WaitingDeviceCode } from '../../db/tables/device_codes.js';
+import { RateLimitedError } from '../../errors.js';
+import { csrfToken } from '../../http/auth/csrf.js';
+import { addressKey } from '../../http/limits/rate-limits.js';
+import { originOf } from '../../http/pages/mail-origin.js';
+import { basePage } from '../../http/pages/pages.js';
+import { queryOf } from '../../http/request/form.js';
+import type { Web } from '../../http/web.js';
+import { readUserCode, showUserCode } from '../../lib/user-code.js';
+import { scopeTexts } from '../authorize/consent-page.js';
+import { withinRights } from '../authorize/validate.js';
+import './page-models.js';
+import { deviceAnswerPath, devicePath } from './paths.js';
+import { sealQuestion } from './question.js';
+import { isSignInMet } from './sign-in-met.js';
+
+const maxTyped = 64;
+
+/** Lets only somebody signed in pass; others sign in first and come back, with the code of the link that they followed. Needs `browserSession` before. */
+export function signedInForDevice(req: Request, res: Response, next: NextFunction): void {
+  if (req.session) return next();
+  const user_code = readUserCode((queryOf(req).get('user_code') ?? '').slice(0, maxTyped));
+  const return_to = user_code === null ? devicePath : `${devicePath}?user_code=${showUserCode(user_code)}`;
+  res.setHeader('Cache-Control', 'no-store');
+  res.redirect(303, `/login?${new URLSearchParams({ return_to })}`);
+}
+
+/** The session of a request that `signedInForDevice` let pass. */
+export function sessionOf({ session }: Request): BrowserSession {
+  if (!session) throw new Error('signedInForDevice must come before');
+  return session;
+}
+
+/** Who is asked, as pages show it. */
+const personOf = ({ user_email, user_first_name, user_last_name }: BrowserSession) => ({
+  email: user_email,
+  name: [user_first_name, user_last_name].filter(Boolean).join(' '),
+});
+
+function renderEntry(web: Web, req: Request, res: Response, user_code: string, error: string | null = null): void {
+  const base = basePage(req.ctx.environment, { title: 'Connect a device', request_id: req.request_id, csrf_token: csrfToken(req, res) });
+  web.renderPage(
+    res,
+    'oauth/device',
+    {
+      ...base,
+      user: personOf(sessionOf(req)),
+      action: devicePath,
+      values: { user_code },
+      ...(error !== null && { errors: { user_code: error } }),
+    },
+    { status: error === null ? 200 : 422 },
+  );
+}
+
+/** GET /device (RFC 8628 3.3): where a person types the code. One in the link fills the field, no more. */
+export function devicePage(web: Web) {
+  return (req: Request, res: Response): void =>
+    signedInForDevice(req, res, () => {
+      const typed = (queryOf(req).get('user_code') ?? '').slice(0, maxTyped);
+      const code = readUserCode(typed);
+      renderEntry(web, req, res, code === null ? typed : showUserCode(code));
+    });
+}
+
+/** The page that asks, every time: whose device it is, what it gets, and all by which a person tells the own device from a stranger's (RFC 8628 5.4). */
+async function renderApproval(
+  web: Web,
+  req: Request,
+  res: Response,
+  asked: { readonly code: WaitingDeviceCode; readonly user_code: string; readonly client: Client; readonly resource: ApiResource | null },
+): Promise<void> {
+  const { ctx } = req;
+  const { code, client, resource } = asked;
+  const session = sessionOf(req);
+  const request = { client, resource, scopes: code.scope === '' ? [] : code.scope.split(' ') };
+  const { scopes } = await withinRights(ctx, request, session);
+  const since = code.created_at.getTime();
+  if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(asked.user_code)))) return;
+  const title = `Let ${client.name} use your account?`;
+  const { ip_address, created_at } = code;
+  web.renderPage(res, 'oauth/device-approval', {
+    ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+    client: { name: client.name, logo_uri: client.logo_uri, policy_uri: client.policy_uri, tos_uri: client.tos_uri },
+    user: personOf(session),
+    scopes: await scopeTexts(ctx, { resource }, { scopes }),
+    user_code: showUserCode(asked.user_code),
+    device: {
+      ip_address,
+      same_network: addressKey(ip_address ?? undefined) === addressKey(req.ip),
+      asked_at: created_at.toISOString(),
+    },
+    action: deviceAnswerPath,
+    hidden: { question: sealQuestion(ctx, session, { digest: code.digest, client_id: client.id, resource: code.resource, scopes, since }) },
+  });
+}
+
+/** POST /device: a code that waits leads to the page that asks; any other is counted, and ten in ten minutes are the last (RFC 8628 5.1). @throws {RateLimitedError} */
+export function enterUserCode(web: Web) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { ctx, form } = req;
+    const typed = (form.get('user_code') ?? '').slice(0, maxTyped);
+    if (typed.trim() === '') return renderEntry(web, req, res, '', 'Enter the code that the device shows.');
+    const { id: session_id, user_id } = sessionOf(req);
+    const guesser: Guesser = { session_id, user_id, address: addressKey(req.ip), origin: originOf(req) };
+    const wait = await countGuess(ctx, guesser);
+    if (wait !== null) throw new RateLimitedError(wait);
+    const user_code = readUserCode(typed);
+    const code = user_code === null ? null : await waitingDeviceCode(ctx, user_code);
+    const client = code && (await enabledClient(ctx, code.client_id));
+    const resource = code === null || code.resource === null ? null : await apiResourceOf(ctx, code.resource);
+    if (user_code === null || !code || !client || (code.resource !== null && !resource))
+      return renderEntry(
+        web,
+        req,
+        res,
+        typed,
+        'This code is not right, or no longer valid. Compare it with the device, or start there again.',
+      );
+    await returnGuess(ctx, guesser);
+    await renderApproval(web, req, res, { code, user_code, client, resource });
+  };
+}

@@ -1,0 +1,60 @@
+import type { Request, Response } from 'express';
+import type { ApiResource, Client } from '../../domain/clients/clients.js';
+import { PageError } from '../../errors.js';
+import { interactionFor } from '../authorize/interaction.js';
+import type { AuthorizationRequest } from '../authorize/request.js';
+import { devicePath } from './paths.js';
+
+/** What a device asks a person for, and since when, in milliseconds. */
+export type Asked = {
+  readonly client: Client;
+  readonly resource: ApiResource | null;
+  readonly scopes: readonly string[];
+  readonly since: number;
+};
+
+/** The same as an authorization request that wishes for nothing and goes back nowhere. */
+const asRequest = ({ client, resource, scopes }: Asked): AuthorizationRequest => ({
+  client,
+  resource,
+  scopes,
+  redirect_uri: '',
+  state: undefined,
+  response_mode: 'query',
+  code_challenge: null,
+  dpop_jkt: null,
+  nonce: null,
+  prompts: [],
+  max_age: null,
+  acr_values: [],
+  login_hint: null,
+  id_token_hint: null,
+  claims: { userinfo: null, id_token: null },
+});
+
+/**
+ * Whether the person's sign-in is what the policy, the client and the API resource demand (specification 5.16), as at the authorization endpoint. If a step
+ * is missing the browser is sent there, and comes back to the page with the code filled in.
+ * @param user_code as it is shown; null: it has to be typed anew
+ * @throws {PageError} 403 when a whole sign-in is needed, or there is no way to what is demanded
+ */
+export async function isSignInMet(req: Request, res: Response, asked: Asked, user_code: string | null): Promise<boolean> {
+  const { ctx, session } = req;
+  const interaction = await interactionFor(ctx, asRequest(asked), session, { since: asked.since, allowed: true });
+  const return_to = user_code === null ? devicePath : `${devicePath}?user_code=${user_code}`;
+  switch (interaction.kind) {
+    case 'step':
+      res.setHeader('Cache-Control', 'no-store');
+      res.redirect(303, `/login/${interaction.stage}?${new URLSearchParams({ acr_values: interaction.acr, return_to })}`);
+      return false;
+    case 'login': {
+      const next = { href: `/logout?${new URLSearchParams({ return_to })}`, label: 'Sign out first' };
+      const text = 'The application asks for a sign-in of its own time: sign out, and sign in again.';
+      throw new PageError(403, 'login_required', text, {}, undefined, next);
+    }
+    case 'refuse':
+      throw new PageError(403, interaction.error, 'The application asks for a way of signing in that your account does not have.');
+    default:
+      return true;
+  }
+}

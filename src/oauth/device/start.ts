@@ -1,0 +1,64 @@
+import type { Request, Response } from 'express';
+import { apiResourceOf, askableScopes, type Client } from '../../domain/clients/clients.js';
+import { isSelfRegistered } from '../../domain/clients/rules.js';
+import type { Context } from '../../domain/context.js';
+import { deviceCodeLifetime, pollInterval, startDeviceCode } from '../../domain/device-codes/device-codes.js';
+import { isOpenidScope } from '../../domain/tokens/scopes.js';
+import type { Target } from '../../domain/tokens/target.js';
+import { OAuthError } from '../../errors.js';
+import { originOf } from '../../http/pages/mail-origin.js';
+import { deviceCodeGrantType } from '../../lib/grant-types.js';
+import { formatScope, parseScope } from '../../lib/scope-set.js';
+import { showUserCode } from '../../lib/user-code.js';
+import { grantedScopes } from '../authorize/validate.js';
+import { devicePath } from './paths.js';
+
+/** The resource that the device wants tokens for (RFC 8707 2), as far as its client may ask people for it; null without one. @throws {OAuthError} */
+async function targetOf(ctx: Context, client: Client, identifier: string | undefined): Promise<Target | null> {
+  if (identifier === undefined) return null;
+  if (isSelfRegistered(client) && identifier === ctx.environment.management_audience)
+    throw OAuthError.invalid_target('a client that registered itself may not ask for the Management API');
+  const resource = await apiResourceOf(ctx, identifier);
+  if (!resource) throw OAuthError.invalid_target('the resource is not registered');
+  const askable = await askableScopes(ctx, client.id, resource);
+  if (!askable) throw OAuthError.invalid_target('the client may not ask people for this resource');
+  return { resource, askable };
+}
+
+/** The scope that is asked for, without what nobody here knows (RFC 6749 3.3). @throws {OAuthError} */
+function scopeOf(client: Client, text: string | undefined, target: Target | null): string {
+  const scopes = parseScope(text ?? '');
+  if (scopes === null) throw OAuthError.invalid_scope('scope must be words separated by spaces');
+  const isKnown = (scope: string) => isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true;
+  if (client.scopes !== null && scopes.some((scope) => isKnown(scope) && !client.scopes?.includes(scope)))
+    throw OAuthError.invalid_scope('the scope goes beyond what the client may ask for');
+  return formatScope(grantedScopes(client, scopes, target));
+}
+
+const maxLength = 4096;
+
+/**
+ * POST /oauth/device_authorization (RFC 8628 3.1): a device without a browser asks for a code that its person types elsewhere. One statement.
+ * @throws {OAuthError}
+ */
+export async function startDevice(req: Request, res: Response): Promise<void> {
+  const { ctx, client, form } = req;
+  if (!client.grant_types.includes(deviceCodeGrantType)) throw OAuthError.unauthorized_client('the client may not use the device flow');
+  for (const name of ['scope', 'resource'])
+    if ((form.get(name) ?? '').length > maxLength) throw OAuthError.invalid_request(`${name} is longer than ${maxLength} characters`);
+  const target = await targetOf(ctx, client, form.get('resource'));
+  const scope = scopeOf(client, form.get('scope'), target);
+  const asked = { client_id: client.id, scope, resource: target?.resource.identifier ?? null, origin: originOf(req) };
+  const { device_code, user_code: code } = await startDeviceCode(ctx, asked);
+  const user_code = showUserCode(code);
+  const verification_uri = ctx.environment.issuer + devicePath;
+  res.setHeader('Cache-Control', 'no-store');
+  res.json({
+    device_code,
+    user_code,
+    verification_uri,
+    verification_uri_complete: `${verification_uri}?user_code=${user_code}`,
+    expires_in: deviceCodeLifetime,
+    interval: pollInterval,
+  });
+}
