@@ -35,6 +35,12 @@ const subjects = [
     hint: 'The Management API, and APIs that say so, take people’s tokens from clients with such a grant only.',
   },
 ];
+const exchanges = [
+  { value: 'none', label: 'None' },
+  { value: 'delegation', label: 'Delegation', hint: 'Its tokens say that it acts for the person: the claim act names it.' },
+  { value: 'impersonation', label: 'Impersonation', hint: 'Its tokens are as if the person had called; the audit log tells, each time.' },
+];
+const exchangeLabel = (grant: ResourceObject) => text(exchanges.find(({ value }) => value === grant.attributes['token_exchange'])?.label);
 const subjectLabel = (grant: ResourceObject) => text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself');
 
 async function permissionsOf(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
@@ -221,6 +227,8 @@ export const client_grants: Presentation = {
       { label: 'API', value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
       { label: 'For', value: subjectLabel(record) },
       { label: 'Scopes', value: tags(record.attributes['scopes'], 200) },
+      { label: 'Token exchange', value: exchangeLabel(record) },
+      { label: 'Subject audiences', value: lines(record.attributes['subject_audiences']) },
       { label: 'Created', value: time(record.attributes['created_at'], now) },
       { label: 'Id', value: code(record.id, true) },
     ];
@@ -237,6 +245,20 @@ export const client_grants: Presentation = {
       choices: async () => subjects,
     },
     { name: 'scopes', label: 'Scopes', hint: 'One a line, out of the permissions of the API.', optional: false },
+    {
+      name: 'token_exchange',
+      label: 'Token exchange',
+      hint: 'Whether it gets tokens of this API for those of people that it was called with (RFC 8693).',
+      kind: 'radios',
+      initial: 'none',
+      choices: async () => exchanges,
+    },
+    {
+      name: 'subject_audiences',
+      label: 'Subject audiences',
+      hint: 'Whose tokens it may bring to an exchange: identifiers of APIs, one a line, usually of the one that it is itself. Tokens that were issued to it, it always may.',
+      attributes: { spellcheck: false, autocapitalize: 'none' },
+    },
   ],
   create: { label: 'Create grant', title: 'Let a client call an API' },
   remove: {

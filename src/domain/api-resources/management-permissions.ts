@@ -7,6 +7,8 @@ export const managementCollections = [
   'clients',
   'client_grants',
   'registration_tokens',
+  'trusted_issuers',
+  'federated_credentials',
   'api_resources',
   'connections',
   'signing_keys',

@@ -6,7 +6,7 @@ import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { holdsInvisible } from '../../lib/plain-words.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { deviceCodeGrantType } from '../../lib/grant-types.js';
+import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch/fetch.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
@@ -22,11 +22,7 @@ const uris = z.array(z.string()).max(50, 'must have at most 50 members');
 type Policy = { readonly allowPrivateNetwork: boolean; readonly signingAlgorithms: readonly SigningAlgorithm[] };
 
 /** With these a client acts without anybody's being asked, or for others: only who was given leave may register them. */
-const grantsByLeave = new Set([
-  'client_credentials',
-  'urn:ietf:params:oauth:grant-type:token-exchange',
-  'urn:ietf:params:oauth:grant-type:jwt-bearer',
-]);
+const grantsByLeave = new Set(['client_credentials', tokenExchangeGrantType, jwtBearerGrantType]);
 
 /**
  * The grant types that are left of those asked for: what isn't offered is dropped (RFC 7591 3.2.1: the answer tells what was registered), what needs leave
@@ -146,7 +142,7 @@ function clientColumns(metadata: ClientMetadata, allowedGrants: readonly string[
  */
 export function readClient(body: unknown, policy: Policy, allowedGrants: readonly string[]): ReturnType<typeof clientColumns> {
   const columns = clientColumns(readClientMetadata(body, policy), allowedGrants);
-  const [problem] = clientProblems(columns, policy);
+  const [problem] = clientProblems(columns, { ...policy, keysRequired: true });
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
   return columns;
 }
