@@ -49,7 +49,7 @@ const statisticsPauseMs = 3_000;
 export function startStatistics({ knex, logger }: Deps): Loop {
   const renew = async () => {
     const analyzed = await analyzeGrownTables(knex);
-    if (analyzed.length > 0) logger.debug({ tables: analyzed }, 'statistics.renewed');
+    if (analyzed.length > 0) logger.debug({ event: 'statistics.renewed', tables: analyzed }, 'statistics of grown tables were renewed');
   };
   const pass = () => tryAdvisoryLock(knex, 'statistics', renew);
   return startLoop({ name: 'statistics', pauseMs: statisticsPauseMs, logger, pass });

@@ -49,7 +49,9 @@ export function startSecretKeys(deps: Deps): Loop {
     wake: () => loop.wake(),
     async stop() {
       await loop.stop();
-      await removeSecretKeyHolder(deps.knex, holder_id).catch((error: unknown) => logger.warn({ err: error }, 'secret_keys.holder_left'));
+      await removeSecretKeyHolder(deps.knex, holder_id).catch((error: unknown) =>
+        logger.warn({ event: 'secret_keys.holder_left', err: error }, "the note of this process's keys could not be removed"),
+      );
     },
   };
 }

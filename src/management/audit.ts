@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Refusal } from '../domain/refusal.js';
 import { afterCommit } from '../domain/context.js';
-import { isSecurityEvent } from '../domain/audit/security-events.js';
+import { isSecurityEvent } from '../lib/security-events.js';
 import { idOfMinute, logSecurityEvent } from '../domain/audit/security-trail.js';
 import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';

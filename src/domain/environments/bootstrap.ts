@@ -39,7 +39,10 @@ async function displaceApiResource(tx: Context, identifier: string): Promise<voi
   const taken = await findApiResourceByIdentifier(tx.scope, identifier);
   if (!taken || taken.is_system) return;
   await updateApiResource(tx.scope, taken.id, { identifier: `urn:uuid:${taken.id}`, updated_at: tx.clock.now() });
-  tx.logger.warn({ environment_id: tx.environment.id, api_resource_id: taken.id, identifier }, 'api_resource.displaced');
+  tx.logger.warn(
+    { event: 'api_resource.displaced', environment_id: tx.environment.id, api_resource_id: taken.id, identifier },
+    'an API resource was renamed: its identifier is that of the Management API',
+  );
 }
 
 /** The built-in resource of the Management API with all its permissions, and the administrator role that holds them. */

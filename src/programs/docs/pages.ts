@@ -1,6 +1,7 @@
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
 import { guidePages } from './guides.js';
+import { logLinesPage } from './log-lines-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
 /** The documents that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
@@ -8,6 +9,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
   return {
     'docs/events.md': eventsPage(),
     'docs/errors.md': errorsPage(),
+    'docs/log-lines.md': logLinesPage(),
     'docs/security-events.md': securityEventsPage(),
     ...guidePages(),
   };
