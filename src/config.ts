@@ -137,6 +137,7 @@ const variables = z.object({
   WEBHOOK_TIMEOUT_MS: integer(10_000, 10, 60_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
+  SECURITY_EVENT_DAYS: integer(180, 1, 3650),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
 });
 
@@ -239,6 +240,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
     logLevel: v.LOG_LEVEL,
     logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),
+    /** For how many days security events are kept. */
+    securityEventDays: v.SECURITY_EVENT_DAYS,
     metricsToken: v.METRICS_TOKEN ?? null,
   };
 }

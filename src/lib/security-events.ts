@@ -16,8 +16,8 @@ export type SecurityEvent = {
 };
 
 /**
- * All security events: the closed list of what `event` in a log line and, but for `management.denied`, `action` in the audit log may say beside the
- * operations of the Management API. Names are never changed. A new one is a line here; docs/operations.md follows (`npm run docs`).
+ * All security events: the closed list of what `event` in a log line, in `security_events` and in the log streams may say. Names are never changed. A
+ * new one is an entry here and the call that records it; docs/security-events.md follows (`npm run docs`).
  */
 export const securityEvents = {
   'login.succeeded': {
@@ -234,6 +234,72 @@ export const securityEvents = {
     target: 'user',
     description:
       'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
+  },
+  'role.assigned': {
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API or the dashboard; the service for the first administrator',
+    target: 'user',
+    description: 'Somebody was given roles: `roles`. Default roles, which everybody gets, are not told.',
+  },
+  'role.withdrawn': {
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API or the dashboard',
+    target: 'user',
+    description: 'Somebody lost roles: `roles`.',
+  },
+  'permission.changed': {
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API or the dashboard',
+    target: 'permission, role or client_grant',
+    description:
+      'What people or clients may do was changed: a permission, the permissions of a role, or what a client may have; `action` says how.',
+  },
+  'signing_key.changed': {
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API or the dashboard; the service when it rotates',
+    target: 'signing_key',
+    description: 'A signing key was generated, activated or deactivated; `action` says which.',
+  },
+  'client_secret.rotated': {
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API or the dashboard; the service for MANAGEMENT_CLIENT_SECRET',
+    target: 'client',
+    description: 'A client has a new secret.',
+  },
+  'security_setting.changed': {
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API or the dashboard',
+    target: 'environment',
+    description: 'Settings of an environment that guard something were changed: `settings` names them, the audit log has their values.',
+  },
+  'secret_key.changed': {
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the service',
+    target: 'environment',
+    description: 'The service seals with another SECRET_KEY, that of `key_id`; told once, in the default environment.',
+  },
+  'client.authentication_failed': {
+    severity: 'info',
+    outcome: 'failure',
+    kept: 'collected',
+    actor: 'anonymous',
+    target: 'client, if there is one',
+    description:
+      'A client did not prove who it is: `not_proven`, `unknown_client` or `no_credentials`. A client_id that is nobody’s is recorded nowhere.',
   },
   'webhook.target_blocked': {
     severity: 'warning',

@@ -50,11 +50,13 @@ const eventsInLogCalls = (code: string): string[][] =>
     return [...value.matchAll(/'([^']+)'/g)].map((name) => name[1] ?? '');
   });
 
-/** Names that are recorded: texts of the form of a name, in the calls that record. */
-const namesRecorded = (code: string): string[] =>
-  argumentsOf(code, recordingCalls).flatMap((given) =>
+/** Names that are recorded: texts of the form of a name, in the calls that record, and in what a write implies. */
+const namesRecorded = (code: string): string[] => [
+  ...argumentsOf(code, recordingCalls).flatMap((given) =>
     [...given.matchAll(/(?<!action: )'([a-z_]+\.[a-z_]+)'/g)].map((name) => name[1] ?? ''),
-  );
+  ),
+  ...[...code.matchAll(/\{ name: '([a-z_]+\.[a-z_]+)', detail/g)].map((name) => name[1] ?? ''),
+];
 
 describe('the vocabulary', () => {
   let sources: { path: string; code: string }[];
@@ -148,6 +150,7 @@ describe('a flood', () => {
     request_id: null,
     count,
     security_event: true,
+    event: 'login.failed',
   });
   const many = (at = minute): CountedAuditLogRow => ({ ...rowOf(0, 1, at), id: uuidv7Of(at.getTime(), digest('many')), ip_address: null });
 
@@ -268,11 +271,11 @@ describe('in the database', () => {
   test('security events go after 180 days, the other entries after 400', async () => {
     noteSecurityEvent(ctx, 'login.failed', happening('old'));
     const [row] = await rowsOf('login.failed', 'old');
-    const change = { ...row, id: uuidv7(2), security_event: false, action: 'webhook.created', changes: '{}' };
+    const change = { ...row, id: uuidv7(2), security_event: false, event: null, action: 'webhook.created', changes: '{}' };
     await service.deps.knex('audit_logs').insert(change);
     const left = async (days: number) => {
       const clock = { ...service.clock, now: () => new Date(service.clock.now().getTime() + days * 86_400_000) };
-      await janitorPass({ knex: service.deps.knex, clock });
+      await janitorPass({ ...service.deps, clock });
       return (await service.deps.knex('audit_logs').where({ target_id: 'old' }).select('action')) as { action: string }[];
     };
     expect((await left(179)).map(({ action }) => action).sort()).toEqual(['login.failed', 'webhook.created']);

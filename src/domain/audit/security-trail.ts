@@ -24,6 +24,9 @@ export const userParty = ({ id, email }: { readonly id: string; readonly email: 
   target: { target_type: 'user', target_id: id, display: email },
 });
 
+/** The actor of what the service does by itself. */
+export const serviceActor = { actor_kind: 'system', actor_id: null, display: 'The service' } as const;
+
 /** What recording takes, in a context of any kind; the environment need not be at hand whole. */
 type Recording = Pick<Deps, 'clock' | 'logger' | 'metrics'> & { readonly environment: { readonly id: string } };
 
@@ -60,6 +63,7 @@ function rowOf({ clock, environment }: Recording, event: SecurityEventName, deta
     request_id: origin.request_id,
     count: 1,
     security_event: true,
+    event,
   };
 }
 
@@ -129,9 +133,11 @@ export async function flushSecurityTrail({
   knex,
   clock,
   logger,
+  metrics,
   securityTrail,
-}: Pick<Deps, 'knex' | 'clock' | 'logger' | 'securityTrail'>): Promise<void> {
+}: Pick<Deps, 'knex' | 'clock' | 'logger' | 'metrics' | 'securityTrail'>): Promise<void> {
   const { rows, dropped } = securityTrail.take(clock.now());
+  if (dropped > 0) metrics.securityEventsDropped.inc(dropped);
   if (dropped > 0) logger.warn({ event: 'security_trail.full', dropped }, 'security events were dropped for want of room');
   try {
     await countAuditLogs(knex, rows);

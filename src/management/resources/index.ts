@@ -12,6 +12,7 @@ import { event_types } from './event_types.js';
 import { identities } from './identities.js';
 import { permissions } from './permissions.js';
 import { roles } from './roles.js';
+import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
 import { users } from './users.js';
@@ -39,6 +40,7 @@ export const resources = [
   environments,
   custom_domains,
   audit_logs,
+  security_events,
 ] as const;
 
 /** The same by type and by path. */

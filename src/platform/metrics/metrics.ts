@@ -199,6 +199,11 @@ export function createMetrics() {
       labelNames: ['event'],
       registers,
     }),
+    securityEventsDropped: new Counter({
+      name: 'security_events_dropped_total',
+      help: 'Security events that have a line in the log and no row, because too many waited for the database.',
+      registers,
+    }),
     cacheReads: createFastCounter(registry, {
       name: 'cache_reads_total',
       help: 'Reads of the in-process cache by kind and result.',
