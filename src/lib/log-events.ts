@@ -53,6 +53,7 @@ export const logEvents = {
   'http.not_accepted': 'The system did not let the process take a connection, say for want of file descriptors.',
   'http.request': 'A request was answered; `aborted` when its client had gone before the answer was complete.',
   'introspection.inactive': 'Why (`reason`) a token was `{"active":false}`, which the answer itself must not tell (RFC 7662 2.2).',
+  'issuer_keys.unusable': 'The keys of a trusted issuer can not be fetched or used, because of `reason`.',
   'listener.lost': 'The connection that hears of changes by other processes was lost; it is made anew, and caches are cleared.',
   'listener.unreachable': 'The connection that hears of changes by other processes can not be made yet.',
   'loop.failed': 'One pass of the named `loop` failed; it is tried again after its pause.',

@@ -21,16 +21,6 @@ export type SecurityEventRecord = {
   readonly detail: Readonly<Record<string, unknown>>;
 };
 
-/** Which rows of the audit log are security events, and the name of one, as SQL; the indexes of both are partial by the very same condition. */
-export const securityEventSql = {
-  condition: '(audit_logs.security_event or audit_logs.event is not null)',
-  name: 'coalesce(audit_logs.event, audit_logs.action)',
-} as const;
-
-/** Whether the row is a security event. */
-export const isSecurityRow = ({ event, security_event }: Pick<AuditLogRow, 'event' | 'security_event'>): boolean =>
-  security_event || event !== null;
-
 /** The id of the target if it is of the kind, else that of the actor if that is. */
 const partyOf = (row: AuditLogRow, kind: 'user' | 'client'): string | null =>
   row.target_type === kind && row.target_id !== null ? row.target_id : row.actor_kind === kind ? row.actor_id : null;

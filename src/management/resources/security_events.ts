@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { table } from '../../db/scope.js';
 import { noReach } from '../../domain/reach/reach.js';
 import { isSecurityEvent, securityEvents, type SecurityEventName } from '../../lib/security-events.js';
-import type { AuditLogRow } from '../../db/tables/audit_logs.js';
-import { securityEventOf, securityEventSql } from '../../domain/audit/security-event-record.js';
+import { securityEventNameSql, visibleSecurityEvents, type AuditLogRow } from '../../db/tables/audit_logs.js';
+import { securityEventOf } from '../../domain/audit/security-event-record.js';
 import { boundedText, equalTo, isoTime, timeRange } from '../fields.js';
 import { resource, type Filter } from '../resource.js';
 import { environmentLink } from './environment-link.js';
@@ -18,7 +17,7 @@ const text = z.string().nullable();
 const named = (description: string, schema: z.ZodType, of: (values: readonly unknown[]) => readonly string[]): Filter => ({
   description,
   schema,
-  condition: (_ctx, values) => (query) => void query.whereRaw(`${securityEventSql.name} = any(?)`, [[...of(values)]]),
+  condition: (_ctx, values) => (query) => void query.whereRaw(`${securityEventNameSql} = any(?)`, [[...of(values)]]),
 });
 
 /** What is worth an eye: the audit log's rows that are security events, under their names. */
@@ -28,12 +27,7 @@ export const security_events = resource<AuditLogRow>({
   title: 'Security events',
   description:
     'Sign-ins and refused ones, reused codes and tokens, changed roles, keys, secrets and settings, denied operations: a closed list of names that never change. Nobody can change an entry. Kept for 180 days, or for SECURITY_EVENT_DAYS.',
-  source: {
-    table: 'audit_logs',
-    key: 'id',
-    keyType: 'uuid',
-    visible: (scope) => table<AuditLogRow>(scope, 'audit_logs').whereRaw(securityEventSql.condition) as never,
-  },
+  source: { table: 'audit_logs', key: 'id', keyType: 'uuid', visible: visibleSecurityEvents },
   attributes: z.object({
     event: z.string().meta({ description: 'What happened, by a name that is never changed; docs/security-events.md describes each.' }),
     severity: severity.meta({ description: '`critical`: somebody should look at once.' }),
