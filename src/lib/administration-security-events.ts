@@ -1,5 +1,3 @@
-import type { SecurityEvent } from './security-events.js';
-
 /** Security events of what administrators and the service itself change, and of clients that don't prove who they are; part of `securityEvents`. */
 export const administrationSecurityEvents = {
   'role.assigned': {
@@ -68,4 +66,4 @@ export const administrationSecurityEvents = {
     description:
       'A client did not prove who it is: `not_proven`, `unknown_client` or `no_credentials`. A client_id that is nobody’s is recorded nowhere.',
   },
-} as const satisfies Record<string, SecurityEvent>;
+} as const;

@@ -6,20 +6,10 @@ import { idOfMinute, logSecurityEvent, recordSecurityEvent } from '../domain/aud
 import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
+import type { AuditEntry, Changes } from './audit-entry.js';
 import type { Call } from './call.js';
 import type { Resource } from './resource.js';
 import { securityEventsOf } from './write-security-events.js';
-
-export type Changes = AuditLogRow['changes'];
-
-/** What a write was aimed at, and what became of it. */
-export type AuditEntry = {
-  readonly action: string;
-  readonly resource: Resource;
-  readonly target_id: string | null;
-  readonly target_display?: string | null;
-  readonly changes?: Changes;
-};
 
 /** What the audit log calls the operations of a resource. */
 export const operationNames = {

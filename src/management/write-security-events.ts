@@ -1,5 +1,5 @@
 import type { SecurityEventName } from '../lib/security-events.js';
-import type { AuditEntry, Changes } from './audit.js';
+import type { AuditEntry, Changes } from './audit-entry.js';
 
 /** A security event that a write is, beside its entry in the audit log. */
 export type WrittenEvent = { readonly name: SecurityEventName; readonly detail: Readonly<Record<string, unknown>> };
