@@ -2,7 +2,13 @@ import type { Request, Response } from 'express';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
+import {
+  allSigningAlgorithmChoices,
+  breachedPasswordChoices,
+  clientRegistrationChoices,
+  dpopNonceChoices,
+  environmentKindChoices,
+} from './choices.js';
 import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
@@ -125,8 +131,16 @@ const sections: readonly Section[] = [
   {
     name: 'registration_of_clients',
     title: 'Dynamic client registration',
-    text: 'Lets anybody register a client at /oauth/register (RFC 7591). Off unless you need it.',
-    fields: [{ name: 'dynamic_registration_enabled', label: 'Clients can register themselves' }],
+    text: 'Lets applications register themselves at /oauth/register (RFC 7591). Off unless you need it.',
+    fields: [
+      { name: 'client_registration_policy', label: 'Who may register clients', kind: 'radios', choices: clientRegistrationChoices },
+      { name: 'self_registered_client_limit', label: 'So many at most' },
+      {
+        name: 'unused_client_lifetime',
+        label: 'Remove unverified clients that nobody uses after',
+        hint: 'Seconds; empty for never. 2592000 is thirty days.',
+      },
+    ],
   },
 ];
 

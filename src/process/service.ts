@@ -15,6 +15,7 @@ import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { startUnusedClients } from '../jobs/unused-clients.js';
 import { signing } from '../domain/tokens/formats/jwt.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
@@ -134,6 +135,7 @@ function startLoops(deps: Deps): Record<string, Loop> {
     domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
+    unused_clients: startUnusedClients(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });
 }

@@ -205,6 +205,14 @@ const budget: Record<
   },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
+  'metadata of an API resource': {
+    limit: 0,
+    run: async () => (await fetch(`${origin}/oauth/resources/${jwtApi.id}/metadata`)).status,
+  },
+  'metadata of the Management API': {
+    limit: 0,
+    run: async () => (await fetch(`${origin}/.well-known/oauth-protected-resource/api`)).status,
+  },
   'device, start': {
     limit: 1,
     run: async () => (await oauthPost(origin, '/oauth/device_authorization', client, { scope: 'openid' })).status,

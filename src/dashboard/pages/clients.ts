@@ -132,6 +132,12 @@ export const clients: Presentation = {
     typed: (record) => words(record.attributes['name']),
   },
   actions: {
+    verify: {
+      label: 'Verify',
+      when: (record) => record.attributes['verified'] !== true,
+      confirm: ['You vouch for this application: people are no longer warned about it, and your APIs let it in as any other.'],
+      done: 'updated',
+    },
     rotate_secret: {
       label: 'Rotate secret',
       when: hasSecret,

@@ -5,6 +5,7 @@ import { authenticators } from './authenticators.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
+import { registration_tokens } from './registration-tokens.js';
 import { permissions, roles } from './roles.js';
 import { signing_keys } from './signing-keys.js';
 import { sessions } from './sessions.js';
@@ -23,6 +24,7 @@ export const presentations: readonly Presentation[] = [
   roles,
   clients,
   client_grants,
+  registration_tokens,
   api_resources,
   permissions,
   connections,

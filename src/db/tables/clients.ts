@@ -7,6 +7,16 @@ import type { requiredAcrs } from './environments.js';
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
 
+/** Where a client comes from. */
+export const clientOrigins = ['administrator', 'registration', 'metadata_document'] as const;
+
+/** What an initial access token lets its clients have; `scopes` null: whatever is on offer. */
+export type RegistrationCeiling = {
+  readonly grant_types: readonly string[];
+  readonly scopes: readonly string[] | null;
+  readonly verified: boolean;
+};
+
 /** What an ID token says of the person beside what the `claims` parameter asks for. */
 export const idTokenClaims = ['protocol', 'profile'] as const;
 
@@ -81,6 +91,11 @@ export type ClientRow = {
   previous_secret_digest: Buffer | null;
   previous_secret_expires_at: Date | null;
   registration_token_digest: Buffer | null;
+  origin: (typeof clientOrigins)[number];
+  /** Whether somebody vouches for it: always so for administrators' own. */
+  verified: boolean;
+  /** What the initial access token that it registered with lets it have; null: what everybody may. */
+  registration_ceiling: RegistrationCeiling | null;
   last_used_at: Date | null;
   version: number;
   created_at: Date;

@@ -6,6 +6,7 @@ export const managementCollections = [
   'permissions',
   'clients',
   'client_grants',
+  'registration_tokens',
   'api_resources',
   'connections',
   'signing_keys',

@@ -1,19 +1,4 @@
-/** What is worth knowing of one kind of security event. */
-export type SecurityEvent = {
-  /** `critical`: somebody should look at once; log lines of `info` are informational, others warnings. */
-  readonly severity: 'info' | 'warning' | 'critical';
-  readonly outcome: 'success' | 'denied' | 'failure';
-  /**
-   * `transaction`: the row is written with the change, both or neither. `collected`: anybody can cause it as often as they like, so rows are
-   * gathered in memory, written every second, and shared by what repeats within a minute.
-   */
-  readonly kept: 'transaction' | 'collected';
-  /** Who did it, in the row's `actor`. */
-  readonly actor: string;
-  /** What it happened to, in the row's `targets`. */
-  readonly target: string;
-  readonly description: string;
-};
+import type { SecurityEvent } from './security-event.js';
 
 /**
  * All security events: the closed list of what `event` in a log line and, but for `management.denied`, `action` in the audit log may say beside the
@@ -234,6 +219,14 @@ export const securityEvents = {
     target: 'user',
     description:
       'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
+  },
+  'client.removed_unused': {
+    severity: 'info',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the service',
+    target: 'client',
+    description: 'An unverified client that came by itself was removed, because nobody uses it (`unused_client_lifetime`).',
   },
   'webhook.target_blocked': {
     severity: 'warning',

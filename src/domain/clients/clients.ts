@@ -1,8 +1,15 @@
-import { findApiResourceByIdentifier, type ApiResourceRow } from '../../db/tables/api_resources.js';
+import {
+  findApiResource,
+  findApiResourceByCanonical,
+  findApiResourceByIdentifier,
+  type ApiResourceRow,
+} from '../../db/tables/api_resources.js';
 import { findClientGrant, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
 import { findClient, type ClientRow } from '../../db/tables/clients.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { digest, equalDigests } from '../../lib/digest.js';
+import { isUuid } from '../../lib/random.js';
+import { canonicalResource } from '../../lib/resource-identifier.js';
 import { remembered, type Context } from '../context.js';
 import { isOpenidScope } from '../tokens/scopes.js';
 
@@ -27,15 +34,41 @@ export async function enabledClient(ctx: Context, client_id: string): Promise<Cl
   return client?.status === 'enabled' ? client : null;
 }
 
+/** The resource with the names of its permissions. */
+async function completeResource({ scope }: Context, row: ApiResourceRow | null): Promise<ApiResource | null> {
+  if (!row) return null;
+  const permissions = await listPermissionsOfResource(scope, row.id);
+  return { ...row, permissions: permissions.map((permission) => permission.name) };
+}
+
+/** RFC 8707 2: an absolute URI. Other keys of the cache begin with a space. */
+const identifierShape = /^[a-z][\x21-\x7e]{1,2047}$/i;
+
 /** The resource of the identifier with its permissions, remembered until one of them changes. */
 export async function apiResourceOf(ctx: Context, identifier: string): Promise<ApiResource | null> {
-  if (identifier.length > 2048) return null;
-  return remembered(ctx, 'api_resources', identifier, async ({ scope }) => {
-    const row = await findApiResourceByIdentifier(scope, identifier);
-    if (!row) return null;
-    const permissions = await listPermissionsOfResource(scope, row.id);
-    return { ...row, permissions: permissions.map((permission) => permission.name) };
-  });
+  if (!identifierShape.test(identifier)) return null;
+  return remembered(ctx, 'api_resources', identifier, async (shared) =>
+    completeResource(shared, await findApiResourceByIdentifier(shared.scope, identifier)),
+  );
+}
+
+/**
+ * The resource that a request names with `resource`: the one that is named so exactly, else the one that bears the same name in another spelling. What is
+ * issued for it bears the registered identifier.
+ */
+export async function namedResource(ctx: Context, named: string): Promise<ApiResource | null> {
+  const exact = await apiResourceOf(ctx, named);
+  if (exact || !identifierShape.test(named)) return exact;
+  const canonical = canonicalResource(named);
+  return remembered(ctx, 'api_resources', ` canonical ${canonical}`, async (shared) =>
+    completeResource(shared, await findApiResourceByCanonical(shared.scope, canonical)),
+  );
+}
+
+/** The resource of the id, remembered as well. */
+export async function apiResourceById(ctx: Context, id: string): Promise<ApiResource | null> {
+  if (!isUuid(id)) return null;
+  return remembered(ctx, 'api_resources', ` id ${id}`, async (shared) => completeResource(shared, await findApiResource(shared.scope, id)));
 }
 
 /** What the client may have of the resource for itself (`client`), or may ask people for (`user`); remembered until a grant changes. */
@@ -53,13 +86,18 @@ export async function clientGrantOf(
 /** Whether any client may ask people for tokens of the resource. Never so for the Management API, whatever its row says. */
 const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;
 
+/** Whether a client that nobody vouches for may have tokens of the resource: where that says so, of the Management API never. */
+export const letsIn = (client: Pick<Client, 'verified'>, resource: ApiResource): boolean =>
+  client.verified || (resource.allow_unverified_clients && !resource.is_system);
+
 /**
  * The scopes of the resource that the client may ask people for: all of a resource that is open, else those of its grant of type `user`.
  * Null when people's tokens for the resource don't reach this client at all.
  */
-export async function askableScopes(ctx: Context, client_id: string, resource: ApiResource): Promise<readonly string[] | null> {
+export async function askableScopes(ctx: Context, client: Client, resource: ApiResource): Promise<readonly string[] | null> {
+  if (!letsIn(client, resource)) return null;
   if (isOpenToAll(resource)) return resource.permissions;
-  const grant = await clientGrantOf(ctx, client_id, resource, 'user');
+  const grant = await clientGrantOf(ctx, client.id, resource, 'user');
   return grant && resource.permissions.filter((permission) => grant.scopes.includes(permission));
 }
 

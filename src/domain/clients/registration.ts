@@ -95,6 +95,7 @@ async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Pr
     registration_token_digest: _3,
     version: _4,
     last_used_at: _5,
+    registration_ceiling: _6,
     ...rest
   }: ClientRow) => ({ ...rest });
   const previous_attributes = previousAttributes(shown(before), shown(after));
@@ -113,7 +114,18 @@ export async function changeClient(tx: Context, client: ClientRow, input: Client
   const secret = isSecretless(next)
     ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
     : {};
-  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, updated_at: tx.clock.now() });
+  // Whoever makes it first-party vouches for it.
+  const vouched = wanted.first_party === true ? { verified: true } : {};
+  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, ...vouched, updated_at: tx.clock.now() });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
+  await emitUpdated(tx, client, changed);
+  return changed;
+}
+
+/** Vouches for a client that came by itself. Emits `client.updated`. @throws {Refusal} 404 */
+export async function verifyClient(tx: Context, client: ClientRow): Promise<ClientRow> {
+  if (client.verified) return client;
+  const changed = await updateClient(tx.scope, client.id, { verified: true, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
   await emitUpdated(tx, client, changed);
   return changed;

@@ -7,6 +7,7 @@ import {
   askableScopes,
   clientGrantOf,
   enabledClient,
+  letsIn,
   withoutUnaskable,
   type ApiResource,
   type Client,
@@ -40,7 +41,7 @@ function fault(ctx: Context, { claims, standing }: Found): string | null {
 type Force = { readonly scope: string; readonly resource: ApiResource | null; readonly permissions: readonly string[] | null };
 
 async function ownForce(ctx: Context, client: Client, resource: ApiResource, asked: readonly string[]): Promise<Force | null> {
-  const grant = await clientGrantOf(ctx, client.id, resource, 'client');
+  const grant = letsIn(client, resource) ? await clientGrantOf(ctx, client.id, resource, 'client') : null;
   const kept = grant && asked.filter((word) => grant.scopes.includes(word) && resource.permissions.includes(word));
   return kept && { scope: formatScope(kept), resource, permissions: kept };
 }
@@ -53,7 +54,7 @@ async function forceForPerson(
   asked: readonly string[],
   held: readonly string[] | null,
 ): Promise<Force | null> {
-  const askable = await askableScopes(ctx, client.id, resource);
+  const askable = await askableScopes(ctx, client, resource);
   if (!askable) return null;
   const known = (word: string) => resource.permissions.includes(word) || isOpenidScope(word) || client.scopes?.includes(word) === true;
   const allowed = withoutUnaskable(resource, askable, asked.filter(known)); // prettier-ignore

@@ -111,9 +111,11 @@ function unchallenged(req: Request, error: unknown): unknown {
 
 /**
  * The client that the request proves to be from (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. Needs `form` before.
- * @throws {OAuthError} 401 `invalid_client`; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
+ * @throws {OAuthError} 401 `invalid_client`; 400 `invalid_target` for several resources; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
  */
 export async function provenClient(req: Request): Promise<Client> {
+  // RFC 8707 2 allows several; but a scope means something else at each.
+  if (req.form.repeated.has('resource')) throw OAuthError.invalid_target('only one resource can be asked for at once');
   if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
   const client = await authenticated(req).catch((error: unknown) => {
     throw unchallenged(req, error);

@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
-import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../domain/clients/registration.js';
+import {
+  changeClient,
+  clientInputProblems,
+  registerClient,
+  removeClient,
+  rotateClientSecret,
+  verifyClient,
+} from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
-import type { ClientRow } from '../../db/tables/clients.js';
+import { clientOrigins, type ClientRow } from '../../db/tables/clients.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flag, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
@@ -97,6 +104,8 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   filters: {
     application_type: equalTo('application_type', applicationType, 'What kind of application.'),
     status: equalTo('status', z.enum(['enabled', 'disabled']), 'Enabled or disabled.'),
+    origin: equalTo('origin', z.enum(clientOrigins), 'Where it comes from.'),
+    verified: flag('verified', 'Whether an administrator vouches for it.'),
     first_party: flag('first_party', 'Whether it skips the consent page.'),
     connection: linked(
       { table: 'client_connections', near: 'client_id', far: 'connection_id' },
@@ -126,6 +135,13 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   },
   remove: { run: (tx, _actor, row) => removeClient(tx, row) },
   actions: {
+    verify: {
+      method: 'PATCH',
+      description: 'Vouches for a client that came by itself: people are no longer warned, and API resources let it in as any other.',
+      audit: 'verified',
+      touch: 'control',
+      run: async (tx, _actor, row) => ({ row: await verifyClient(tx, row) }),
+    },
     rotate_secret: {
       method: 'PATCH',
       description: 'Makes a new secret. The one until now works for another 24 hours.',

@@ -11,6 +11,7 @@ import { environments } from './environments.js';
 import { event_types } from './event_types.js';
 import { identities } from './identities.js';
 import { permissions } from './permissions.js';
+import { registration_tokens } from './registration_tokens.js';
 import { roles } from './roles.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
@@ -28,6 +29,7 @@ export const resources = [
   permissions,
   clients,
   client_grants,
+  registration_tokens,
   api_resources,
   connections,
   sessions,

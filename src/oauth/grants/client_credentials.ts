@@ -1,4 +1,4 @@
-import { apiResourceOf, clientGrantOf, type Client } from '../../domain/clients/clients.js';
+import { namedResource, clientGrantOf, letsIn, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
@@ -8,6 +8,7 @@ import { proofRefused, requireBound, spendProof, usedBefore } from '../../domain
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/client_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { grant, optional, required } from './grant.js';
 
@@ -28,10 +29,12 @@ export const client_credentials = grant({
   params: { resource: required(4096), scope: optional(16_384) },
   missing: { resource: grantedIdentifiers },
   async handle(ctx, client, params, _origin, proof) {
-    const resource = await apiResourceOf(ctx, params.resource);
-    const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
+    const resource = await namedResource(ctx, params.resource);
+    const clientGrant = resource && letsIn(client, resource) && (await clientGrantOf(ctx, client.id, resource, 'client'));
     if (!resource || !clientGrant)
-      throw OAuthError.invalid_target(`the resource is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`);
+      throw OAuthError.invalid_target(
+        `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
+      );
 
     requireBound(ctx, resource, proof);
 

@@ -1,5 +1,6 @@
 import { logEvents } from '../../domain/audit/log-events.js';
-import { securityEvents, type SecurityEvent } from '../../domain/audit/security-events.js';
+import type { SecurityEvent } from '../../domain/audit/security-event.js';
+import { securityEvents } from '../../domain/audit/security-events.js';
 import { markdownTable } from './table.js';
 
 const introduction = `# Security events
