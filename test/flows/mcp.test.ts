@@ -1,0 +1,153 @@
+// An MCP client that nobody registered signs somebody in, calls a tool and refreshes: the official SDK, unmodified, against examples/mcp-server.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { UnauthorizedError, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Browser, csrfOf, locationParameters } from '../support/browser.js';
+import { addUser, password } from '../support/data.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { Api, link, links, managementClient, managementToken } from '../support/management.js';
+import { killReplicas, startReplica, type Replica } from '../support/replica.js';
+import { freePort } from '../support/service.js';
+import { openContext } from '../support/standalone.js';
+
+const redirectUrl = 'http://localhost:33418/callback';
+
+let database: TestDatabase;
+let replica: Replica;
+let api: Api;
+let server: ChildProcess;
+let resource: string;
+let person: { readonly id: string; readonly email: string };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const secretKey = randomBytes(32).toString('base64');
+  const { ctx, close } = await openContext(database.url, secretKey);
+  person = await addUser(ctx);
+  await close();
+  replica = await startReplica(database.url, secretKey, {
+    MANAGEMENT_CLIENT_ID: managementClient.id,
+    MANAGEMENT_CLIENT_SECRET: managementClient.client_secret,
+  });
+  api = new Api(replica.url, await managementToken(replica.url));
+  resource = `http://localhost:${await freePort()}/mcp`;
+  server = await startNotes(await createNotesResource());
+});
+afterAll(async () => {
+  server?.kill('SIGTERM');
+  killReplicas();
+  await database?.drop();
+});
+
+/** The API resource of the notes, whose permissions the person holds; its `metadata_url`. */
+async function createNotesResource(): Promise<string> {
+  const { id, attributes } = await api.create('api_resources', 'api_resource', {
+    name: 'Notes',
+    identifier: resource,
+    allow_unverified_clients: true,
+  });
+  const permissions = await Promise.all(
+    ['notes:read', 'notes:write'].map((name) =>
+      api.create('permissions', 'permission', { name }, { api_resource: link('api_resource', id as string) }),
+    ),
+  );
+  const ids = permissions.map((permission) => permission['id'] as string);
+  const role = await api.create('roles', 'role', { name: 'author' }, { permissions: links('permission', ...ids) });
+  const answer = await api.post(`/users/${person.id}/relationships/roles`, links('role', role['id'] as string));
+  expect([200, 204], answer.text).toContain(answer.status);
+  return (attributes as { metadata_url: string }).metadata_url;
+}
+
+async function startNotes(metadata_url: string): Promise<ChildProcess> {
+  const started = spawn(process.execPath, ['examples/mcp-server/server.js'], {
+    env: { PATH: process.env['PATH'], ISSUER: replica.url, RESOURCE: resource, METADATA_URL: metadata_url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(started.stdout, 'data');
+  return started;
+}
+
+async function setEnvironment(attributes: Record<string, unknown>): Promise<void> {
+  const { body } = await api.get('/environments');
+  const { id } = (body['data'] as { id: string }[])[0] as { id: string };
+  const answer = await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } });
+  expect(answer.status, answer.text).toBe(200);
+}
+
+/** What a desktop application keeps between its requests. */
+class Keeping implements OAuthClientProvider {
+  readonly redirectUrl = redirectUrl;
+  readonly clientMetadata = {
+    client_name: 'Desk',
+    redirect_uris: [redirectUrl],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+  address: URL | null = null;
+  client: OAuthClientInformationMixed | undefined;
+  kept: OAuthTokens | undefined;
+  verifier = '';
+
+  clientInformation = () => this.client;
+  saveClientInformation = (client: OAuthClientInformationMixed) => void (this.client = client);
+  tokens = () => this.kept;
+  saveTokens = (tokens: OAuthTokens) => void (this.kept = tokens);
+  redirectToAuthorization = (address: URL) => void (this.address = address);
+  saveCodeVerifier = (verifier: string) => void (this.verifier = verifier);
+  codeVerifier = () => this.verifier;
+}
+
+const transportOf = (keeping: Keeping) => new StreamableHTTPClientTransport(new URL(resource), { authProvider: keeping });
+
+/** Calls a tool with what is kept; the texts of its answer. */
+async function call(keeping: Keeping, name: string, parameters: Record<string, unknown> = {}): Promise<string[]> {
+  const client = new Client({ name: 'desk', version: '1.0.0' });
+  await client.connect(transportOf(keeping));
+  try {
+    const { content } = (await client.callTool({ name, arguments: parameters })) as { content: { text: string }[] };
+    return content.map(({ text }) => text);
+  } finally {
+    await client.close();
+  }
+}
+
+/** A first call is refused, the person allows it, and the second one works; the consent page. */
+async function signInWith(keeping: Keeping): Promise<string> {
+  const transport = transportOf(keeping);
+  await expect(new Client({ name: 'desk', version: '1.0.0' }).connect(transport)).rejects.toThrow(UnauthorizedError);
+  const browser = new Browser(replica.url);
+  await browser.login(person.email, password);
+  const html = await (await browser.get((keeping.address as URL).href)).text();
+  const request = /name="request" value="([^"]+)"/.exec(html)?.[1] ?? '';
+  const answer = await browser.post('/oauth/consent', { _csrf: csrfOf(html), request, decision: 'allow' });
+  await transport.finishAuth(locationParameters(answer).get('code') ?? '');
+  return html;
+}
+
+/** The same tokens, but for an access token that has expired. */
+const grownOld = (keeping: Keeping) => void (keeping.kept = { ...(keeping.kept as OAuthTokens), access_token: 'expired' });
+
+async function storyOf(keeping: Keeping, note: string): Promise<string> {
+  const html = await signInWith(keeping);
+  expect(await call(keeping, 'add-note', { note })).toEqual(['added']);
+  const first = keeping.kept as OAuthTokens;
+  grownOld(keeping);
+  expect(await call(keeping, 'list-notes')).toContain(note);
+  expect((keeping.kept as OAuthTokens).access_token).not.toBe('expired');
+  expect((keeping.kept as OAuthTokens).access_token).not.toBe(first.access_token);
+  return html;
+}
+
+test('by registration: it registers itself, a person sees that nobody vouches for it, and it calls tools and refreshes (RFC 7591)', async () => {
+  await setEnvironment({ client_registration_policy: 'open' });
+  const keeping = new Keeping();
+  const html = await storyOf(keeping, 'milk');
+  expect(html).toContain('Not verified');
+  expect(keeping.client).toMatchObject({ client_id: expect.any(String) as string, client_name: 'Desk' });
+});
