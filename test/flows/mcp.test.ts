@@ -2,12 +2,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { UnauthorizedError, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Browser, csrfOf, locationParameters } from '../support/browser.js';
+import { selfSigned } from '../support/certificates.js';
 import { addUser, password } from '../support/data.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { Api, link, links, managementClient, managementToken } from '../support/management.js';
@@ -16,7 +21,17 @@ import { freePort } from '../support/service.js';
 import { openContext } from '../support/standalone.js';
 
 const redirectUrl = 'http://localhost:33418/callback';
+const metadata = {
+  client_name: 'Desk',
+  redirect_uris: [redirectUrl],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+};
 
+let directory: string;
+let documents: Server;
+let documentUrl: string;
 let database: TestDatabase;
 let replica: Replica;
 let api: Api;
@@ -25,12 +40,15 @@ let resource: string;
 let person: { readonly id: string; readonly email: string };
 
 beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'identity-provider-mcp-'));
+  const authority = await startDocuments();
   database = await createTestDatabase();
   const secretKey = randomBytes(32).toString('base64');
   const { ctx, close } = await openContext(database.url, secretKey);
   person = await addUser(ctx);
   await close();
   replica = await startReplica(database.url, secretKey, {
+    NODE_EXTRA_CA_CERTS: authority,
     MANAGEMENT_CLIENT_ID: managementClient.id,
     MANAGEMENT_CLIENT_SECRET: managementClient.client_secret,
   });
@@ -42,7 +60,25 @@ afterAll(async () => {
   server?.kill('SIGTERM');
   killReplicas();
   await database?.drop();
+  documents?.close();
+  await rm(directory, { recursive: true, force: true });
 });
+
+/** A site that holds the client's document; the file of the authority that signed its certificate. */
+async function startDocuments(): Promise<string> {
+  const authority = selfSigned({ name: 'Test authority', authority: true });
+  const { cert, key } = authority.issue({ name: 'localhost' });
+  const port = await freePort();
+  documentUrl = `https://localhost:${port}/desk.json`;
+  documents = createServer({ cert, key }, (_req, res) => {
+    res.setHeader('content-type', 'application/json').end(JSON.stringify({ client_id: documentUrl, ...metadata }));
+  });
+  documents.listen(port, 'localhost');
+  await once(documents, 'listening');
+  const file = join(directory, 'authority.pem');
+  await writeFile(file, authority.cert);
+  return file;
+}
 
 /** The API resource of the notes, whose permissions the person holds; its `metadata_url`. */
 async function createNotesResource(): Promise<string> {
@@ -82,13 +118,7 @@ async function setEnvironment(attributes: Record<string, unknown>): Promise<void
 /** What a desktop application keeps between its requests. */
 class Keeping implements OAuthClientProvider {
   readonly redirectUrl = redirectUrl;
-  readonly clientMetadata = {
-    client_name: 'Desk',
-    redirect_uris: [redirectUrl],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-  };
+  readonly clientMetadata = metadata;
   address: URL | null = null;
   client: OAuthClientInformationMixed | undefined;
   kept: OAuthTokens | undefined;
@@ -101,6 +131,11 @@ class Keeping implements OAuthClientProvider {
   redirectToAuthorization = (address: URL) => void (this.address = address);
   saveCodeVerifier = (verifier: string) => void (this.verifier = verifier);
   codeVerifier = () => this.verifier;
+}
+
+/** The same with an address where it says who it is. */
+class KeepingDocument extends Keeping {
+  readonly clientMetadataUrl = documentUrl;
 }
 
 const transportOf = (keeping: Keeping) => new StreamableHTTPClientTransport(new URL(resource), { authProvider: keeping });
@@ -150,4 +185,16 @@ test('by registration: it registers itself, a person sees that nobody vouches fo
   const html = await storyOf(keeping, 'milk');
   expect(html).toContain('Not verified');
   expect(keeping.client).toMatchObject({ client_id: expect.any(String) as string, client_name: 'Desk' });
+});
+
+test('by a document: its id is the address of what it says of itself, and nothing is registered (OAuth Client ID Metadata Document)', async () => {
+  await setEnvironment({ client_id_metadata_documents: 'open', client_registration_policy: 'off' });
+  const keeping = new KeepingDocument();
+  const html = await storyOf(keeping, 'bread');
+  expect(html).toContain('Not verified');
+  expect(html).toContain(new URL(documentUrl).host);
+  expect(keeping.client).toMatchObject({ client_id: documentUrl });
+  expect((await api.get(`/clients/${encodeURIComponent(documentUrl)}`)).body['data']).toMatchObject({
+    attributes: { origin: 'metadata_document', verified: false },
+  });
 });
