@@ -7,6 +7,7 @@ import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.
 import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import cors from 'cors';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { z } from 'zod';
 
@@ -60,6 +61,10 @@ const signedIn = requireBearerAuth({
 });
 
 const app = createMcpExpressApp();
+// Clients in a browser may ask too: nothing here goes by cookies.
+app.use(cors({ exposedHeaders: ['WWW-Authenticate', 'Mcp-Session-Id', 'Mcp-Protocol-Version'] }));
+// Clients that haven't been refused yet, or that forgot where they were sent, look here (RFC 9728 3.1).
+app.get(`/.well-known/oauth-protected-resource${pathname}`, async (req, res) => res.json(await (await fetch(METADATA_URL)).json()));
 app.post(pathname, signedIn, async (req, res) => {
   const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
   const tools = createTools();

@@ -1,5 +1,4 @@
 // An MCP client that nobody registered signs somebody in, calls a tool and refreshes: the official SDK, unmodified, against examples/mcp-server.
-import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,19 +14,14 @@ import { Browser, csrfOf, locationParameters } from '../support/browser.js';
 import { selfSigned } from '../support/certificates.js';
 import { addUser, password } from '../support/data.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { Api, link, links, managementClient, managementToken } from '../support/management.js';
+import { Api, managementClient, managementToken } from '../support/management.js';
+import { clientMetadata, setEnvironmentOf, startNotes, type Notes } from '../support/mcp.js';
 import { killReplicas, startReplica, type Replica } from '../support/replica.js';
 import { freePort } from '../support/service.js';
 import { openContext } from '../support/standalone.js';
 
 const redirectUrl = 'http://localhost:33418/callback';
-const metadata = {
-  client_name: 'Desk',
-  redirect_uris: [redirectUrl],
-  grant_types: ['authorization_code', 'refresh_token'],
-  response_types: ['code'],
-  token_endpoint_auth_method: 'none',
-};
+const metadata = clientMetadata(redirectUrl);
 
 let directory: string;
 let documents: Server;
@@ -35,8 +29,7 @@ let documentUrl: string;
 let database: TestDatabase;
 let replica: Replica;
 let api: Api;
-let server: ChildProcess;
-let resource: string;
+let notes: Notes;
 let person: { readonly id: string; readonly email: string };
 
 beforeAll(async () => {
@@ -53,11 +46,10 @@ beforeAll(async () => {
     MANAGEMENT_CLIENT_SECRET: managementClient.client_secret,
   });
   api = new Api(replica.url, await managementToken(replica.url));
-  resource = `http://localhost:${await freePort()}/mcp`;
-  server = await startNotes(await createNotesResource());
+  notes = await startNotes(api, person.id);
 });
 afterAll(async () => {
-  server?.kill('SIGTERM');
+  notes?.stop();
   killReplicas();
   await database?.drop();
   documents?.close();
@@ -78,41 +70,6 @@ async function startDocuments(): Promise<string> {
   const file = join(directory, 'authority.pem');
   await writeFile(file, authority.cert);
   return file;
-}
-
-/** The API resource of the notes, whose permissions the person holds; its `metadata_url`. */
-async function createNotesResource(): Promise<string> {
-  const { id, attributes } = await api.create('api_resources', 'api_resource', {
-    name: 'Notes',
-    identifier: resource,
-    allow_unverified_clients: true,
-  });
-  const permissions = await Promise.all(
-    ['notes:read', 'notes:write'].map((name) =>
-      api.create('permissions', 'permission', { name }, { api_resource: link('api_resource', id as string) }),
-    ),
-  );
-  const ids = permissions.map((permission) => permission['id'] as string);
-  const role = await api.create('roles', 'role', { name: 'author' }, { permissions: links('permission', ...ids) });
-  const answer = await api.post(`/users/${person.id}/relationships/roles`, links('role', role['id'] as string));
-  expect([200, 204], answer.text).toContain(answer.status);
-  return (attributes as { metadata_url: string }).metadata_url;
-}
-
-async function startNotes(metadata_url: string): Promise<ChildProcess> {
-  const started = spawn(process.execPath, ['examples/mcp-server/server.js'], {
-    env: { PATH: process.env['PATH'], ISSUER: replica.url, RESOURCE: resource, METADATA_URL: metadata_url },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await once(started.stdout, 'data');
-  return started;
-}
-
-async function setEnvironment(attributes: Record<string, unknown>): Promise<void> {
-  const { body } = await api.get('/environments');
-  const { id } = (body['data'] as { id: string }[])[0] as { id: string };
-  const answer = await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } });
-  expect(answer.status, answer.text).toBe(200);
 }
 
 /** What a desktop application keeps between its requests. */
@@ -138,7 +95,7 @@ class KeepingDocument extends Keeping {
   readonly clientMetadataUrl = documentUrl;
 }
 
-const transportOf = (keeping: Keeping) => new StreamableHTTPClientTransport(new URL(resource), { authProvider: keeping });
+const transportOf = (keeping: Keeping) => new StreamableHTTPClientTransport(new URL(notes.resource), { authProvider: keeping });
 
 /** Calls a tool with what is kept; the texts of its answer. */
 async function call(keeping: Keeping, name: string, parameters: Record<string, unknown> = {}): Promise<string[]> {
@@ -180,7 +137,7 @@ async function storyOf(keeping: Keeping, note: string): Promise<string> {
 }
 
 test('by registration: it registers itself, a person sees that nobody vouches for it, and it calls tools and refreshes (RFC 7591)', async () => {
-  await setEnvironment({ client_registration_policy: 'open' });
+  await setEnvironmentOf(api, { client_registration_policy: 'open' });
   const keeping = new Keeping();
   const html = await storyOf(keeping, 'milk');
   expect(html).toContain('Not verified');
@@ -188,7 +145,7 @@ test('by registration: it registers itself, a person sees that nobody vouches fo
 });
 
 test('by a document: its id is the address of what it says of itself, and nothing is registered (OAuth Client ID Metadata Document)', async () => {
-  await setEnvironment({ client_id_metadata_documents: 'open', client_registration_policy: 'off' });
+  await setEnvironmentOf(api, { client_id_metadata_documents: 'open', client_registration_policy: 'off' });
   const keeping = new KeepingDocument();
   const html = await storyOf(keeping, 'bread');
   expect(html).toContain('Not verified');
