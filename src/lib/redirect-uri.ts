@@ -3,7 +3,8 @@ import { opensElsewhere } from './redirect-schemes.js';
 /** Parameters that the authorization response adds itself; registered in the URI they would be answered twice. */
 const responseParameters = ['code', 'state', 'error', 'iss', 'id_token', 'access_token'];
 
-const isLoopbackHost = (host: string) =>
+/** Whether the host is this machine, by address or by name (RFC 6761 6.3). */
+export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** Why the text can't be registered as a redirect URI (RFC 6749 3.1.2, RFC 9700 2.6, RFC 8252 7), or null. */

@@ -26,6 +26,7 @@ import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
 import { apiResourceMetadata, managementResourceMetadata } from './resource-metadata.js';
 import { managementMetadataPath, resourceMetadataPath } from '../domain/api-resources/metadata.js';
+import { askingClient } from './metadata-documents/asking-client.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
 import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
 import { revoke } from './revoke.js';
@@ -35,10 +36,12 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  const tokenLimited = limitedClientAuthentication(web, isDevicePoll);
+  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll });
+  // Before the first consent a client that is known by its document alone is stored nowhere.
+  const asking = limitedClientAuthentication(web, { find: (req, client_id) => askingClient(web, req, client_id) });
   routes.add(endpoints.token_endpoint, { post: [cors, tellNonce, form, tokenLimited, token(web)], options: [cors, preflight] });
   routes.add(endpoints.pushed_authorization_request_endpoint, {
-    post: [cors, tellNonce, form, limited, pushRequest(web)],
+    post: [cors, tellNonce, form, asking, pushRequest(web)],
     options: [cors, preflight],
   });
   routes.add(endpoints.device_authorization_endpoint, { post: [cors, form, limited, startDevice], options: [cors, preflight] });

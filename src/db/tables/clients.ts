@@ -94,6 +94,15 @@ export type ClientRow = {
   origin: (typeof clientOrigins)[number];
   /** Whether somebody vouches for it: always so for administrators' own. */
   verified: boolean;
+  /** Verified because its host is listed, and only as long as it is. */
+  verified_by_host: boolean;
+  /** What the row was last read from; these are null but for clients of metadata documents. */
+  document_digest: Buffer | null;
+  document_read_at: Date | null;
+  /** Until when the row may be taken as it is. */
+  document_fresh_until: Date | null;
+  /** Since when there is no document that describes it; null while there is. */
+  document_ended_at: Date | null;
   /** What the initial access token that it registered with lets it have; null: what everybody may. */
   registration_ceiling: RegistrationCeiling | null;
   last_used_at: Date | null;
@@ -114,6 +123,18 @@ export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>
 /** Stores a client. */
 export async function insertClient(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow> {
   return insert<ClientRow>(scope, 'clients', withJsonMappings(row));
+}
+
+/** Stores a client unless there is one of its id; null then. */
+export async function insertClientIfMissing(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow | null> {
+  scope.touched.add('clients');
+  const [stored] = await scope
+    .knex<ClientRow>('clients')
+    .insert({ ...withJsonMappings(row), environment_id: scope.environment_id })
+    .onConflict(['environment_id', 'id'])
+    .ignore()
+    .returning('*');
+  return (stored as ClientRow | undefined) ?? null;
 }
 
 /** Changes a client and returns it, or null when there is no such client. */

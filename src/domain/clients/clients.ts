@@ -20,7 +20,7 @@ export type Client = ClientRow;
 export type ApiResource = ApiResourceRow & { readonly permissions: readonly string[] };
 
 /** RFC 6749 appendix A.1, but no space in front: other keys of the cache begin with one. */
-const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
+const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,511}$/;
 
 /** The client, remembered until it changes; a disabled one too, the caller decides. */
 export async function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
@@ -28,10 +28,10 @@ export async function clientOf(ctx: Context, client_id: string): Promise<Client 
   return remembered(ctx, 'clients', client_id, ({ scope }) => findClient(scope, client_id));
 }
 
-/** The client if it is enabled, else null. */
+/** The client if it is enabled, and there is still a document that describes it where it comes from one; else null. */
 export async function enabledClient(ctx: Context, client_id: string): Promise<Client | null> {
   const client = await clientOf(ctx, client_id);
-  return client?.status === 'enabled' ? client : null;
+  return client?.status === 'enabled' && client.document_ended_at === null ? client : null;
 }
 
 /** The resource with the names of its permissions. */

@@ -17,6 +17,8 @@ export type ConsentQuestion = {
   readonly resource: string | null;
   /** Whether any program could have sent the request: then the answer is for this time alone (RFC 8252 8.6). */
   readonly unproven?: boolean;
+  /** What the client is now, where that can change without anybody's being told; null or left out: nobody but an administrator or its registration changes it. */
+  readonly client_digest?: Buffer | null;
 };
 
 /** The scopes by resource: those of OpenID Connect under the empty name, the others under the resource's identifier. */
@@ -33,12 +35,16 @@ function heaps({ scopes, resource }: ConsentQuestion): [string, string[]][] {
 export const isAlwaysAsked = (ctx: Context, { resource, unproven = false }: Pick<ConsentQuestion, 'resource' | 'unproven'>): boolean =>
   unproven || resource === ctx.environment.management_audience;
 
+/** Whether the client still is what the person allowed. */
+const isSameClient = (then: Buffer | null, now: Buffer | null): boolean => then === now || (then !== null && now !== null && then.equals(now));
+
 /** Whether the person allowed all of it before. A resource that was never allowed isn't, even without scopes of its own. */
 export async function isConsented(ctx: Context, question: ConsentQuestion): Promise<boolean> {
   if (isAlwaysAsked(ctx, question)) return false;
   const consent = await findConsent(ctx.scope, question.user_id, question.client_id);
   return (
     consent !== null &&
+    isSameClient(consent.client_digest, question.client_digest ?? null) &&
     heaps(question).every(
       ([resource, scopes]) =>
         isWithin(scopes, consent.resource_scopes[resource] ?? []) && (resource === '' || consent.resources.includes(resource)),
@@ -62,7 +68,15 @@ export async function giveConsent(tx: Context, asked: ConsentQuestion, origin: O
   const { user_id, client_id } = question;
   const at = tx.clock.now();
   for (const [resource, scopes] of heaps(question))
-    await addConsent(tx.scope, { id: uuidv7(at.getTime()), user_id, client_id, resource, scopes, at });
+    await addConsent(tx.scope, {
+      id: uuidv7(at.getTime()),
+      user_id,
+      client_id,
+      client_digest: asked.client_digest ?? null,
+      resource,
+      scopes,
+      at,
+    });
   const detail = { scopes: asked.unproven ? asked.scopes : question.scopes, resource: asked.unproven ? asked.resource : question.resource };
   await recordSecurityEvent(tx, 'consent.given', { ...partiesOf(user_id, client_id), origin, detail });
 }

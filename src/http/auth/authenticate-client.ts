@@ -65,17 +65,22 @@ function credentialsOf(req: Request): Credentials {
   return client_secret === undefined ? { method: 'none', client_id } : { method: 'secret', client_id, client_secret };
 }
 
-/** The client_id that a request claims, unproven, for rate limits; at most 255 characters, empty when it claims none. */
+/** The client_id that a request claims, unproven, for rate limits; at most 512 characters, empty when it claims none. */
 export function claimedClientId(req: Request): string {
   const basic = basicCredentialsOf(req);
   const assertion = req.form.get('client_assertion');
   const subject = assertion === undefined ? null : claimedSubject(assertion);
-  return (basic?.client_id ?? req.form.get('client_id') ?? subject ?? '').slice(0, 255);
+  return (basic?.client_id ?? req.form.get('client_id') ?? subject ?? '').slice(0, 512);
 }
+
+/** Finds the client that a request claims to be from; null for one that is unknown or disabled. */
+export type FindClient = (req: Request, client_id: string) => Promise<Client | null>;
+
+const storedClient: FindClient = ({ ctx }, client_id) => enabledClient(ctx, client_id);
 
 const secretMethods = new Set(['client_secret_basic', 'client_secret_post']);
 
-async function authenticated(req: Request): Promise<Client | null> {
+async function authenticated(req: Request, find: FindClient): Promise<Client | null> {
   const credentials = credentialsOf(req);
   switch (credentials.method) {
     case 'secret': {
@@ -86,12 +91,12 @@ async function authenticated(req: Request): Promise<Client | null> {
     case 'assertion': {
       const { issuers } = req.ctx.environment;
       const audiences = issuers.flatMap((issuer) => [issuer, `${issuer}/oauth/token`]);
-      const proven = await clientByAssertion(req.ctx, credentials.client_id, credentials.assertion, audiences);
+      const proven = await clientByAssertion(req.ctx, credentials.client_id, credentials.assertion, audiences, (id) => find(req, id));
       if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
       return proven;
     }
     case 'none': {
-      const client = await enabledClient(req.ctx, credentials.client_id);
+      const client = await find(req, credentials.client_id);
       return client?.token_endpoint_auth_method === 'none' ? client : null;
     }
     case 'absent':
@@ -111,13 +116,14 @@ function unchallenged(req: Request, error: unknown): unknown {
 
 /**
  * The client that the request proves to be from (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. Needs `form` before.
+ * @param find finds one that is stored, unless the endpoint takes others too
  * @throws {OAuthError} 401 `invalid_client`; 400 `invalid_target` for several resources; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
  */
-export async function provenClient(req: Request): Promise<Client> {
+export async function provenClient(req: Request, find: FindClient = storedClient): Promise<Client> {
   // RFC 8707 2 allows several; but a scope means something else at each.
   if (req.form.repeated.has('resource')) throw OAuthError.invalid_target('only one resource can be asked for at once');
   if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
-  const client = await authenticated(req).catch((error: unknown) => {
+  const client = await authenticated(req, find).catch((error: unknown) => {
     throw unchallenged(req, error);
   });
   if (!client) throw unchallenged(req, OAuthError.invalid_client());
@@ -126,9 +132,11 @@ export async function provenClient(req: Request): Promise<Client> {
 }
 
 /** Middleware: sets `req.client` to the client that the request proves to be from. Needs `form` before. */
-export async function authenticateClient(req: Request, _res: Response, next: NextFunction): Promise<void> {
-  req.client = await provenClient(req);
-  next();
+export function authenticateClient(find?: FindClient) {
+  return async (req: Request, _res: Response, next: NextFunction): Promise<void> => {
+    req.client = await provenClient(req, find);
+    next();
+  };
 }
 
 /** Refuses a public client where a secret is needed, such as introspection (RFC 7662 2.1). Needs `authenticateClient` before. @throws {OAuthError} 401 */

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Context } from '../../domain/context.js';
+import type { Problem } from '../../domain/refusal.js';
 import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
 import {
   changeClient,
@@ -10,6 +12,12 @@ import {
 } from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
+import {
+  addressProblems,
+  documentProblems,
+  readForRegistration,
+  registerDocumentClient,
+} from '../../oauth/metadata-documents/registration.js';
 import { clientOrigins, type ClientRow } from '../../db/tables/clients.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
@@ -23,20 +31,41 @@ const once = z.object({ client_secret: z.string().meta({ description: 'Shown by 
 /** The connections that a document names, if it names any. */
 const offered = (related: RelatedRows) => related['connections'] as unknown as readonly ConnectionRow[] | undefined;
 
+/** A new client is described by the document, or by the person who creates it. */
+type ClientCreation = ClientInput & { readonly client_id_metadata_uri?: string };
+
+const documentAddress = z.string().min(1).max(512).meta({
+  description:
+    'The address of a client ID metadata document, in place of all that the document says: the client is registered under it, and verified, before it comes.',
+});
+
+function creationProblems(ctx: Context, input: Partial<ClientCreation>): Problem[] {
+  const { client_id_metadata_uri: address, ...said } = input;
+  if (address !== undefined) return [...addressProblems(ctx, address), ...documentProblems(said, null)];
+  const nameless = said.name === undefined;
+  const detail = 'The attribute "name" is required.';
+  return [
+    ...clientInputProblems(ctx, said, null),
+    ...(nameless ? [{ status: 422, code: 'required', detail, attribute: 'name' } as const] : []),
+  ];
+}
+
 /** Applications and services that get tokens. */
-export const clients = resource<ClientRow, ClientInput, ClientInput>({
+export const clients = resource<ClientRow, ClientCreation, ClientInput>({
   type: 'client',
   path: 'clients',
   title: 'Clients',
   description: 'Applications and services that get tokens. The id is the client_id; names are those of RFC 7591.',
   source: { table: 'clients', key: 'id', keyType: 'text' },
   attributes: clientAttributes,
+  computed: { client_id_metadata_uri: (row) => (row.origin === 'metadata_document' ? row.id : null) },
   reach: {
     of: reachOfClient,
     attributes: {
       name: 'plain',
       description: 'plain',
       application_type: 'control',
+      client_id_metadata_uri: 'control',
       redirect_uris: 'control',
       post_logout_redirect_uris: 'control',
       allowed_origins: 'control',
@@ -116,10 +145,21 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   },
   sorts: { ...stampSorts('clients'), name: textSort('clients.name') },
   create: {
-    schema: z.strictObject({ name: shownName(100), application_type: applicationType.optional(), ...settableClientAttributes }),
+    schema: z.strictObject({
+      name: shownName(100).optional().meta({ description: 'Required, unless a metadata document says it.' }),
+      client_id_metadata_uri: documentAddress.optional(),
+      application_type: applicationType.optional(),
+      ...settableClientAttributes,
+    }),
     once,
-    problems: (ctx, input) => clientInputProblems(ctx, input, null),
-    async run(tx, actor, input, related) {
+    problems: creationProblems,
+    prepare: async (ctx, _actor, { client_id_metadata_uri: address }) => (address === undefined ? null : readForRegistration(ctx, address)),
+    async run(tx, actor, { client_id_metadata_uri: _address, ...input }, related, prepared) {
+      if (prepared !== null) {
+        const row = await registerDocumentClient(tx, prepared as ClientRow, input);
+        await addClientConnections(tx.scope, row.id, offered(related)?.map(({ id }) => id) ?? []);
+        return { row };
+      }
       const { client, client_secret } = await registerClient(tx, actor, input);
       await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
       return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
@@ -127,7 +167,10 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   },
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), ...settableClientAttributes }),
-    problems: (ctx, input, row) => clientInputProblems(ctx, input, row),
+    problems: (ctx, input, row) => [
+      ...clientInputProblems(ctx, input, row),
+      ...(row.origin === 'metadata_document' ? documentProblems(input, row) : []),
+    ],
     async run(tx, _actor, row, input, related) {
       const [client, connections] = [await changeClient(tx, row, input), offered(related)];
       return { row: connections ? await replaceClientConnections(tx, client, connections) : client };

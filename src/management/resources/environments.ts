@@ -16,6 +16,7 @@ import {
   clientRegistrationPolicies,
   dpopNonceRules,
   environmentKinds,
+  metadataDocumentPolicies,
   requiredAcrs,
   secondFactorPolicies,
   visibleEnvironments,
@@ -32,6 +33,14 @@ const domainName = z
   .string()
   .max(253)
   .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case domain name');
+
+const documentHost = z
+  .string()
+  .max(255)
+  .regex(
+    /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be a lower-case host name, or *. and one',
+  );
 
 const hostName = z
   .string()
@@ -90,6 +99,13 @@ const settings = {
       description:
         'How long an unverified client that came by itself stays without consent and refresh token, in seconds; null = for ever.',
     }),
+  client_id_metadata_documents: z.enum(metadataDocumentPolicies).meta({
+    description:
+      'Which clients may come without being registered, known by the document at the address that is their `client_id`: none, those of `client_id_metadata_hosts`, all.',
+  }),
+  client_id_metadata_hosts: uniqueTexts(documentHost, 200).meta({
+    description: 'Hosts of such documents whose clients are let in and verified: names, or `*.example.com` for all below it.',
+  }),
   require_pushed_authorization_requests: z.boolean().meta({
     description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
   }),
@@ -180,6 +196,8 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       client_registration_policy: 'plain',
       self_registered_client_limit: 'plain',
       unused_client_lifetime: 'plain',
+      client_id_metadata_documents: 'plain',
+      client_id_metadata_hosts: 'plain',
       // Refuses requests, and lets none in that was refused.
       require_pushed_authorization_requests: 'everything',
       // Optional, a stolen proof that was not used yet is good for its minute.

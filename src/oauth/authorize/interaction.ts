@@ -1,4 +1,5 @@
 import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/grants/consents.js';
+import { clientDigest } from '../../domain/clients/document-clients.js';
 import type { Context } from '../../domain/context.js';
 import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
 import { readIdTokenHint } from '../../domain/tokens/id-token.js';
@@ -35,7 +36,7 @@ export function consentQuestion(request: AuthorizationRequest, user_id: string):
   const scopes = [...new Set([...request.scopes, ...scopesOfClaims(named)])];
   const { client, redirect_uri, resource } = request;
   const unproven = !client.verified && isNativeRedirectUri(redirect_uri);
-  return { user_id, client_id: client.id, scopes, resource: resource?.identifier ?? null, unproven };
+  return { user_id, client_id: client.id, scopes, resource: resource?.identifier ?? null, unproven, client_digest: clientDigest(client) };
 }
 
 /** What is checked of a valid request once somebody is signed in, in this order; the first that asks for something decides. */
