@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Logger } from 'pino';
+import type { Logger } from '../platform/log/logger.js';
 import type { Config } from '../config.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/failures.js';
@@ -95,6 +95,17 @@ export function requireTime({ scope }: Pick<Context, 'scope'>): void {
  */
 export function lookUpScope({ scope, replica, knex, committed }: Context): Scope {
   return replica === null || committed ? scope : createScope(knex, scope.environment_id, scope.deadline, replica);
+}
+
+/**
+ * Runs `work` inside the transaction of `tx` so that it can be taken back alone: when it throws, what it wrote is gone, and the transaction goes on.
+ * @throws what `work` throws
+ */
+export async function savepoint<T>(tx: Context, work: (inner: Context) => Promise<T>): Promise<T> {
+  const committed: (() => void)[] = [];
+  const done = await tx.scope.knex.transaction((knex: Knex.Transaction) => work({ ...tx, scope: { ...tx.scope, knex }, committed }));
+  tx.committed?.push(...committed);
+  return done;
 }
 
 const maxTries = 4;

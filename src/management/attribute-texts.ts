@@ -241,4 +241,12 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     user_agent: 'The `User-Agent` that it was asked with; null = there was none.',
     request_id: 'The request that did it; null = none did.',
   },
+  security_event: {
+    occurred_at: 'When; the first time of what is counted.',
+    outcome: 'Whether it was done.',
+    actor: 'Who did it; null for a member = not known.',
+    ip_address: 'The address that it came from; null = from nobody outside, or from many.',
+    user_agent: 'The `User-Agent` that it came with; null = there was none.',
+    request_id: 'The request that did it; null = none did.',
+  },
 });

@@ -232,10 +232,7 @@ describe('what ends with the subject', () => {
     const who = await addUser(ctx);
     const subject = (await tokensOf(who, orders)).access_token;
     await transaction(ctx, (tx) => endSessions(tx, { id: String(claimsOf(subject)['sid']) }, 'revoked'));
-    expect((await exchange(subject, { resource: target.identifier })).body).toMatchObject({
-      error: 'invalid_request',
-      error_description: expect.stringContaining('session'),
-    });
+    expect((await exchange(subject, { resource: target.identifier })).body.error).toBe('invalid_request');
     browsers.delete(who.id);
     const other = (await tokensOf(who, orders)).access_token;
     await update<UserRow>(ctx.scope, 'users', { id: who.id }, { status: 'blocked' });

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from '../../platform/log/logger.js';
 import { digest } from '../../lib/digest.js';
 import type { Clock } from '../../platform/clock.js';
 import type { GuardedFetch, OutboundResponse } from '../../platform/fetch/fetch.js';
@@ -127,12 +127,18 @@ export function createMetadataDocuments({
       const found = judged(url, before, answer);
       if (!('failed' in found)) return remember(found);
       if (found.failed === 'ended') known.delete(url);
-      logger.info({ client_id: url, status: answer.status, reason: found.reason }, 'client_document.refused');
+      logger.info(
+        { event: 'client_document.refused', client_id: url, status: answer.status, reason: found.reason },
+        'no metadata document',
+      );
       return found;
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       // Which addresses are refused, and what listens where, is nothing for strangers: all failures read the same.
-      logger.info({ client_id: url, reason: error.reason }, 'client_document.unreachable');
+      logger.info(
+        { event: 'client_document.unreachable', client_id: url, reason: error.reason },
+        'a metadata document could not be fetched',
+      );
       return unreachable('document could not be reached');
     }
   }

@@ -159,7 +159,8 @@ function renderApi(req: Request, res: Response, error: unknown, refusal: Rendere
       ? error.errors
       : [{ status: refusal.status, code: apiCodeOf(refusal), title: titles[refusal.status] ?? 'Error', detail: refusal.text }];
   const statuses = new Set(errors.map((one) => one.status));
-  const status = statuses.size === 1 ? (errors[0]?.status ?? 500) : 400;
+  const own = error instanceof ApiError ? error.status : null;
+  const status = own ?? (statuses.size === 1 ? (errors[0]?.status ?? 500) : 400);
   if (error instanceof ApiError) res.set({ ...error.headers });
   nameMetadata(req, res);
   res.status(status).setHeader('Content-Type', 'application/vnd.api+json');
@@ -215,8 +216,13 @@ export function renderErrors(web: Web): ErrorRequestHandler {
       // A failure of the database says what has happened, and has its own cause beside it.
       const cause = error instanceof DatabaseFailure ? error : ((error as { cause?: unknown }).cause ?? error);
       web.deps.logger.error(
-        { request_id: req.request_id, path: req.path, err: cause },
-        refusal.status === 503 ? 'request.unavailable' : 'request.failed',
+        {
+          event: refusal.status === 503 ? 'request.unavailable' : 'request.failed',
+          request_id: req.request_id,
+          path: req.path,
+          err: cause,
+        },
+        refusal.status === 503 ? 'a request could not be served now' : 'a request failed',
       );
     }
     res.set(refusal.headers);

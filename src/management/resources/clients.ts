@@ -1,16 +1,18 @@
 import { z } from 'zod';
-import type { Context } from '../../domain/context.js';
 import type { Problem } from '../../domain/refusal.js';
 import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
+import type { Actor } from '../../domain/actor.js';
 import {
   changeClient,
   clientInputProblems,
   registerClient,
   removeClient,
   rotateClientSecret,
+  type ChosenCredentials,
   verifyClient,
 } from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
+import type { Context } from '../../domain/context.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import {
   addressProblems,
@@ -23,13 +25,26 @@ import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flag, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
 import { applicationType, clientAttributes, settableClientAttributes } from './client-attributes.js';
-import { resource, type RelatedRows } from '../resource.js';
+import { resource, type RelatedRows, type Written } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
 const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
 
 /** The connections that a document names, if it names any. */
 const offered = (related: RelatedRows) => related['connections'] as unknown as readonly ConnectionRow[] | undefined;
+
+/** Registers a client with the connections that the document names; its id and secret are made unless they are given. */
+export async function createClient(
+  tx: Context,
+  actor: Actor,
+  input: ClientInput,
+  related: RelatedRows,
+  chosen: ChosenCredentials = {},
+): Promise<Written<ClientRow>> {
+  const { client, client_secret } = await registerClient(tx, actor, input, chosen);
+  await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
+  return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
+}
 
 /** A new client is described by the document, or by the person who creates it. */
 type ClientCreation = ClientInput & { readonly client_id_metadata_uri?: string };
@@ -161,14 +176,10 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     problems: creationProblems,
     prepare: async (ctx, _actor, { client_id_metadata_uri: address }) => (address === undefined ? null : readForRegistration(ctx, address)),
     async run(tx, actor, { client_id_metadata_uri: _address, ...input }, related, prepared) {
-      if (prepared !== null) {
-        const row = await registerDocumentClient(tx, prepared as ClientRow, input);
-        await addClientConnections(tx.scope, row.id, offered(related)?.map(({ id }) => id) ?? []);
-        return { row };
-      }
-      const { client, client_secret } = await registerClient(tx, actor, input);
-      await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
-      return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
+      if (prepared === null) return createClient(tx, actor, input, related);
+      const row = await registerDocumentClient(tx, prepared as ClientRow, input);
+      await addClientConnections(tx.scope, row.id, offered(related)?.map(({ id }) => id) ?? []);
+      return { row };
     },
   },
   update: {

@@ -14,6 +14,7 @@ import { identities } from './identities.js';
 import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
 import { roles } from './roles.js';
+import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
 import { trusted_issuers } from './trusted_issuers.js';
@@ -45,6 +46,7 @@ export const resources = [
   environments,
   custom_domains,
   audit_logs,
+  security_events,
 ] as const;
 
 /** The same by type and by path. */

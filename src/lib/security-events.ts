@@ -1,9 +1,10 @@
-import { tokenSecurityEvents } from '../../lib/token-security-events.js';
+import { administrationSecurityEvents } from './administration-security-events.js';
 import type { SecurityEvent } from './security-event.js';
+import { tokenSecurityEvents } from './token-security-events.js';
 
 /**
- * All security events: the closed list of what `event` in a log line and, but for `management.denied`, `action` in the audit log may say beside the
- * operations of the Management API. Names are never changed. A new one is a line here; docs/operations.md follows (`npm run docs`).
+ * All security events: the closed list of what `event` in a log line, in `security_events` and in the log streams may say. Names are never changed. A
+ * new one is an entry here and the call that records it; docs/security-events.md follows (`npm run docs`).
  */
 export const securityEvents = {
   'login.succeeded': {
@@ -203,6 +204,7 @@ export const securityEvents = {
     target: 'session',
     description: 'Ten wrong user codes of devices in ten minutes from one session or address: no more are taken for a while.',
   },
+  ...administrationSecurityEvents,
   ...tokenSecurityEvents,
   'client.removed_unused': {
     severity: 'info',
