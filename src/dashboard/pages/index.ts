@@ -1,5 +1,6 @@
 import type { Presentation } from '../presentation.js';
-import { api_resources, client_grants } from './api-resources.js';
+import { api_resources } from './api-resources.js';
+import { client_grants } from './client-grants.js';
 import { audit_logs } from './audit-logs.js';
 import { authenticators } from './authenticators.js';
 import { clients } from './clients.js';
