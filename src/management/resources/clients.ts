@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
-import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../domain/clients/registration.js';
+import {
+  changeClient,
+  clientInputProblems,
+  generateProfileKey,
+  registerClient,
+  removeClient,
+  rotateClientSecret,
+} from '../../domain/clients/registration.js';
+import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import type { ClientRow } from '../../db/tables/clients.js';
@@ -51,7 +59,10 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       initiate_login_uri: 'control',
       id_token_claims: 'control',
       claim_mappings: 'reach and control',
+      // Its rules only narrow what the client may do; the key that it may add is the service's own.
+      profile: 'control',
       require_pushed_authorization_requests: 'control',
+      require_signed_request_object: 'control',
       dpop_bound_access_tokens: 'control',
       id_token_signed_response_alg: 'control',
       authorization_signed_response_alg: 'control',
@@ -110,8 +121,9 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     schema: z.strictObject({ name: shownName(100), application_type: applicationType.optional(), ...settableClientAttributes }),
     once,
     problems: (ctx, input) => clientInputProblems(ctx, input, null),
-    async run(tx, actor, input, related) {
-      const { client, client_secret } = await registerClient(tx, actor, input);
+    prepare: (ctx, _actor, input) => generateProfileKey(ctx, input, null),
+    async run(tx, actor, input, related, key) {
+      const { client, client_secret } = await registerClient(tx, actor, input, key as NewSigningKey | null);
       await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
       return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
     },
@@ -119,8 +131,9 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), ...settableClientAttributes }),
     problems: (ctx, input, row) => clientInputProblems(ctx, input, row),
-    async run(tx, _actor, row, input, related) {
-      const [client, connections] = [await changeClient(tx, row, input), offered(related)];
+    prepare: (ctx, _actor, row, input) => generateProfileKey(ctx, input, row),
+    async run(tx, _actor, row, input, related, key) {
+      const [client, connections] = [await changeClient(tx, row, input, key as NewSigningKey | null), offered(related)];
       return { row: connections ? await replaceClientConnections(tx, client, connections) : client };
     },
   },

@@ -83,7 +83,7 @@ async function requireOwnReach(tx: Context, client: ClientRow): Promise<void> {
 /** POST /oauth/register (RFC 7591 3): a client registers itself. Emits `client.registered`. */
 export async function createRegistration(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
-  const columns = readClient(req.body, policyOf(ctx));
+  const columns = readClient(req.body, policyOf(ctx), null);
   await refuseManagementScopes(ctx, columns.scopes);
   const now = ctx.clock.now();
   const client_secret = hasSecret(columns.token_endpoint_auth_method) ? randomToken('cs_') : null;
@@ -147,7 +147,7 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   ) {
     throw invalid('client_secret is not the one of this client');
   }
-  const columns = readClient(body, policyOf(ctx));
+  const columns = readClient(body, policyOf(ctx), client);
   await refuseManagementScopes(ctx, columns.scopes);
   const now = ctx.clock.now();
   const needsSecret = hasSecret(columns.token_endpoint_auth_method);
