@@ -1,4 +1,5 @@
 import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../clients/clients.js';
+import { takesTokensOf } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import { OAuthError } from '../../errors.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
@@ -6,13 +7,14 @@ import { formatScope, parseScope } from '../../lib/scope-set.js';
 /** The API resource of a person's token, and which of its scopes the client may ask people for. */
 export type Target = { readonly resource: ApiResource; readonly askable: readonly string[] };
 
-/** The refusal of a client that may no longer ask people for the resource (RFC 8707 2). */
-export const notLetIn = () => OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it');
+/** The refusal of a client that may no longer ask people for the resource, or take its tokens (RFC 8707 2). */
+export const notLetIn = () =>
+  OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it, or take its tokens');
 
 /** The target that an authorization was given for, as it is now, from memory; null when the client is no longer let in. */
 export async function targetInForce(ctx: Context, client: Client, identifier: string): Promise<Target | null> {
   const resource = await apiResourceOf(ctx, identifier);
-  const askable = resource && (await askableScopes(ctx, client.id, resource));
+  const askable = resource && takesTokensOf(client, resource) ? await askableScopes(ctx, client.id, resource) : null;
   return resource && askable && { resource, askable };
 }
 

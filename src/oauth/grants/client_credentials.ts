@@ -1,4 +1,5 @@
 import { apiResourceOf, clientGrantOf, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
@@ -33,6 +34,7 @@ export const client_credentials = grant({
     if (!resource || !clientGrant)
       throw OAuthError.invalid_target(`the resource is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`);
 
+    if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken);
     requireBound(ctx, resource, proof);
 
     const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
