@@ -23,7 +23,7 @@ test('the guide’s client and application: signed in by a pushed request, with 
   ]);
   const CLIENT_ID = made.body['data'].id as string;
   application = spawn(process.execPath, ['examples/clients/fapi2/server.js'], {
-    env: { PATH: process.env['PATH'], ISSUER: service.url, CLIENT_ID, HOME: home },
+    env: { PATH: process.env['PATH'], ISSUER: service.url, CLIENT_ID, APP_URL: home },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   await eventually(() => fetch(home).then(() => true, () => null), 30_000); // prettier-ignore

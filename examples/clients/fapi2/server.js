@@ -3,7 +3,7 @@ import express from 'express';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as oidc from 'openid-client';
 
-const { ISSUER, CLIENT_ID, HOME: home = 'http://localhost:3007/' } = process.env;
+const { ISSUER, CLIENT_ID, APP_URL: home = 'http://localhost:3007/' } = process.env;
 const redirect_uri = `${home}callback`;
 
 // What the application proves itself with. Made at each start here; in production it stays in a key store, and its successor is published before it signs.
