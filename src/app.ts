@@ -8,6 +8,7 @@ import { requestDeadlines } from './http/request/deadline.js';
 import { environment } from './http/request/environment.js';
 import { createExactRoutes, inSequence } from './http/exact-routes.js';
 import { healthPaths, healthz, metrics, readyz, type Lifecycle } from './http/health.js';
+import { securityText, securityTextPath } from './http/security-txt.js';
 import { homePage } from './http/pages/home.js';
 import { createPageRenderer } from './http/pages/pages.js';
 import { addressKey, openRateLimitStore } from './http/limits/rate-limits.js';
@@ -63,6 +64,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   app.use(mailboxRouter(web));
   app.use('/api', managementRouter(web, registry));
   app.use(referenceRouter(web, registry));
+  app.get(securityTextPath, securityText(deps));
   app.get('/', homePage(web));
   app.use((_req, _res, next) => next(new PageError(404, 'not_found', 'There is nothing at this address.')));
   app.use(renderErrors(web));

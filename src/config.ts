@@ -59,6 +59,15 @@ const sound = (problemOf: (text: string) => string | null) =>
     if (problem !== null) refinement.addIssue({ code: 'custom', message: problem });
   });
 
+/** An address for reports of vulnerabilities, as RFC 9116 2.5.3 wants it: a URI. A mail address alone becomes one. */
+const securityContact = z
+  .string()
+  .refine(
+    (text) => z.email().safeParse(text.replace(/^mailto:/, '')).success || (URL.canParse(text) && /^https:\/\/[\x21-\x7e]+$/.test(text)),
+    'must be a mail address or an https address, such as security@example.com',
+  )
+  .transform((text) => (/^(https|mailto):/.test(text) ? text : `mailto:${text}`));
+
 const listOf = (text: string) => text.split(',').map((part) => part.trim());
 
 const isNetwork = (text: string) =>
@@ -138,6 +147,7 @@ const variables = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  SECURITY_CONTACT: securityContact.optional(),
 });
 
 const pairs = [
@@ -240,6 +250,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     logLevel: v.LOG_LEVEL,
     logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),
     metricsToken: v.METRICS_TOKEN ?? null,
+    /** The URI that /.well-known/security.txt names; null: there is no such file. */
+    securityContact: v.SECURITY_CONTACT ?? null,
   };
 }
 

@@ -12,7 +12,7 @@ import { digest } from '../../src/lib/digest.js';
 import { permit } from '../support/administrators.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
-import { giveTotp, totpAt } from '../support/second-factors.js';
+import { giveTotp, totpCode } from '../support/factors.js';
 import { startTestService } from '../support/service.js';
 import { sharedService } from '../support/shared-service.js';
 import { SoftwareAuthenticator } from '../support/software-authenticator.js';
@@ -31,7 +31,7 @@ async function post(path: string, body: object = {}, as = browser): Promise<Answ
 }
 const codeOf = ({ status, body }: Answer) => [status, body['error']];
 const confirm = (body: object, as = browser) => post('/account/confirm', body, as);
-const codeNow = (secret: string) => totpAt(secret, service.clock.now());
+const codeNow = (secret: string) => totpCode(secret, service.clock.now());
 const sessionIn = async (as = browser) => (await findSessionByToken(ctx.scope, digest(as.cookies.get('session') as string))) as SessionRow;
 const later = () => service.clock.advance(601_000);
 /** Past the step of a code that was spent, within the time of a confirmation. */

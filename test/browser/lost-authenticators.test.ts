@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { updateEnvironment } from '../../src/db/tables/environments.js';
 import { addUser, password } from '../support/data.js';
-import { launchChromium } from '../support/chromium.js';
+import { launchChromium, signInAt } from '../support/chromium.js';
 import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
 import { manage, startManagedService } from '../support/management.js';
 import { needs } from '../support/programs.js';
-import { giveTotp, totpAt } from '../support/second-factors.js';
+import { giveTotp, totpCode } from '../support/factors.js';
 import type { TestService } from '../support/service.js';
 import { VirtualAuthenticator } from '../support/virtual-authenticator.js';
 
@@ -30,12 +30,7 @@ afterAll(async () => {
   await service?.stop();
 });
 
-async function signIn(page: Page, email: string, secret = password): Promise<void> {
-  await page.goto(`${service.url}/login`);
-  await page.getByLabel('Email address').fill(email);
-  await page.getByLabel('Password', { exact: true }).fill(secret);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-}
+const signIn = (page: Page, email: string, secret = password) => signInAt(page, service.url, email, secret);
 
 async function reset(user_id: string): Promise<void> {
   const api = await manage(service.url);
@@ -72,7 +67,7 @@ test(
     await signIn(page, user.email);
     await page.getByRole('button', { name: 'Set up an app' }).click();
     const secret = ((await page.locator('#totp-secret').textContent()) ?? '').replaceAll(' ', '');
-    await page.getByRole('textbox', { name: 'Code' }).fill(totpAt(secret, service.clock.now()));
+    await page.getByRole('textbox', { name: 'Code' }).fill(totpCode(secret, service.clock.now()));
     await page.locator('#totp button[type=submit]').click();
     await page.getByRole('link', { name: 'I have kept them' }).click();
     await page.waitForURL(/\/account/);

@@ -1,16 +1,14 @@
 // People and what signs them in beside a password, at /account: in Chromium with an authenticator of its own, and without JavaScript.
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { transaction } from '../../src/domain/context.js';
 import { rememberBrowser } from '../../src/domain/sign-ins/devices.js';
 import { addUser, password } from '../support/data.js';
-import { launchChromium } from '../support/chromium.js';
+import { launchChromium, picture, signInAt } from '../support/chromium.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
 import { needs } from '../support/programs.js';
-import { totpAt } from '../support/second-factors.js';
+import { totpCode } from '../support/factors.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { VirtualAuthenticator } from '../support/virtual-authenticator.js';
 
@@ -32,20 +30,7 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** Pictures for looking at: set SCREENSHOTS to a directory. */
-async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env['SCREENSHOTS'];
-  if (!directory) return;
-  mkdirSync(directory, { recursive: true });
-  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
-}
-
-async function signIn(page: Page, email: string, secret = password): Promise<void> {
-  await page.goto(`${service.url}/login`);
-  await page.getByLabel('Email address').fill(email);
-  await page.getByLabel('Password', { exact: true }).fill(secret);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-}
+const signIn = (page: Page, email: string, secret = password) => signInAt(page, service.url, email, secret);
 
 /** A page of a context of its own, whose console is to stay silent. */
 async function open(
@@ -60,7 +45,7 @@ async function open(
 const methods = (page: Page) => page.getByRole('region', { name: 'Sign-in methods' });
 const later = () => service.clock.advance(601_000);
 const secretOn = async (page: Page) => ((await page.locator('#totp-secret').textContent()) ?? '').replaceAll(' ', '');
-const codeNow = (secret: string) => totpAt(secret, service.clock.now());
+const codeNow = (secret: string) => totpCode(secret, service.clock.now());
 
 /** The codes of the page that shows them, and on. */
 async function keepCodes(page: Page): Promise<string[]> {

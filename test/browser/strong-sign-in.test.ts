@@ -1,12 +1,10 @@
 // Passkeys and second steps in Chromium, with its virtual authenticator (WebAuthn L3 11).
-import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
-import { launchChromium } from '../support/chromium.js';
+import { launchChromium, picture } from '../support/chromium.js';
 import { addUser, password } from '../support/data.js';
 import { addTwoStepUser, setEnvironment, totpCode, wrongTotpCode } from '../support/factors.js';
 import { codeIn, lastMailTo } from '../support/mailbox.js';
@@ -31,24 +29,16 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** Pictures for looking at: set SCREENSHOTS to a directory. */
-async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env['SCREENSHOTS'];
-  if (!directory) return;
-  mkdirSync(directory, { recursive: true });
+/** Looks at the page with axe, in both themes, as narrow as a small phone. */
+async function inspect(page: Page, name: string): Promise<void> {
   for (const [device, width, colorScheme] of [
     ['desktop', 1280, 'light'],
     ['phone', 390, 'dark'],
   ] as const) {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: join(directory, `${name}-${device}.png`), fullPage: true });
+    await picture(page, `${name}-${device}`);
   }
-}
-
-/** Looks at the page with axe, in both themes, as narrow as a small phone. */
-async function inspect(page: Page, name: string): Promise<void> {
-  await picture(page, name);
   await page.setViewportSize({ width: 320, height: 568 });
   await page.evaluate(axe);
   for (const colorScheme of ['light', 'dark'] as const) {

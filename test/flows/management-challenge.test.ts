@@ -7,7 +7,7 @@ import { permit } from '../support/administrators.js';
 import { csrfOf, locationParameters, type Browser } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { link, manage } from '../support/management.js';
-import { giveTotp, totpAt } from '../support/second-factors.js';
+import { giveTotp, totpCode } from '../support/factors.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import { proofsNow, setEnvironment, signedInBy } from '../support/signed-in.js';
 
@@ -76,7 +76,7 @@ test('the challenge names what to ask for, the person proves what is missing, an
     const asked = locationParameters(sent);
     expect([path, asked.get('acr_values')]).toEqual(['/login/verify', '2']);
     // The next code: that of now made the app the person's.
-    const code = totpAt(secret, new Date(ctx.clock.now().getTime() + 30_000));
+    const code = totpCode(secret, new Date(ctx.clock.now().getTime() + 30_000));
     const answer = await browser.postJson('/login/verify', { method: 'totp', code, acr_values: '2', return_to: asked.get('return_to') });
     return browser.get(((await answer.json()) as { redirect_to: string }).redirect_to);
   });

@@ -7,7 +7,7 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
-import { giveTotp, totpAt } from '../support/second-factors.js';
+import { giveTotp, totpCode } from '../support/factors.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
@@ -48,7 +48,7 @@ test('the password alone links nothing and signs nobody in; the code after it do
   expect([asked.status, asked.headers.get('location')]).toEqual([303, '/login/verify']);
   expect([browser.cookies.has('session'), (await listIdentities(ctx, user.id)).length]).toEqual([false, 0]);
   expect((await browser.get('/account')).status).toBe(303);
-  const code = { method: 'totp', code: totpAt(secret, service.clock.now()) };
+  const code = { method: 'totp', code: totpCode(secret, service.clock.now()) };
   const done = await browser.postJson('/login/verify', code, { origin: service.url });
   expect(done.status).toBe(200);
   expect((await browser.get('/account')).status).toBe(200);
@@ -65,7 +65,7 @@ test('given up half-way, or begun elsewhere, nothing is linked later (attack 25.
   await browser.post('/auth/sso/link', fields);
   service.clock.advance(601_000);
   const other = new Browser(service.url);
-  const late = { method: 'totp', code: totpAt(secret, service.clock.now()) };
+  const late = { method: 'totp', code: totpCode(secret, service.clock.now()) };
   for (const one of [browser, other]) expect((await one.postJson('/login/verify', late, { origin: service.url })).status).toBe(410);
   expect(await listIdentities(ctx, user.id)).toEqual([]);
 });
@@ -95,7 +95,7 @@ test.each([
     service.clock.advance(60_000);
     await browser.post('/auth/sso/link', fields);
     await change(id);
-    const code = { method: 'totp', code: totpAt(secret, service.clock.now()) };
+    const code = { method: 'totp', code: totpCode(secret, service.clock.now()) };
     expect((await browser.postJson('/login/verify', code, { origin: service.url })).status).toBe(200);
     expect((await browser.get('/account')).status).toBe(200);
     expect(await listIdentities(ctx, user.id)).toEqual([]);

@@ -33,6 +33,14 @@ export function sharedChromium(): Pick<Browser, 'newContext'> {
   return { newContext: (options) => (browser as Browser).newContext(options) };
 }
 
+/** Fills the login page at that URL as a person does, and sends it. */
+export async function signInAt(page: Page, url: string, email: string, secret: string): Promise<void> {
+  await page.goto(`${url}/login`);
+  await page.getByLabel('Email address').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(secret);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
 /** Leaves a picture of the page behind for looking at, when SCREENSHOTS names a directory. */
 export async function picture(page: Page, name: string): Promise<void> {
   const directory = process.env['SCREENSHOTS'];

@@ -27,16 +27,15 @@ export function wrongTotpCode(secret: string, now: Date): string {
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !near.includes(code)) as string;
 }
 
-/** An authenticator app and recovery codes for the user; two-step is on from then on. The code of the present step is still good. */
-export async function giveTotp(service: TestService, user_id: string): Promise<{ secret: string; recovery_codes: string[] }> {
-  const ctx = await service.context();
+/** An authenticator app and recovery codes for the user, as the account page gives them; two-step is on from then on. The code of the present step is still good. */
+export async function giveTotp(ctx: Context, user_id: string): Promise<{ id: string; secret: string; recovery_codes: string[] }> {
   const started = await startTotp(ctx, { user_id, name: 'Phone' });
   if (started.outcome !== 'started') throw new Error(started.outcome);
-  const code = totpCode(started.secret, new Date(ctx.clock.now().getTime() - 30_000));
   const { authenticator_id, secret } = started;
+  const code = totpCode(secret, new Date(ctx.clock.now().getTime() - 30_000));
   const added = await activateTotpOf(ctx, user_id, { authenticator_id, code }, noOrigin);
   if (added.outcome !== 'added') throw new Error(added.outcome);
-  return { secret, recovery_codes: added.recovery_codes ?? [] };
+  return { id: authenticator_id, secret, recovery_codes: added.recovery_codes ?? [] };
 }
 
 /** A passkey for the user, kept by the authenticator. */
@@ -59,8 +58,8 @@ export async function givePasskey(
 export async function addTwoStepUser(service: TestService, row: Partial<UserRow> = {}) {
   const ctx: Context = await service.context();
   const { id } = await addUser(ctx, row);
-  const factors = await giveTotp(service, id);
-  return { user: (await findUser(ctx.scope, id)) as UserRow, ...factors };
+  const { secret, recovery_codes } = await giveTotp(ctx, id);
+  return { user: (await findUser(ctx.scope, id)) as UserRow, secret, recovery_codes };
 }
 
 /** A browser whose password was right, and that a second step is asked of. */

@@ -1,4 +1,5 @@
 import type { ClientRow } from '../../db/tables/clients.js';
+import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import type { Problem } from '../refusal.js';
 import { importClientKey } from './key-set.js';
 import { algorithmsOfClient } from './profile.js';
@@ -13,8 +14,11 @@ export type Fapi2Settings = Pick<
 
 const profile = 'fapi2';
 
-/** Grants whose every step the profile describes: a device's person could be somebody whom a stranger sent a code (RFC 8628 5.4). */
-const grants = ['authorization_code', 'refresh_token', 'client_credentials'];
+/**
+ * Grants in which the client proves itself, and the person is in its own browser. Not among them: a device, whose person could be somebody whom a stranger sent
+ * a code (RFC 8628 5.4), and a platform's assertion in the place of the client's (RFC 7523 2.1).
+ */
+const grants = ['authorization_code', 'refresh_token', 'client_credentials', tokenExchangeGrantType];
 
 type Place = NonNullable<Problem['attribute']>;
 

@@ -131,7 +131,7 @@ export function readClient(body: unknown, policy: Policy, before: ClientRow | nu
   const columns = before ? underFapi2(metadata, before) : metadata;
   if (columns.grant_types.length === 0) throw refuse('grant_types', 'none of them is for clients that register themselves');
   const { profile, require_signed_request_object } = before ?? undecided;
-  const [problem] = clientProblems({ ...columns, profile, require_signed_request_object }, policy);
+  const [problem] = clientProblems({ ...columns, profile, require_signed_request_object }, { ...policy, keysRequired: true });
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
   return columns;
 }
