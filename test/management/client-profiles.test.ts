@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { addClient, addGrant } from '../support/data.js';
-import { Api, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
+import { Api, link, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
 import { createClientKey } from '../support/signed-jwt.js';
 
@@ -143,6 +143,17 @@ describe('a client that has it', () => {
       require_pkce: true,
       dpop_bound_access_tokens: false,
     });
+  });
+
+  test('is given no federated credential (attack 32.673)', async () => {
+    const issuer = await api.create('trusted_issuers', 'trusted_issuer', { name: 'Platform', issuer: 'https://platform.example' });
+    const relationships = { client: link('client', id), trusted_issuer: link('trusted_issuer', issuer['id'] as string) };
+    const data = { type: 'federated_credential', attributes: { claims: { sub: 'job' } }, relationships };
+    const answer = await api.post('/federated_credentials', { data });
+    expect([answer.status, answer.body['errors'][0]]).toMatchObject([
+      422,
+      { code: 'profile_rule_unmet', source: { pointer: '/data/relationships/client' } },
+    ]);
   });
 
   test('holds its algorithm at the environment (attack 32.661)', async () => {

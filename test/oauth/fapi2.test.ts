@@ -3,15 +3,20 @@
 import { decodeProtectedHeader } from 'jose';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { insertFederatedCredential } from '../../src/db/tables/federated_credentials.js';
+import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import type { UserRow } from '../../src/db/tables/users.js';
+import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { expectPage400 } from '../support/authorize.js';
 import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password } from '../support/data.js';
 import { createProofKey } from '../support/dpop.js';
-import { Fapi2Client, signWithEs256 } from '../support/fapi2.js';
-import { claimsOf, oauthPost, type TokenAnswer } from '../support/oauth.js';
+import { assertionType, Fapi2Client, signWithEs256 } from '../support/fapi2.js';
+import { authorizeCode, claimsOf, oauthPost, redeem, type TokenAnswer } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
 import { createClientKey, unsignedJwt } from '../support/signed-jwt.js';
+import { startWorkloadIssuer } from '../support/workload-issuer.js';
 
 const service = sharedService();
 let bank: Fapi2Client;
@@ -357,6 +362,67 @@ describe('access tokens', () => {
     } finally {
       await sign('ES256');
     }
+  });
+});
+
+describe('for services', () => {
+  test('a token of a platform proves no such client, whatever a federated credential says (attack 32.673)', async () => {
+    const ctx = await service.context();
+    const platform = await startWorkloadIssuer(() => service.clock.now());
+    try {
+      const now = service.clock.now();
+      const stamp = () => ({ id: uuidv7(now.getTime()), created_at: now, updated_at: now });
+      const issuer = await insertTrustedIssuer(ctx.scope, { ...stamp(), name: 'Platform', issuer: platform.url });
+      const { client } = await Fapi2Client.add(service, { grant_types: ['client_credentials'] });
+      await addGrant(ctx, client, strong);
+      const audience = service.url;
+      const credential = { client_id: client.id, trusted_issuer_id: issuer.id, audience, claims: { sub: 'job' } };
+      await insertFederatedCredential(ctx.scope, { ...stamp(), ...credential });
+      ctx.cache.invalidate(ctx.environment.id, 'federated_credentials');
+      const asked = {
+        grant_type: 'client_credentials',
+        resource: strong.identifier,
+        client_id: client.id,
+        client_assertion_type: assertionType,
+      };
+      const send = async () => oauthPost(service.url, '/oauth/token', null, { ...asked, client_assertion: await platform.sign({ aud: audience, sub: 'job' }) }); // prettier-ignore
+      const refused = await send();
+      expect([...errorOf(refused), refused.body['error_description']]).toEqual([
+        ...invalidClient,
+        expect.stringContaining('its own keys only'),
+      ]);
+      // The same token proves it once it has no profile: nothing else was in the way.
+      await ctx.knex('clients').where({ id: client.id }).update({ profile: null, dpop_bound_access_tokens: false });
+      ctx.cache.invalidate(ctx.environment.id, 'clients');
+      expect((await send()).status).toBe(200);
+    } finally {
+      await platform.close();
+    }
+  });
+
+  test('token exchange gives bound tokens, and none of an API resource that signs with RS256 (attack 32.665)', async () => {
+    const ctx = await service.context();
+    const grant_types = [tokenExchangeGrantType];
+    const own = await Fapi2Client.add(service, { application_type: 'machine', grant_types, redirect_uris: [] });
+    const policy = { token_exchange: 'delegation', subject_audiences: ['https://caller.example'] } as const;
+    for (const resource of [strong, weak])
+      await addGrant(ctx, own.client, resource, ['read'], 'user', { ...policy, subject_audiences: [...policy.subject_audiences] });
+    await addResource(ctx, { identifier: 'https://caller.example' });
+    const app = await addClient(ctx);
+    const subject = (
+      await redeem(service.url, app, await authorizeCode(browser, app, { resource: 'https://caller.example', scope: 'read' }))
+    ).body;
+    const exchange = (resource: ApiResourceRow) =>
+      own.post('/oauth/token', {
+        grant_type: tokenExchangeGrantType,
+        subject_token: subject.access_token,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        resource: resource.identifier,
+      });
+    expect(errorOf(await exchange(weak))).toEqual([400, 'invalid_target']);
+    const { status, body } = await exchange(strong);
+    expect([status, body['token_type'], decodeProtectedHeader(body.access_token).alg]).toEqual([200, 'DPoP', 'ES256']);
+    expect(claimsOf(body.access_token)['cnf']).toEqual({ jkt: own.proofKey.jkt });
   });
 });
 
