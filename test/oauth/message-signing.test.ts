@@ -70,7 +70,7 @@ describe('a pushed request', () => {
   test('of plain parameters, unsigned, or beside other parameters alone, is refused (attack 32.670)', async () => {
     expect(errorOf(await bank.push(bank.request().fields))).toEqual([400, 'invalid_request']);
     const none = unsignedJwt({ ...bank.request().fields, ...envelope() });
-    expect(errorOf(await bank.push({ request: none }))).toEqual([400, 'request_not_supported']);
+    expect(errorOf(await bank.push({ request: none }))).toEqual([400, 'invalid_request_object']);
     const answer = await browser.get(`/oauth/authorize?${new URLSearchParams({ client_id: bank.client.id, ...bank.request().fields })}`);
     expect(claimsOf(locationParameters(answer).get('response') as string)).toMatchObject({ error: 'invalid_request' });
   });

@@ -1,5 +1,6 @@
 import { clientClockSkewSeconds, verifyClientJwt } from '../../domain/clients/keys.js';
 import { enabledClient, type Client } from '../../domain/clients/clients.js';
+import { isFapi2 } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
@@ -69,7 +70,11 @@ export async function readRequestObject(
   jwt: string,
   sent: Parameters,
 ): Promise<{ readonly parameters: Readonly<Record<string, string>> } | { readonly error: OAuthErrorCode; readonly reason: string }> {
-  if (isUnsigned(jwt)) return { error: 'request_not_supported', reason: 'unsigned request objects are not supported' };
+  if (isUnsigned(jwt)) {
+    // Who may send parameters as they are is told to.
+    const error = isFapi2(client) || client.require_signed_request_object ? 'invalid_request_object' : 'request_not_supported';
+    return { error, reason: 'unsigned request objects are not supported' };
+  }
   const verified = await verifyClientJwt(ctx, client, jwt);
   if ('reason' in verified) return { error: 'invalid_request_object', reason: verified.reason };
   const reason = problemOf(ctx, client, sent, verified.payload);
