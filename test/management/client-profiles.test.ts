@@ -1,6 +1,7 @@
 // A client's security profile: what it fills in, what contradicts it, and that nothing later does.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { applied, problemsOf, plan } from '../support/configuration.js';
 import { addClient, addGrant } from '../support/data.js';
 import { Api, link, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
@@ -266,4 +267,16 @@ test('whoever may write clients needs no other permission for the key, and an ev
   expect(told.map((row: { payload: string }) => (JSON.parse(row.payload) as Document)['data'])).toMatchObject([
     { algorithm: 'ES256', status: 'primary' },
   ]);
+});
+
+test('a document of the whole configuration makes such a client too, with its key, and finds nothing to do again', async () => {
+  const { api: theirs } = await secondEnvironment(api, 'documented');
+  const bank = { client_id: 'bank', name: 'Bank', profile: 'fapi2', redirect_uris, jwks };
+  const document = { version: 1, clients: [bank] };
+  const { changes } = await applied(theirs, document);
+  expect(changes).toMatchObject([{ action: 'create', kind: 'client', key: 'bank' }]);
+  expect(attributesOf(await theirs.get('/clients/bank'))).toMatchObject(settled);
+  expect((await applied(theirs, document))['changes']).toEqual([]);
+  const contradicting = await plan(theirs, { version: 1, clients: [{ ...bank, require_pkce: false }] });
+  expect([contradicting.status, problemsOf(contradicting)]).toEqual([422, ['profile_rule_unmet /meta/document/clients/0/require_pkce']]);
 });

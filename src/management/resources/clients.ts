@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
+import type { Actor } from '../../domain/actor.js';
 import {
   changeClient,
   clientInputProblems,
@@ -7,22 +8,38 @@ import {
   registerClient,
   removeClient,
   rotateClientSecret,
+  type ChosenCredentials,
 } from '../../domain/clients/registration.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
+import type { Context } from '../../domain/context.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flag, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
 import { applicationType, clientAttributes, settableClientAttributes } from './client-attributes.js';
-import { resource, type RelatedRows } from '../resource.js';
+import { resource, type RelatedRows, type Written } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
 const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
 
 /** The connections that a document names, if it names any. */
 const offered = (related: RelatedRows) => related['connections'] as unknown as readonly ConnectionRow[] | undefined;
+
+/** Registers a client with the connections that the document names; its id and secret are made unless they are given. */
+export async function createClient(
+  tx: Context,
+  actor: Actor,
+  input: ClientInput,
+  related: RelatedRows,
+  chosen: ChosenCredentials = {},
+  key: NewSigningKey | null = null,
+): Promise<Written<ClientRow>> {
+  const { client, client_secret } = await registerClient(tx, actor, input, chosen, key);
+  await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
+  return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
+}
 
 /** Applications and services that get tokens. */
 export const clients = resource<ClientRow, ClientInput, ClientInput>({
@@ -128,11 +145,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     once,
     problems: (ctx, input) => clientInputProblems(ctx, input, null),
     prepare: (ctx, _actor, input) => generateProfileKey(ctx, input, null),
-    async run(tx, actor, input, related, key) {
-      const { client, client_secret } = await registerClient(tx, actor, input, key as NewSigningKey | null);
-      await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
-      return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
-    },
+    run: (tx, actor, input, related, key) => createClient(tx, actor, input, related, {}, key as NewSigningKey | null),
   },
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), ...settableClientAttributes }),
