@@ -3,7 +3,7 @@ import { Refusal } from '../domain/refusal.js';
 import { afterCommit } from '../domain/context.js';
 import { isSecurityEvent } from '../lib/security-events.js';
 import { idOfMinute, logSecurityEvent, recordSecurityEvent } from '../domain/audit/security-trail.js';
-import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
+import { countAuditLog, insertAuditLog } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
 import type { AuditEntry, Changes } from './audit-entry.js';

@@ -7,15 +7,12 @@ export const webhookSecretPlace = (webhook_id: string): Place => `webhooks/${web
 /** How long the secret before a rotation still signs the Standard Webhooks header, in milliseconds. */
 export const previousSecretLifetimeMs = 24 * 3_600_000;
 
-/** A new signing secret in plain (`whsec_` and standard base64 of 32 random bytes) and as its row keeps it. */
-export function mintSigningSecret(
-  sealer: Sealer,
-  webhook_id: string,
-): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
+/** A new signing secret in plain (`whsec_` and standard base64 of 32 random bytes) and as its row keeps it, sealed for `place`. */
+export function mintSigningSecret(sealer: Sealer, place: Place): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
   const signing_secret = `whsec_${randomBytes(32).toString('base64')}`;
   return {
     signing_secret,
-    secret_sealed: sealer.seal(signing_secret, webhookSecretPlace(webhook_id)),
+    secret_sealed: sealer.seal(signing_secret, place),
     secret_hint: signing_secret.slice(-4),
   };
 }

@@ -11,6 +11,7 @@ import { environments } from './environments.js';
 import { event_types } from './event_types.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
+import { log_streams } from './log_streams.js';
 import { permissions } from './permissions.js';
 import { roles } from './roles.js';
 import { security_events } from './security_events.js';
@@ -45,6 +46,7 @@ export const resources = [
   custom_domains,
   audit_logs,
   security_events,
+  log_streams,
 ] as const;
 
 /** The same by type and by path. */
