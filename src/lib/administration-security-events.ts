@@ -55,6 +55,15 @@ export const administrationSecurityEvents = {
     target: 'environment',
     description: 'Settings of an environment that guard something were changed: `settings` names them, the audit log has their values.',
   },
+  'config.applied': {
+    class: 'configuration_changed',
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API',
+    target: 'config',
+    description: 'A configuration document was applied; the audit log has how many records it created, updated and deleted.',
+  },
   'secret_key.changed': {
     class: 'configuration_changed',
     severity: 'warning',

@@ -95,6 +95,18 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   client_grant: {
     scopes: 'Names of permissions of the API resource.',
     subject_type: '`client`: what the client may have for itself; `user`: what it may ask people for.',
+    token_exchange: 'Whether it exchanges people’s tokens for those of the API (RFC 8693): `delegation` names it in the claim `act`, `impersonation` does not.',
+    subject_audiences: 'Identifiers of the API resources whose tokens, issued to other clients, it may bring; tokens of its own it always may.',
+  },
+  trusted_issuer: {
+    name: 'For administrators.',
+    jwks_uri: 'Where its keys are; null = where its own metadata says, or given by value.',
+    jwks: 'Its keys by value (RFC 7517); null = they are fetched.',
+    status: '`disabled`: its tokens prove nothing.',
+    last_error_at: 'When the keys could not be had; null = they could.',
+  },
+  federated_credential: {
+    claims: 'What the tokens have to say: claim name to its text, a list of texts of which one must be it, or `{"prefix": "..."}`.',
   },
   api_resource: {
     identifier: 'An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens; no address of this service. It can not be changed.',

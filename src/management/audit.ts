@@ -107,8 +107,12 @@ function deniedCode(error: unknown): string | null {
   return codes.find((code) => deniedCodes.has(code)) ?? null;
 }
 
-/** Runs `work`; a refusal for want of permission leaves an entry of its own, after the transaction is gone. */
+/**
+ * Runs `work`; a refusal for want of permission leaves an entry of its own, after the transaction is gone. Within somebody else's transaction it is
+ * theirs to note.
+ */
 export async function recordDenial<T>(call: Call, entry: AuditEntry, work: () => Promise<T>): Promise<T> {
+  if (call.ctx.committed) return work();
   try {
     return await work();
   } catch (error) {

@@ -40,13 +40,13 @@ const sealed = (tx: Context, id: string, authorization: string | null | undefine
     ? {}
     : { authorization_sealed: authorization === null ? null : tx.sealer.seal(authorization, logStreamPlace(id)) };
 
-/** Makes a stream: what is recorded from now on is sent. @throws {Refusal} 409 `too_many` */
-export async function createLogStream(tx: Context, input: LogStreamInput): Promise<LogStreamWithSecret> {
+/** Makes a stream, with a secret of its own unless one is given: what is recorded from now on is sent. @throws {Refusal} 409 `too_many` */
+export async function createLogStream(tx: Context, input: LogStreamInput, given?: string): Promise<LogStreamWithSecret> {
   if ((await countLogStreams(tx.scope)) >= maxStreams)
     throw new Refusal({ status: 409, code: 'too_many', detail: `An environment has at most ${maxStreams} log streams.` });
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, logStreamPlace(id));
+  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, logStreamPlace(id), given);
   const { authorization, sources, ...rest } = input;
   const times = { created_at: now, updated_at: now };
   const stream = await insertLogStream(tx.scope, {
@@ -77,10 +77,10 @@ export async function updateLogStream(tx: Context, before: LogStreamRow, changes
   return changeLogStream(tx.scope, before.id, columns, true);
 }
 
-/** Gives the stream a new secret; for 24 hours the old one signs the Standard Webhooks header too. Null when there is no such stream. */
-export async function rotateStreamSecret(tx: Context, id: string): Promise<LogStreamWithSecret | null> {
+/** Gives the stream a new secret, made unless it is given; for 24 hours the old one signs the Standard Webhooks header too. Null when there is no such stream. */
+export async function rotateStreamSecret(tx: Context, id: string, given?: string): Promise<LogStreamWithSecret | null> {
   const at = tx.clock.now();
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, logStreamPlace(id));
+  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, logStreamPlace(id), given);
   const previous_secret_expires_at = new Date(at.getTime() + previousSecretLifetimeMs);
   const stream = await rotateLogStreamSecret(tx.scope, id, { ...secret, at, previous_secret_expires_at });
   return stream && { stream, signing_secret };
