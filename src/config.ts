@@ -59,6 +59,15 @@ const sound = (problemOf: (text: string) => string | null) =>
     if (problem !== null) refinement.addIssue({ code: 'custom', message: problem });
   });
 
+/** An address for reports of vulnerabilities, as RFC 9116 2.5.3 wants it: a URI. A mail address alone becomes one. */
+const securityContact = z
+  .string()
+  .refine(
+    (text) => z.email().safeParse(text.replace(/^mailto:/, '')).success || (URL.canParse(text) && /^https:\/\/[\x21-\x7e]+$/.test(text)),
+    'must be a mail address or an https address, such as security@example.com',
+  )
+  .transform((text) => (/^(https|mailto):/.test(text) ? text : `mailto:${text}`));
+
 const listOf = (text: string) => text.split(',').map((part) => part.trim());
 
 const isNetwork = (text: string) =>
@@ -76,22 +85,15 @@ const trustProxy = z
     return /^\d+$/.test(text) ? Number(text) : text;
   });
 
+const postgresAddress = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address');
+
 const variables = z.object({
   PORT: integer(3000, 0, 65535),
   HOST: z.string().default('127.0.0.1'),
   BASE_URL: origin.optional(),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
-  DATABASE_DIRECT_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
-  DATABASE_REPLICA_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
+  DATABASE_URL: postgresAddress.optional(),
+  DATABASE_DIRECT_URL: postgresAddress.optional(),
+  DATABASE_REPLICA_URL: postgresAddress.optional(),
   DATABASE_POOL_MAX: integer(10, 4, 1000),
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
   DATA_DIR: z.string().default('.data'),
@@ -137,7 +139,9 @@ const variables = z.object({
   WEBHOOK_TIMEOUT_MS: integer(10_000, 10, 60_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
+  SECURITY_EVENT_DAYS: integer(180, 1, 3650),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  SECURITY_CONTACT: securityContact.optional(),
 });
 
 const pairs = [
@@ -242,7 +246,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
     logLevel: v.LOG_LEVEL,
     logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),
+    securityEventDays: v.SECURITY_EVENT_DAYS,
     metricsToken: v.METRICS_TOKEN ?? null,
+    /** The URI that /.well-known/security.txt names; null: there is no such file. */
+    securityContact: v.SECURITY_CONTACT ?? null,
   };
 }
 

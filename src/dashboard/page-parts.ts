@@ -41,6 +41,8 @@ export type TableRow = {
   readonly path: string | null;
   readonly cells: readonly Value[];
   readonly action?: RowAction | null;
+  /** Where there are several. */
+  readonly actions?: readonly RowAction[];
   readonly mark?: string | null;
 };
 

@@ -6,9 +6,10 @@ import { csrf } from '../http/auth/csrf.js';
 import { formOrJson } from '../http/request/form.js';
 import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
+import { arrivalsPage, decideArrival, letClientsConnect } from './arrivals.js';
 import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
-import { clientChooser, connectionChooser } from './chooser.js';
+import { clientChooser, connectionChooser, credentialChooser, issuerChooser } from './chooser.js';
 import { downloadPayload } from './delivery-payload.js';
 import { createRender } from './frame.js';
 import { reading, writing } from './gate.js';
@@ -38,6 +39,8 @@ function resourceRoutes(router: Router, render: Render, write: readonly RequestH
   const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = named({
     clients: clientChooser(render),
     connections: connectionChooser(render),
+    trusted_issuers: issuerChooser(render),
+    federated_credentials: credentialChooser(render),
   });
   for (const presentation of presentations) {
     const { path } = presentation;
@@ -72,6 +75,8 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard', { get: [...reading, overviewPage(render, overviewCharts)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
   route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
+  route(router, '/dashboard/arrivals', { get: [...reading, arrivalsPage(render)], post: [...write, letClientsConnect] });
+  route(router, '/dashboard/arrivals/:id/:verb', { post: [...write, decideArrival] });
   route(router, '/dashboard/webhooks/:id/redeliver_failed', {
     get: [...reading, redeliverFailedPage(render)],
     post: [...write, resendFailed(render)],

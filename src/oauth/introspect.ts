@@ -34,6 +34,7 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
     ...(token.auth_time === null ? {} : { auth_time: seconds(token.auth_time) }),
     ...(token.session_id === null ? {} : { sid: token.session_id }),
     ...(permissions === null ? {} : { permissions }),
+    ...(token.act === null ? {} : { act: token.act }),
     ...confirmation(token.jkt),
   };
 }
@@ -59,7 +60,10 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
 
 /** Why a token was called inactive is for the log alone, under the request id: the answer must not say (RFC 7662 2.2). */
 function noteInactive({ ctx, client, request_id }: Request, reason: string): void {
-  ctx.logger.info({ request_id, environment_id: ctx.environment.id, client_id: client.id, reason }, 'introspection.inactive');
+  ctx.logger.info(
+    { event: 'introspection.inactive', request_id, environment_id: ctx.environment.id, client_id: client.id, reason },
+    'introspection answered inactive',
+  );
 }
 
 const jwtMediaType = 'application/token-introspection+jwt';

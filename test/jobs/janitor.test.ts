@@ -74,7 +74,7 @@ test('device codes stay for an hour, in which the device is still told that they
       { environment: ctx.environment.id, digest, age },
     );
     await ctx.knex.raw(
-      `insert into user_code_guesses (environment_id, guesser, guessed_at, expires_at)
+      `insert into user_code_guesses (environment_id, guesser_digest, guessed_at, expires_at)
        values (:environment, convert_to(:digest, 'utf8'), '{}', now() - :age::interval)`,
       { environment: ctx.environment.id, digest, age },
     );

@@ -1,23 +1,10 @@
-/** What is worth knowing of one kind of security event. */
-export type SecurityEvent = {
-  /** `critical`: somebody should look at once; log lines of `info` are informational, others warnings. */
-  readonly severity: 'info' | 'warning' | 'critical';
-  readonly outcome: 'success' | 'denied' | 'failure';
-  /**
-   * `transaction`: the row is written with the change, both or neither. `collected`: anybody can cause it as often as they like, so rows are
-   * gathered in memory, written every second, and shared by what repeats within a minute.
-   */
-  readonly kept: 'transaction' | 'collected';
-  /** Who did it, in the row's `actor`. */
-  readonly actor: string;
-  /** What it happened to, in the row's `targets`. */
-  readonly target: string;
-  readonly description: string;
-};
+import { administrationSecurityEvents } from './administration-security-events.js';
+import type { SecurityEvent } from './security-event.js';
+import { tokenSecurityEvents } from './token-security-events.js';
 
 /**
- * All security events: the closed list of what `event` in a log line and, but for `management.denied`, `action` in the audit log may say beside the
- * operations of the Management API. Names are never changed. A new one is a line here; docs/operations.md follows (`npm run docs`).
+ * All security events: the closed list of what `event` in a log line, in `security_events` and in the log streams may say. Names are never changed. A
+ * new one is an entry here and the call that records it; docs/security-events.md follows (`npm run docs`).
  */
 export const securityEvents = {
   'login.succeeded': {
@@ -217,23 +204,15 @@ export const securityEvents = {
     target: 'session',
     description: 'Ten wrong user codes of devices in ten minutes from one session or address: no more are taken for a while.',
   },
-  'authorization_code.reused': {
-    severity: 'critical',
-    outcome: 'denied',
+  ...administrationSecurityEvents,
+  ...tokenSecurityEvents,
+  'client.removed_unused': {
+    severity: 'info',
+    outcome: 'success',
     kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
-    description:
-      'A code was presented a second time: somebody may have got hold of it. All that its first use gave was revoked (RFC 6749 4.1.2).',
-  },
-  'refresh_token.reused': {
-    severity: 'critical',
-    outcome: 'denied',
-    kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
-    description:
-      'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
+    actor: 'the service',
+    target: 'client',
+    description: 'An unverified client that came by itself was removed, because nobody uses it (`unused_client_lifetime`).',
   },
   'webhook.target_blocked': {
     severity: 'warning',
