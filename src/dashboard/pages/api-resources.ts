@@ -1,11 +1,11 @@
-import { acrLabel, apiResourceChoices, clientChoices, signingAlgorithmChoices } from '../choices.js';
+import { acrLabel, signingAlgorithmChoices } from '../choices.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { Part } from '../page-parts.js';
 import { demandFields } from '../demand-fields.js';
 import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
-import { relatedId, includedRecord, may, relatedOf } from '../resource-objects.js';
+import { may, relatedOf } from '../resource-objects.js';
 import type { ResourceObject } from '../../management/documents.js';
-import { code, duration, lines, link, quiet, state, tags, text, time, words } from '../values.js';
+import { code, duration, lines, quiet, state, tags, text, time, words } from '../values.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
 const formats = [
@@ -170,6 +170,3 @@ export const api_resources: Presentation = {
     typed: (record) => words(record.attributes['name']),
   },
 };
-
-const nameIn = (record: ResourceObject, relationship: string, included: readonly ResourceObject[]) =>
-  includedRecord(record, relationship, included)?.attributes['name'];

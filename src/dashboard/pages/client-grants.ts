@@ -1,11 +1,8 @@
-import { acrLabel, apiResourceChoices, clientChoices, signingAlgorithmChoices } from '../choices.js';
-import { claimMappingLine } from '../claim-mapping-lines.js';
-import type { Part } from '../page-parts.js';
-import { demandFields } from '../demand-fields.js';
-import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
-import { relatedId, includedRecord, may, relatedOf } from '../resource-objects.js';
+import { apiResourceChoices, clientChoices } from '../choices.js';
+import { recordPath, type Presentation } from '../presentation.js';
+import { relatedId, includedRecord, may } from '../resource-objects.js';
 import type { ResourceObject } from '../../management/documents.js';
-import { code, duration, lines, link, quiet, state, tags, text, time, words } from '../values.js';
+import { code, lines, link, quiet, tags, text, time, words } from '../values.js';
 
 const subjects = [
   { value: 'client', label: 'For itself', hint: 'Client credentials: no person is involved. Not for public clients.' },
@@ -22,6 +19,9 @@ const exchanges = [
 ];
 const exchangeLabel = (grant: ResourceObject) => text(exchanges.find(({ value }) => value === grant.attributes['token_exchange'])?.label);
 const subjectLabel = (grant: ResourceObject) => text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself');
+
+const nameIn = (record: ResourceObject, relationship: string, included: readonly ResourceObject[]) =>
+  includedRecord(record, relationship, included)?.attributes['name'];
 
 /** What clients may do for themselves, and what they may ask people for. */
 export const client_grants: Presentation = {
