@@ -6,6 +6,7 @@ import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
 import { permissions, roles } from './roles.js';
+import { security_events } from './security-events.js';
 import { signing_keys } from './signing-keys.js';
 import { sessions } from './sessions.js';
 import { consents, identities } from './user-links.js';
@@ -33,6 +34,7 @@ export const presentations: readonly Presentation[] = [
   webhook_deliveries,
   event_types,
   audit_logs,
+  security_events,
   custom_domains,
   signing_keys,
   environments,

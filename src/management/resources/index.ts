@@ -13,6 +13,7 @@ import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { permissions } from './permissions.js';
 import { roles } from './roles.js';
+import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
 import { trusted_issuers } from './trusted_issuers.js';
@@ -43,6 +44,7 @@ export const resources = [
   environments,
   custom_domains,
   audit_logs,
+  security_events,
 ] as const;
 
 /** The same by type and by path. */
