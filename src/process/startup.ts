@@ -60,7 +60,9 @@ export async function joinDatabase(config: Config, logger: Logger): Promise<Data
  */
 export async function joinExistingDatabase(config: Config, logger: Logger): Promise<Database> {
   if (config.databaseUrl === null && !(await clusterExists(join(config.dataDir, 'postgres'))))
-    throw new EmbeddedPostgresError(`there is no database in DATA_DIR ${config.dataDir}: name the directory of the service there, or set DATABASE_URL.`);
+    throw new EmbeddedPostgresError(
+      `there is no database in DATA_DIR ${config.dataDir}: name the directory of the service there, or set DATABASE_URL.`,
+    );
   return joinDatabase(config, logger);
 }
 

@@ -17,7 +17,10 @@ runProgram(async (config, logger, stops) => {
   const database = await joinExistingDatabase(config, logger);
   stops.add(() => database.close());
   const sealer = createSealer(database.secretKey, config.secretKeyPrevious);
-  const { tables, created_at, key_id } = await takeBackup({ url: database.directUrl, path }, { config, sealer, clock: createAdjustableClock() });
+  const { tables, created_at, key_id } = await takeBackup(
+    { url: database.directUrl, path },
+    { config, sealer, clock: createAdjustableClock() },
+  );
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   process.stdout.write(
     `${path}: ${rows} rows of ${tables.length} tables, as of ${created_at}\n` +

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { removeSecretKeyHolder } from '../db/tables/secret_keys.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
-import { secretKeyProgress, secretKeyStatus, unnamedKey, type SecretKeyProgress, type SecretKeyStatus } from '../domain/secret-key/status.js';
+import {
+  secretKeyProgress,
+  secretKeyStatus,
+  unnamedKey,
+  type SecretKeyProgress,
+  type SecretKeyStatus,
+} from '../domain/secret-key/status.js';
 import { secretKeyPass } from '../jobs/secret-keys.js';
 import { createDeps, prepareDatabase } from '../process/service.js';
 import { runProgram } from '../process/run.js';
@@ -15,7 +21,9 @@ const nameOf = (id: string) => (id === unnamedKey ? 'keys that values don’t na
 /** What keeps the change from being done. */
 const waiting = ({ pending, sealing }: SecretKeyProgress): string[] => [
   ...[...pending].map(([id, count]) => `${nameOf(id)} is needed: ${count} values are sealed with it`),
-  ...[...new Set(sealing)].map((id) => `${nameOf(id)} is needed: ${sealing.filter((one) => one === id).length} processes still seal with it`),
+  ...[...new Set(sealing)].map(
+    (id) => `${nameOf(id)} is needed: ${sealing.filter((one) => one === id).length} processes still seal with it`,
+  ),
 ];
 
 /** What has become of an earlier key that nothing is sealed with. */
@@ -49,7 +57,11 @@ runProgram(async (config, logger, stops) => {
   const earlier = (await secretKeyStatus(deps)).filter(
     ({ id }) => id !== deps.sealer.key_id && !progress.pending.has(id) && !progress.sealing.includes(id),
   );
-  const lines = [`key ${deps.sealer.key_id} seals; ${progress.done} values`, ...needed, ...earlier.map((key) => line(key, deps.clock.now()))];
+  const lines = [
+    `key ${deps.sealer.key_id} seals; ${progress.done} values`,
+    ...needed,
+    ...earlier.map((key) => line(key, deps.clock.now())),
+  ];
   process.stdout.write(`${lines.join('\n')}\n`);
   await stops.run();
   process.exit(needed.length > 0 ? unfinished : 0);

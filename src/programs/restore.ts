@@ -46,7 +46,9 @@ async function restoreInto(config: Config, logger: Logger, stops: ShutdownHooks,
   const signedIn = keepSessions
     ? 'Sessions and tokens are as they were: those too that were revoked since.'
     : 'Nobody is signed in: sessions, tokens and codes are revoked, and new keys sign.';
-  process.stdout.write(`${rows} rows of ${manifest.tables.length} tables are back, as of ${manifest.created_at}. ${signedIn} Start the service.\n`);
+  process.stdout.write(
+    `${rows} rows of ${manifest.tables.length} tables are back, as of ${manifest.created_at}. ${signedIn} Start the service.\n`,
+  );
 }
 
 runProgram(async (config, logger, stops) => {

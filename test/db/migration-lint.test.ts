@@ -38,14 +38,19 @@ function lint(files: readonly string[], rules: readonly string[]): string[] {
     }
   })();
   const findings = JSON.parse(said) as Finding[];
-  return findings.filter(({ rule_name }) => rules.includes(rule_name)).map(({ file, line, rule_name }) => `${file}:${line + 1} ${rule_name}`);
+  return findings
+    .filter(({ rule_name }) => rules.includes(rule_name))
+    .map(({ file, line, rule_name }) => `${file}:${line + 1} ${rule_name}`);
 }
 
 test('a new migration takes away nothing that the release before uses (specification 15.8.1)', () => {
   const paths = readdirSync(migrationDirectory).filter((name) => name >= first).map((name) => join('migrations', name)); // prettier-ignore
   const phaseOf = (path: string) => readHeader(readFileSync(path, 'utf8')).phase;
   const unsaid = paths.filter((path) => phaseOf(path) === null);
-  expect(unsaid, 'Say -- phase: expand or -- phase: contract among its first lines; -- locks: is what test/db/migration-locks.test.ts says.').toEqual([]);
+  expect(
+    unsaid,
+    'Say -- phase: expand or -- phase: contract among its first lines; -- locks: is what test/db/migration-locks.test.ts says.',
+  ).toEqual([]);
   for (const phase of ['expand', 'contract'] as const) {
     const found = lint(paths.filter((path) => phaseOf(path) === phase), forbidden[phase]); // prettier-ignore
     expect(found, 'Leave it to a migration of the next release, with -- phase: contract, and stop using it in this one.').toEqual([]);
@@ -55,7 +60,10 @@ test('a new migration takes away nothing that the release before uses (specifica
 test('the linter sees what it is there for', () => {
   const directory = mkdtempSync(join(tmpdir(), 'identity-provider-lint-'));
   const path = join(directory, '0999_bad.sql');
-  writeFileSync(path, 'alter table users drop column email;\nalter table users rename column first_name to name;\nalter table users add column x text not null;\n');
+  writeFileSync(
+    path,
+    'alter table users drop column email;\nalter table users rename column first_name to name;\nalter table users add column x text not null;\n',
+  );
   const rules = lint([path], takesAway).map((found) => found.split(' ')[1]);
   rmSync(directory, { recursive: true });
   expect(rules).toEqual(['ban-drop-column', 'renaming-column', 'adding-required-field']);

@@ -14,7 +14,11 @@ const first = '0208';
 const modes = ['share', 'share row exclusive', 'exclusive', 'access exclusive'];
 
 /** `AccessExclusiveLock` is `access exclusive` in SQL. */
-const modeOf = (name: string) => name.replace(/Lock$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+const modeOf = (name: string) =>
+  name
+    .replace(/Lock$/, '')
+    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase();
 
 type Found = { name: string; file: number; scans: number; locks: string[] | null };
 
@@ -66,7 +70,8 @@ test('what each migration says of its phase and its locks is so (specification 1
 });
 
 test('the header of a migration is read, and nothing else for it', () => {
-  const text = '-- Users.\n-- phase: expand\n-- locks: users access exclusive, rewrites its rows; clients share\n\nselect 1;\n-- phase: contract\n';
+  const text =
+    '-- Users.\n-- phase: expand\n-- locks: users access exclusive, rewrites its rows; clients share\n\nselect 1;\n-- phase: contract\n';
   expect(readHeader(text)).toEqual({
     phase: 'expand',
     locks: [

@@ -1,9 +1,11 @@
 // The drill of a backup: it proves that the backup can be used, and reaches nobody while it does.
+import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
@@ -14,6 +16,7 @@ import { createSealer } from '../../src/lib/seal.js';
 import { readArchive, writeArchive, type Member } from '../../src/process/backup/archive.js';
 import { memberNames } from '../../src/process/backup/contents.js';
 import { sign, type Manifest } from '../../src/process/backup/manifest.js';
+import { programArguments } from '../support/compiled.js';
 import { addUser } from '../support/data.js';
 import { createTestDatabase } from '../support/database.js';
 import { runProgram } from '../support/program.js';
@@ -69,7 +72,10 @@ beforeAll(async () => {
     TMPDIR: directory,
   };
   // Without a service nothing sends what waits here: a delivery, a mail, a logout token, all of them due.
-  const opened = await openContext(source.url, secretKey, { BASE_URL: settings['BASE_URL'] as string, SMTP_URL: settings['SMTP_URL'] as string });
+  const opened = await openContext(source.url, secretKey, {
+    BASE_URL: settings['BASE_URL'] as string,
+    SMTP_URL: settings['SMTP_URL'] as string,
+  });
   const { ctx } = opened;
   const user = await addUser(ctx);
   await transaction(ctx, async (tx) => {
@@ -80,7 +86,9 @@ beforeAll(async () => {
   });
   const at = { id: randomUUID(), session_id: randomUUID(), user_id: user.id, created_at: new Date(), next_attempt_at: new Date() };
   const environment_id = ctx.environment.id;
-  await ctx.knex('backchannel_logouts').insert({ ...at, environment_id, client_id: 'shop', logout_uri: receiver.url, issuer: ctx.environment.issuer });
+  await ctx
+    .knex('backchannel_logouts')
+    .insert({ ...at, environment_id, client_id: 'shop', logout_uri: receiver.url, issuer: ctx.environment.issuer });
   await opened.close();
   const made = await runProgram('programs/backup', [file], settings);
   expect([made.code, made.stderr]).toEqual([0, '']);
@@ -93,7 +101,10 @@ test('a drill restores, starts, compares and issues a token, and reaches nobody 
   await writeFile(log, '');
   await writeFile(preload, recorder(log));
   const before = await tableContents(source.url);
-  const drilled = await runProgram('programs/restore', ['--drill', file], { ...settings, NODE_OPTIONS: `--import ${pathToFileURL(preload).href}` });
+  const drilled = await runProgram('programs/restore', ['--drill', file], {
+    ...settings,
+    NODE_OPTIONS: `--import ${pathToFileURL(preload).href}`,
+  });
   expect([drilled.code, drilled.stderr]).toEqual([0, '']);
   expect(drilled.stdout.split('\n')).toEqual([
     expect.stringMatching(/^restored: \d\d tables with as many rows as at the backup, of 20/),
@@ -129,7 +140,10 @@ test('a drill of a backup that is not what it says fails, and says in what (spec
   const fewer = await as('rows', { tables });
   expect([fewer.code, fewer.stderr]).toEqual([1, 'users has 1 rows, not 7: take another backup.\n']);
   const others = await as('keys', { signing_keys: [{ environment: 'default', kid: 'another' }] });
-  expect([others.code, others.stderr]).toEqual([1, expect.stringMatching(/^the signing keys of environment default are [\w-]+, not another: take another backup/)]);
+  expect([others.code, others.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^the signing keys of environment default are [\w-]+, not another: take another backup/),
+  ]);
   expect((await readdir(directory)).filter((name) => name.startsWith('identity-provider-drill'))).toEqual([]);
 }, 120_000);
 
@@ -147,3 +161,17 @@ test('where no PostgreSQL can be brought along, a database of its own is made, a
   await made.drop();
   expect(await names()).not.toContain(made.name);
 });
+
+test('the script of the example makes a backup, drills it, and lets only old ones go', async () => {
+  const backups = join(directory, 'backups');
+  await mkdir(backups);
+  const old = join(backups, 'identity-20200101T000000Z.backup');
+  await writeFile(old, '');
+  await utimes(old, new Date(0), new Date(0));
+  const [, program = ''] = await programArguments('programs/backup');
+  const home = dirname(dirname(dirname(program)));
+  const env = { PATH: process.env['PATH'], ...settings, IDENTITY_HOME: home, BACKUP_DIR: backups };
+  const script = promisify(execFile)('examples/backup/identity-backup.sh', { env });
+  expect((await script).stdout).toContain('a token was issued and verified');
+  expect(await readdir(backups)).toEqual([expect.stringMatching(/^identity-20\d{6}T\d{6}Z\.backup$/)]);
+}, 120_000);

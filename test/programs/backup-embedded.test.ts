@@ -53,7 +53,9 @@ async function start(data: string): Promise<() => Promise<unknown>> {
 }
 
 const kids = async () =>
-  ((await (await fetch(`http://localhost:${port}/.well-known/jwks.json`)).json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+  ((await (await fetch(`http://localhost:${port}/.well-known/jwks.json`)).json()) as { keys: { kid: string }[] }).keys.map(
+    ({ kid }) => kid,
+  );
 
 test('an embedded database is backed up running and stopped, and restored into another DATA_DIR (specification 15.6.3)', async () => {
   const none = await runProgram('programs/backup', [at('none.backup')], settings('first'));

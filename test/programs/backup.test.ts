@@ -33,7 +33,12 @@ let directory: string;
 let file: string;
 const databases: TestDatabase[] = [];
 
-const settings = (url: string, more: Record<string, string> = {}) => ({ DATABASE_URL: url, SECRET_KEY: secretKey, BASE_URL: service.url, ...more });
+const settings = (url: string, more: Record<string, string> = {}) => ({
+  DATABASE_URL: url,
+  SECRET_KEY: secretKey,
+  BASE_URL: service.url,
+  ...more,
+});
 
 /** What the programs do, in this process: each start of one costs seconds. */
 const take = (path: string, url = source.url) =>
@@ -70,8 +75,7 @@ async function signIn() {
 const active = (url: string, tokens: readonly string[]) =>
   Promise.all(tokens.map(async (token) => (await oauthPost(url, '/oauth/introspect', managementClient, { token })).body['active']));
 
-const refresh = (url: string) =>
-  tokenRequest(url, signedIn.client, { grant_type: 'refresh_token', refresh_token: signedIn.refresh_token });
+const refresh = (url: string) => tokenRequest(url, signedIn.client, { grant_type: 'refresh_token', refresh_token: signedIn.refresh_token });
 
 let signedIn: Awaited<ReturnType<typeof signIn>>;
 
@@ -92,8 +96,7 @@ afterAll(async () => {
 });
 
 /** A service on a restored database; the same clients, tokens and browsers know it. */
-const startOn = (url: string): Promise<TestService> =>
-  startTestService({ BASE_URL: service.url }, { database: { url, secretKey } });
+const startOn = (url: string): Promise<TestService> => startTestService({ BASE_URL: service.url }, { database: { url, secretKey } });
 
 describe('a backup', () => {
   test('is readable by its owner alone, and never replaces a file (specification 15.6.2)', async () => {
@@ -104,7 +107,8 @@ describe('a backup', () => {
 
   test('has no key, no password and no token in it that could be used (attack 36.740)', async () => {
     const text = gunzipSync(await readFile(file)).toString('latin1');
-    for (const secret of [secretKey, password, managementClient.client_secret, ...signedIn.tokens, signedIn.refresh_token]) expect(text).not.toContain(secret);
+    for (const secret of [secretKey, password, managementClient.client_secret, ...signedIn.tokens, signedIn.refresh_token])
+      expect(text).not.toContain(secret);
     expect(text).not.toContain(signedIn.browser.cookies.get('session') as string);
   });
 
@@ -114,7 +118,9 @@ describe('a backup', () => {
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relpersistence = 'p'`,
     );
     await knex.destroy();
-    const left = rows.map(({ name }) => name).filter((name) => !['cache_changes', 'secret_key_holders', 'knex_migrations_lock'].includes(name));
+    const left = rows
+      .map(({ name }) => name)
+      .filter((name) => !['cache_changes', 'secret_key_holders', 'knex_migrations_lock'].includes(name));
     const own = await ownTables();
     expect(left.filter((name) => !own.has(name))).toEqual([]);
   });
@@ -123,11 +129,18 @@ describe('a backup', () => {
     const ctx = await service.context();
     let over = false;
     const writing = (async () => {
-      for (; !over; ) await ctx.knex.transaction(async (trx) => {
-        const user = await addUser({ ...ctx, scope: { ...ctx.scope, knex: trx } }, { email: `moment-${randomUUID()}@example.com` });
-        await trx('roles').insert({ environment_id: ctx.environment.id, id: user.id, name: user.email, created_at: new Date(), updated_at: new Date() });
-        await trx('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: user.id });
-      });
+      for (; !over;)
+        await ctx.knex.transaction(async (trx) => {
+          const user = await addUser({ ...ctx, scope: { ...ctx.scope, knex: trx } }, { email: `moment-${randomUUID()}@example.com` });
+          await trx('roles').insert({
+            environment_id: ctx.environment.id,
+            id: user.id,
+            name: user.email,
+            created_at: new Date(),
+            updated_at: new Date(),
+          });
+          await trx('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: user.id });
+        });
     })();
     const path = join(directory, 'busy.backup');
     await take(path).finally(() => (over = true));
@@ -202,7 +215,9 @@ describe('a restore', () => {
     const target = await emptyDatabase();
     await restore(file, target);
     const knex = createKnex({ url: target, poolMax: 1 });
-    const [row] = await knex('knex_migrations').insert({ name: '9999_next', batch: 9, migration_time: knex.fn.now() }).returning<{ id: number }[]>('id');
+    const [row] = await knex('knex_migrations')
+      .insert({ name: '9999_next', batch: 9, migration_time: knex.fn.now() })
+      .returning<{ id: number }[]>('id');
     await knex.destroy();
     expect(row?.id).toBe((await migrationNames()).length + 1);
   });
@@ -275,32 +290,52 @@ describe('refused with a word that helps, and nothing is written (specification 
       'with an administrator added',
       () =>
         changed('added', (members) =>
-          members.map((member) => (member.name.startsWith('tables/users/') ? { ...member, data: Buffer.concat([member.data, member.data]) } : member)),
+          members.map((member) =>
+            member.name.startsWith('tables/users/') ? { ...member, data: Buffer.concat([member.data, member.data]) } : member,
+          ),
         ),
       'the rows of users are others',
     ],
     [
       'with rows and digests changed by somebody without the key',
-      () => changed('forged', (members) => withManifest(members, (manifest) => ({ ...manifest, created_at: '2020-01-01T00:00:00.000Z' }), null)),
+      () =>
+        changed('forged', (members) =>
+          withManifest(members, (manifest) => ({ ...manifest, created_at: '2020-01-01T00:00:00.000Z' }), null),
+        ),
       'its manifest was changed',
     ],
     [
       'of a newer release',
-      () => changed('newer', (members) => withManifest(members, (manifest) => ({ ...manifest, release: '9.0.0', migrations: [...manifest.migrations, '9999_more'] }), secretKey)),
+      () =>
+        changed('newer', (members) =>
+          withManifest(
+            members,
+            (manifest) => ({ ...manifest, release: '9.0.0', migrations: [...manifest.migrations, '9999_more'] }),
+            secretKey,
+          ),
+        ),
       'made by a newer release (9.0.0; this one lacks 9999_more): restore it with that release',
     ],
     [
       'of another layout',
-      () => changed('layout', ([, ...members]) => [{ name: memberNames.header, data: Buffer.from('{"format":2,"release":"7.0.0"}') }, ...members]),
+      () =>
+        changed('layout', ([, ...members]) => [
+          { name: memberNames.header, data: Buffer.from('{"format":2,"release":"7.0.0"}') },
+          ...members,
+        ]),
       'the layout 2 of release 7.0.0, this release reads 1: restore it with release 7.0.0',
     ],
     ['another key’s', async () => file, `needs the SECRET_KEY with the id ${createSealer(secretKey).key_id}`, createSealer(other)],
-    ['something else', () => put('text', Buffer.from('hello')), 'is no backup of this service: name a file that npm run -s backup has written'],
+    [
+      'something else',
+      () => put('text', Buffer.from('hello')),
+      'is no backup of this service: name a file that npm run -s backup has written',
+    ],
     ['another archive', () => put('zipped', gzipSync('hello')), 'the backup ends too early'],
     ['not there', async () => join(directory, 'nowhere'), "can't be read (ENOENT)"],
   ];
 
-  test('each of the ways in which a backup can be wrong', async () => {
+  test('each of the ways in which a backup can be wrong (attack 36.743)', async () => {
     for (const [what, make, sentence, sealer = createSealer(secretKey)] of cases) {
       const refused = await checkBackup(await make(), sealer).then(() => 'taken', (error: Error) => `${error.name}: ${error.message}`); // prettier-ignore
       expect([what, refused]).toEqual([what, expect.stringMatching(/^BackupRefusal: .+\.$/)]);
@@ -317,7 +352,11 @@ describe('refused with a word that helps, and nothing is written (specification 
       runProgram('programs/restore', [file], settings(target, { SECRET_KEY: other })),
     ]);
     expect([cut.code, cut.stdout, cut.stderr.split('\n')]).toEqual([1, '', [expect.stringContaining('ends too early'), '']]);
-    expect([foreign.code, foreign.stdout, foreign.stderr.split('\n')]).toEqual([1, '', [expect.stringContaining('needs the SECRET_KEY'), '']]);
+    expect([foreign.code, foreign.stdout, foreign.stderr.split('\n')]).toEqual([
+      1,
+      '',
+      [expect.stringContaining('needs the SECRET_KEY'), ''],
+    ]);
     expect(foreign.stderr).not.toContain(other);
     expect(await countTables(target)).toBe(0);
   });

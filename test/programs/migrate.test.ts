@@ -20,7 +20,9 @@ test('--plan tells what waits, its locks and rows, and changes nothing; without 
   const knex = createKnex({ url: database.url, poolMax: 1, unlimited: true });
   const before = names.filter((name) => name < '0208');
   await knex.transaction((trx) => migrateWithin(trx, before));
-  await knex.raw("insert into environments (id, name, slug, kind, created_at, updated_at) values (gen_random_uuid(), 'One', 'one', 'staging', now(), now())");
+  await knex.raw(
+    "insert into environments (id, name, slug, kind, created_at, updated_at) values (gen_random_uuid(), 'One', 'one', 'staging', now(), now())",
+  );
   await knex.raw('analyze');
   const tables = await countTables(database.url);
   const planned = await run('--plan');

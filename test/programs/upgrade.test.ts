@@ -36,7 +36,14 @@ afterAll(async () => {
 const must = (what: string, right: boolean, detail: unknown) => void (right || failures.push(`${what}: ${JSON.stringify(detail)}`));
 
 /** Who answers now, in turn; what the clients hold. */
-type State = { targets: Replica[]; readonly base: string; readonly client: TestClient; refresh_token: string; rounds: number; over: boolean };
+type State = {
+  targets: Replica[];
+  readonly base: string;
+  readonly client: TestClient;
+  refresh_token: string;
+  rounds: number;
+  over: boolean;
+};
 
 const ownToken = (url: string, base: string) =>
   tokenRequest(url, managementClient, { grant_type: 'client_credentials', resource: `${base}/api` });
@@ -59,7 +66,16 @@ async function round(state: State): Promise<void> {
   must('userinfo', claims.status === 200, await claims.text());
   const role = await new Api(one, token.body.access_token).create('roles', 'role', { name: `role ${state.rounds}` });
   const api = new Api(other, token.body.access_token);
-  for (const path of [`/roles/${role['id']}`, '/users', '/clients', '/webhooks', '/sessions', '/audit_logs', '/signing_keys', '/environments'])
+  for (const path of [
+    `/roles/${role['id']}`,
+    '/users',
+    '/clients',
+    '/webhooks',
+    '/sessions',
+    '/audit_logs',
+    '/signing_keys',
+    '/environments',
+  ])
     must(path, (await api.get(path)).status === 200, path);
   const browser = new Browser(one);
   const entered = await browser.login(person.email, person.password);
@@ -94,7 +110,12 @@ async function prepare(old: Replica, base: string, posts: string): Promise<State
   const api = new Api(old.url, (await ownToken(old.url, base)).body.access_token);
   await api.create('users', 'user', { ...person, email_verified: true, first_name: 'Ada', last_name: 'Lovelace' });
   const settings = { application_type: 'spa', token_endpoint_auth_method: 'none', grant_types: ['authorization_code', 'refresh_token'] };
-  const made = await api.create('clients', 'client', { name: 'Notes', ...settings, redirect_uris: ['https://app.example/cb'], first_party: true });
+  const made = await api.create('clients', 'client', {
+    name: 'Notes',
+    ...settings,
+    redirect_uris: ['https://app.example/cb'],
+    first_party: true,
+  });
   await api.create('webhooks', 'webhook', { name: 'roles', url: posts, events: ['role.created'] });
   const client = { ...(made['attributes'] as object), id: made['id'] as string } as TestClient;
   const browser = new Browser(old.url);

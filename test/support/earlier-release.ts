@@ -23,7 +23,10 @@ export function earlierRelease(): string | null {
   if (tag !== null) return git('rev-parse', `${tag}^{commit}`);
   const present = readdirSync('migrations').length;
   const changes = git('log', '--first-parent', '--format=%H', '--', 'migrations')?.split('\n') ?? [];
-  return changes.map((commit) => git('rev-parse', `${commit}^`)).find((commit) => commit !== null && migrationsOf(commit).length < present) ?? null;
+  return (
+    changes.map((commit) => git('rev-parse', `${commit}^`)).find((commit) => commit !== null && migrationsOf(commit).length < present) ??
+    null
+  );
 }
 
 /**

@@ -31,7 +31,11 @@ export async function startReplica(
   program: readonly string[] = [],
 ): Promise<Replica> {
   const port = await freePort();
-  const [file = process.execPath, ...words] = [...under, process.execPath, ...(program.length > 0 ? program : await programArguments('main'))];
+  const [file = process.execPath, ...words] = [
+    ...under,
+    process.execPath,
+    ...(program.length > 0 ? program : await programArguments('main')),
+  ];
   const child = spawn(file, words, {
     env: {
       PATH: process.env['PATH'],

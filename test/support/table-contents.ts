@@ -14,8 +14,13 @@ async function ask<Row extends object>(url: string, text: string): Promise<Row[]
 /** A digest of all rows of each of the service's tables, whatever their order. */
 export async function tableContents(url: string): Promise<Record<string, string>> {
   const names = [...(await ownTables())].sort();
-  const parts = names.map((name) => `select '${name}' as name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as rows from ${name} t`);
-  return Object.fromEntries((await ask<{ name: string; rows: string }>(url, parts.join(' union all '))).map(({ name, rows }) => [name, rows]));
+  const parts = names.map(
+    (name) =>
+      `select '${name}' as name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as rows from ${name} t`,
+  );
+  return Object.fromEntries(
+    (await ask<{ name: string; rows: string }>(url, parts.join(' union all '))).map(({ name, rows }) => [name, rows]),
+  );
 }
 
 /** Every table, column, index, constraint, trigger, function and sequence of the schema, as text. */

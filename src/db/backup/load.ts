@@ -43,7 +43,10 @@ async function refuseOtherColumns(trx: Knex.Transaction, tables: readonly TableS
   const made = new Map((await listTables(trx)).map(({ name, columns }) => [name, columns]));
   const sorted = (columns: readonly string[] = []) => [...columns].sort().join();
   const odd = tables.find(({ name, columns }) => sorted(columns) !== sorted(made.get(name)));
-  if (odd) throw new BackupRefusal(`the table ${odd.name} of the backup was altered by hand, not by a migration: restore it with the tools of PostgreSQL.`);
+  if (odd)
+    throw new BackupRefusal(
+      `the table ${odd.name} of the backup was altered by hand, not by a migration: restore it with the tools of PostgreSQL.`,
+    );
 }
 
 type ForeignKey = { readonly name: string; readonly table: string; readonly definition: string };

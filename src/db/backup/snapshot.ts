@@ -29,7 +29,8 @@ export const copyTarget = ({ name, columns }: TableShape): string => `${quoted(n
 
 async function appliedMigrations(knex: Knex): Promise<string[]> {
   const { rows } = await knex.raw<{ rows: { exists: boolean }[] }>('select to_regclass(?) is not null as exists', [migrationsTable]);
-  if (!rows[0]?.exists) throw new BackupRefusal('the database holds nothing of this service: look whether DATABASE_URL or DATA_DIR is the right one.');
+  if (!rows[0]?.exists)
+    throw new BackupRefusal('the database holds nothing of this service: look whether DATABASE_URL or DATA_DIR is the right one.');
   return knex(migrationsTable).orderBy('id').pluck<string[]>('name');
 }
 
@@ -62,7 +63,11 @@ export async function withSnapshot<T>(url: string, work: (snapshot: Snapshot) =>
           knex: trx,
           migrations,
           tables,
-          copy: async (table) => (await connectionOf(trx)).query(copyTo(`copy ${copyTarget(table)} to stdout`)),
+          async copy(table) {
+            // A large table takes its time, whatever was asked before.
+            await trx.raw('set local statement_timeout = 0');
+            return (await connectionOf(trx)).query(copyTo(`copy ${copyTarget(table)} to stdout`));
+          },
           sequences: () => listSequences(trx, tables.map(({ name }) => name)), // prettier-ignore
         });
       },

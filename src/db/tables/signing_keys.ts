@@ -53,5 +53,8 @@ export async function longestSignedLifetime(scope: Scope): Promise<number> {
 
 /** The `kid` of every key, of all environments, that isn't deactivated. */
 export async function listPublishedKids(knex: Knex): Promise<Pick<SigningKeyRow, 'environment_id' | 'kid'>[]> {
-  return knex<SigningKeyRow>('signing_keys').whereNot({ status: 'deactivated' }).orderBy(['environment_id', 'created_at']).select('environment_id', 'kid');
+  return knex<SigningKeyRow>('signing_keys')
+    .whereNot({ status: 'deactivated' })
+    .orderBy(['environment_id', 'created_at'])
+    .select('environment_id', 'kid');
 }

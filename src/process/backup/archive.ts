@@ -46,9 +46,11 @@ export async function writeArchive(path: string, fill: (add: (member: Member) =>
 
 function explained(error: unknown, path: string, begun: boolean): unknown {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
-  if (syscall !== undefined) return new BackupRefusal(`${path} can't be read (${code}): name a backup that this user may read.`, { cause: error });
+  if (syscall !== undefined)
+    return new BackupRefusal(`${path} can't be read (${code}): name a backup that this user may read.`, { cause: error });
   if (code === 'Z_BUF_ERROR' || message === 'Unexpected end of data') return truncated();
-  if (!begun) return new BackupRefusal(`${path} is no backup of this service: name a file that npm run -s backup has written.`, { cause: error });
+  if (!begun)
+    return new BackupRefusal(`${path} is no backup of this service: name a file that npm run -s backup has written.`, { cause: error });
   if (code?.startsWith('Z_') || /^Invalid tar header|^Invalid header|^Header exceeds/.test(message)) return altered(message);
   return error;
 }
@@ -64,7 +66,7 @@ export async function* readArchive(path: string): AsyncGenerator<Member> {
   fed.catch(() => undefined);
   try {
     for await (const entry of archive) {
-      const { name, size = 0 } = entry.header;
+      const { name, size } = entry.header;
       if (size > maxMemberBytes) throw altered(`its member ${name} is too large`);
       const parts: Buffer[] = [];
       for await (const part of entry as AsyncIterable<Buffer>) parts.push(part);

@@ -41,7 +41,9 @@ function requireHeader(path: string, member: Member): void {
   const header = member.name === memberNames.header ? parsed(headerSchema, member.data.toString()) : null;
   if (!header) throw new BackupRefusal(`${path} is no backup of this service: name a file that npm run -s backup has written.`);
   if (header.format === format) return;
-  throw new BackupRefusal(`the backup has the layout ${header.format} of release ${header.release}, this release reads ${format}: restore it with release ${header.release}.`);
+  throw new BackupRefusal(
+    `the backup has the layout ${header.format} of release ${header.release}, this release reads ${format}: restore it with release ${header.release}.`,
+  );
 }
 
 /**

@@ -100,7 +100,9 @@ async function compareKeys(deps: Deps, { signing_keys }: Manifest): Promise<void
     const kids = await Promise.all(keys.map((key) => calculateJwkThumbprint(key)));
     const wanted = signing_keys.filter((key) => key.environment === slug).map(({ kid }) => kid);
     if ([...kids].sort().join() !== [...wanted].sort().join())
-      throw new BackupRefusal(`the signing keys of environment ${slug} are ${kids.join(', ')}, not ${wanted.join(', ')}: take another backup.`);
+      throw new BackupRefusal(
+        `the signing keys of environment ${slug} are ${kids.join(', ')}, not ${wanted.join(', ')}: take another backup.`,
+      );
   }
 }
 

@@ -86,5 +86,7 @@ export async function refuseNewerSchema({ migrations, release: madeBy }: Manifes
   const known = new Set(await migrationNames());
   const newer = migrations.filter((name) => !known.has(name));
   if (newer.length === 0) return;
-  throw new BackupRefusal(`the backup was made by a newer release (${madeBy}; this one lacks ${newer.join(', ')}): restore it with that release, or a later one.`);
+  throw new BackupRefusal(
+    `the backup was made by a newer release (${madeBy}; this one lacks ${newer.join(', ')}): restore it with that release, or a later one.`,
+  );
 }

@@ -48,8 +48,6 @@ async function sealedWith({ knex, migrations }: Snapshot, sealer: Sealer): Promi
   // Before an upgrade some of the columns may not exist yet.
   if ((await migrationNames()).some((name) => !migrations.includes(name))) return [sealer.key_id];
   const counts = await countSealedByKey(knex);
-  // It leaves its own time limit behind.
-  await knex.raw('set local statement_timeout = 0');
   return [...counts.keys()].filter((id) => sealer.key_ids.includes(id)).sort();
 }
 
@@ -89,7 +87,9 @@ export async function takeBackup(
     });
     await write.catch((error: NodeJS.ErrnoException) => {
       if (error.syscall === undefined) throw error;
-      throw new BackupRefusal(`${path} can't be written (${error.code}): name a file where there is room and this user may write.`, { cause: error });
+      throw new BackupRefusal(`${path} can't be written (${error.code}): name a file where there is room and this user may write.`, {
+        cause: error,
+      });
     });
     return manifest;
   });

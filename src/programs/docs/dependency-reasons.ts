@@ -41,7 +41,6 @@ export const reasons = named({
   '@types/pg': 'types',
   '@types/smtp-server': 'types',
   '@types/pg-copy-streams': 'types',
-  '@types/tar-stream': 'types',
   '@types/supertest': 'types',
   ajv: 'checks documents against their JSON Schemas, as a receiver would',
   'ajv-formats': 'the formats in those',
