@@ -37,7 +37,13 @@ export type Column = {
 export type RowAction = { readonly label: string; readonly about: string; readonly action: string; readonly variant?: 'quiet' | 'danger' };
 
 /** `path`: where the first cell leads. */
-export type TableRow = { readonly path: string | null; readonly cells: readonly Value[]; readonly action?: RowAction | null };
+export type TableRow = {
+  readonly path: string | null;
+  readonly cells: readonly Value[];
+  readonly action?: RowAction | null;
+  /** Where there are several. */
+  readonly actions?: readonly RowAction[];
+};
 
 export type Empty = { readonly title: string; readonly text: string; readonly code?: string | null; readonly button: LinkButton | null };
 

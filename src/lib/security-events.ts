@@ -1,22 +1,6 @@
 import { administrationSecurityEvents } from './administration-security-events.js';
+import type { SecurityEvent } from './security-event.js';
 import { tokenSecurityEvents } from './token-security-events.js';
-
-/** What is worth knowing of one kind of security event. */
-export type SecurityEvent = {
-  /** `critical`: somebody should look at once; log lines of `info` are informational, others warnings. */
-  readonly severity: 'info' | 'warning' | 'critical';
-  readonly outcome: 'success' | 'denied' | 'failure';
-  /**
-   * `transaction`: the row is written with the change, both or neither. `collected`: anybody can cause it as often as they like, so rows are
-   * gathered in memory, written every second, and shared by what repeats within a minute.
-   */
-  readonly kept: 'transaction' | 'collected';
-  /** Who did it, in the row's `actor`. */
-  readonly actor: string;
-  /** What it happened to, in the row's `targets`. */
-  readonly target: string;
-  readonly description: string;
-};
 
 /**
  * All security events: the closed list of what `event` in a log line, in `security_events` and in the log streams may say. Names are never changed. A
@@ -222,6 +206,14 @@ export const securityEvents = {
   },
   ...administrationSecurityEvents,
   ...tokenSecurityEvents,
+  'client.removed_unused': {
+    severity: 'info',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the service',
+    target: 'client',
+    description: 'An unverified client that came by itself was removed, because nobody uses it (`unused_client_lifetime`).',
+  },
   'webhook.target_blocked': {
     severity: 'warning',
     outcome: 'denied',

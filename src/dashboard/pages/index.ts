@@ -5,6 +5,7 @@ import { authenticators } from './authenticators.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
+import { registration_tokens } from './registration-tokens.js';
 import { permissions, roles } from './roles.js';
 import { security_events } from './security-events.js';
 import { signing_keys } from './signing-keys.js';
@@ -25,6 +26,7 @@ export const presentations: readonly Presentation[] = [
   roles,
   clients,
   client_grants,
+  registration_tokens,
   trusted_issuers,
   federated_credentials,
   api_resources,

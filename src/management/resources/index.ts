@@ -12,6 +12,7 @@ import { event_types } from './event_types.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { permissions } from './permissions.js';
+import { registration_tokens } from './registration_tokens.js';
 import { roles } from './roles.js';
 import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
@@ -31,6 +32,7 @@ export const resources = [
   permissions,
   clients,
   client_grants,
+  registration_tokens,
   trusted_issuers,
   federated_credentials,
   api_resources,

@@ -3,8 +3,10 @@ import { loadInto } from '../../db/backup/load.js';
 import { BackupRefusal } from '../../db/backup/refusal.js';
 import { listEnvironments } from '../../db/tables/environments.js';
 import { revokeAllSessions } from '../../db/tables/sessions.js';
+import { recordSecurityEvent, serviceActor } from '../../domain/audit/security-trail.js';
 import { createContext, transaction, type Deps } from '../../domain/context.js';
 import { findEnvironmentById } from '../../domain/environments/environments.js';
+import { noOrigin } from '../../domain/origin.js';
 import { requirePrimaryKeys } from '../../domain/secret-key/check.js';
 import { replaceAllKeys } from '../../domain/signing-keys/operations.js';
 import { generateSigningKey } from '../../domain/signing-keys/signing-keys.js';
@@ -31,7 +33,16 @@ async function replaceSigningKeys(deps: Deps): Promise<void> {
     if (!environment) continue;
     const ctx = createContext(deps, environment);
     const keys = await Promise.all(environment.signing_algorithms.map((algorithm) => generateSigningKey(ctx, algorithm)));
-    await transaction(ctx, (tx) => replaceAllKeys(tx, keys));
+    await transaction(ctx, async (tx) => {
+      await replaceAllKeys(tx, keys);
+      for (const { kid } of keys)
+        await recordSecurityEvent(tx, 'signing_key.changed', {
+          actor: serviceActor,
+          target: { target_type: 'signing_key', target_id: kid },
+          origin: noOrigin,
+          detail: { action: 'signing_key.replaced', reason: 'restore' },
+        });
+    });
   }
 }
 

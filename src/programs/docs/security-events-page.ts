@@ -1,4 +1,5 @@
-import { securityEvents, type SecurityEvent } from '../../lib/security-events.js';
+import { securityEvents } from '../../lib/security-events.js';
+import type { SecurityEvent } from '../../lib/security-event.js';
 import { markdownTable } from './table.js';
 
 const introduction = `# Security events
