@@ -8,6 +8,7 @@ import { equalDigests, keyedDigest } from './digest.js';
 export const sealPurposes = [
   'signing_keys',
   'webhooks',
+  'log_streams',
   'connections',
   'idempotency_keys',
   'mails',

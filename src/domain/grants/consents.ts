@@ -36,7 +36,8 @@ export const isAlwaysAsked = (ctx: Context, { resource, unproven = false }: Pick
   unproven || resource === ctx.environment.management_audience;
 
 /** Whether the client still is what the person allowed. */
-const isSameClient = (then: Buffer | null, now: Buffer | null): boolean => then === now || (then !== null && now !== null && then.equals(now));
+const isSameClient = (then: Buffer | null, now: Buffer | null): boolean =>
+  then === now || (then !== null && now !== null && then.equals(now));
 
 /** Whether the person allowed all of it before. A resource that was never allowed isn't, even without scopes of its own. */
 export async function isConsented(ctx: Context, question: ConsentQuestion): Promise<boolean> {

@@ -128,12 +128,10 @@ export const clientAttributes = z.object({
     .nullable()
     .meta({ description: 'The address of its metadata document, which is its id; null = it has none.' }),
   document_read_at: isoTime.nullable().meta({ description: 'When its metadata document was read last; null = it has none.' }),
-  document_ended_at: isoTime
-    .nullable()
-    .meta({
-      description:
-        'Since when there is no metadata document that describes it: it is refused, and its tokens are worth nothing. null = there is one.',
-    }),
+  document_ended_at: isoTime.nullable().meta({
+    description:
+      'Since when there is no metadata document that describes it: it is refused, and its tokens are worth nothing. null = there is one.',
+  }),
   is_system: z.boolean(),
   secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret; null = there is none.' }),
   secret_rotated_at: isoTime.nullable(),
