@@ -172,7 +172,7 @@ async function signIns(maker: Maker): Promise<void> {
 
 async function logStreams(maker: Maker): Promise<void> {
   // Nobody listens there: a test of one is answered at once.
-  const nowhere = { url: 'http://127.0.0.1:9/', format: 'native', status: 'paused', authorization: 'Bearer walked' };
+  const nowhere = { url: 'http://127.0.0.1:49151/', format: 'native', status: 'paused', authorization: 'Bearer walked' };
   await make(maker, 'log stream near', 'log_streams', 'log_stream', { name: 'Near', sources: ['security_events'], ...nowhere });
   await make(maker, 'log stream far', 'log_streams', 'log_stream', { name: 'Far', sources: ['audit_logs'], ...nowhere });
 }
