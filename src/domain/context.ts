@@ -13,6 +13,7 @@ import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics/metrics.js';
 import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
 import type { Cache } from './cache/cache.js';
+import type { MetadataDocuments } from './clients/metadata-documents.js';
 import type { ClientUse } from './clients/use-notes.js';
 import type { Environment } from './environments/environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
@@ -38,6 +39,7 @@ export type Deps = {
   readonly breachedPasswords: BreachedPasswords;
   readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
+  readonly metadataDocuments: MetadataDocuments;
   readonly securityTrail: SecurityTrail;
 };
 
@@ -61,11 +63,11 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
   const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
-  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, securityTrail } = deps;
+  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, metadataDocuments, securityTrail } = deps;
   const scope = createScope(knex, environment.id, deadline);
   return {
     config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, breachedPasswords, newKeyPair,
-    clientUse, securityTrail, environment, scope,
+    clientUse, metadataDocuments, securityTrail, environment, scope,
   }; // prettier-ignore
 }
 

@@ -22,6 +22,10 @@ export const logEvents = {
   'client.registered': 'A client registered itself (RFC 7591).',
   'client.update_refused':
     'A registered client was not changed by itself (RFC 7592): it has reach (`permissions`) that only the Management API may handle.',
+  'client.registrations_full': 'A client was not registered: `limit` clients have come by themselves (`self_registered_client_limit`).',
+  'client_document.ended': 'A client’s metadata document is gone or describes it no longer, because of `reason`: its tokens end.',
+  'client_document.refused': 'An address was claimed to be a client’s metadata document and isn’t one, because of `reason`.',
+  'client_document.unreachable': 'A client’s metadata document could not be fetched, because of `reason`.',
   'client_keys.unreachable': 'A client’s `jwks_uri` can not be reached, because of `reason`.',
   'client_keys.unusable': 'The answer of a client’s `jwks_uri` is no key set that can be used.',
   'client_use.lost': 'A process that ended without a database took along when clients were last used.',

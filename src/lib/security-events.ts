@@ -1,26 +1,7 @@
 import { administrationSecurityEvents } from './administration-security-events.js';
-import type { EventClass } from './event-classes.js';
+import type { SecurityEvent } from './security-event.js';
 import { signInSecurityEvents } from './sign-in-security-events.js';
 import { tokenSecurityEvents } from './token-security-events.js';
-
-/** What is worth knowing of one kind of security event. */
-export type SecurityEvent = {
-  /** `critical`: somebody should look at once; log lines of `info` are informational, others warnings. */
-  readonly severity: 'info' | 'warning' | 'critical';
-  readonly outcome: 'success' | 'denied' | 'failure';
-  /** What other systems' schemas call this kind of event. */
-  readonly class: EventClass;
-  /**
-   * `transaction`: the row is written with the change, both or neither. `collected`: anybody can cause it as often as they like, so rows are
-   * gathered in memory, written every second, and shared by what repeats within a minute.
-   */
-  readonly kept: 'transaction' | 'collected';
-  /** Who did it, in the row's `actor`. */
-  readonly actor: string;
-  /** What it happened to, in the row's `targets`. */
-  readonly target: string;
-  readonly description: string;
-};
 
 /**
  * All security events: the closed list of what `event` in a log line, in `security_events` and in the log streams may say. Names are never changed. A
@@ -157,6 +138,15 @@ export const securityEvents = {
   },
   ...administrationSecurityEvents,
   ...tokenSecurityEvents,
+  'client.removed_unused': {
+    class: 'configuration_changed',
+    severity: 'info',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'the service',
+    target: 'client',
+    description: 'An unverified client that came by itself was removed, because nobody uses it (`unused_client_lifetime`).',
+  },
   'webhook.target_blocked': {
     class: 'connection_refused',
     severity: 'warning',

@@ -15,7 +15,9 @@ import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { startUnusedClients } from '../jobs/unused-clients.js';
 import { signing } from '../domain/tokens/formats/jwt.js';
+import { createMetadataDocuments } from '../domain/clients/metadata-documents.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { createSecurityTrail } from '../domain/audit/security-notes.js';
@@ -65,6 +67,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
   const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
   metrics.watchPool(() => poolState(knex));
   const { databaseReplicaUrl } = config;
+  const fetch = overrides.fetch ?? createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork });
   return {
     config,
     logger,
@@ -73,7 +76,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     knex,
     replica: databaseReplicaUrl === null ? null : createReplica({ url: databaseReplicaUrl, primary: knex, metrics, logger }),
     mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
-    fetch: createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork }),
+    fetch,
     txtLookup: createTxtLookup(),
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
@@ -81,6 +84,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     breachedPasswords,
     newKeyPair,
     clientUse: createClientUse(),
+    metadataDocuments: createMetadataDocuments({ fetch, clock, logger }),
     securityTrail: createSecurityTrail(),
     ...overrides,
   };
@@ -136,6 +140,7 @@ function startLoops(deps: Deps): Record<string, Loop> {
     domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
+    unused_clients: startUnusedClients(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });
 }

@@ -36,7 +36,7 @@ const redirects: FieldSpec = {
 };
 /** The fields of a client. */
 export const clientFields: readonly FieldSpec[] = [
-  { name: 'name', label: 'Name', hint: 'People see it when they sign in.', attributes: { maxlength: 100 } },
+  { name: 'name', needed: true, label: 'Name', hint: 'People see it when they sign in.', attributes: { maxlength: 100 } },
   { name: 'description', label: 'Description', hint: 'For administrators only.', attributes: { maxlength: 500 } },
   { name: 'status', label: 'Status', kind: 'radios', on: 'update', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'Gets no tokens; those that it has stop working.' }] }, // prettier-ignore
   redirects,
@@ -165,12 +165,24 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'tos_uri', label: 'Terms of service', kind: 'url', section: looks },
 ];
 
+/** Of a client that a document describes. */
+const documentFields: readonly FieldSpec[] = [
+  {
+    name: 'client_id_metadata_uri',
+    label: 'Address of its metadata document',
+    hint: 'Its client_id: https, with a path. The document says the rest; by adding it here you vouch for it.',
+    optional: false,
+    attributes: { maxlength: 512, spellcheck: false, autocapitalize: 'none' },
+  },
+];
+
 /** The fields for a new client of the kind that the address or the form names. */
 export function clientCreateFields(req: Request): readonly FieldSpec[] {
   const named =
     req.method === 'POST'
       ? req.form.get('application_type')
       : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('application_type');
+  if (named === 'document' || req.form?.get('client_id_metadata_uri') !== undefined) return documentFields;
   const type = named && Object.hasOwn(kinds, named) ? named : 'web';
   const kind = kinds[type] as (typeof kinds)[string];
   const people = type !== 'machine';
@@ -181,6 +193,7 @@ export function clientCreateFields(req: Request): readonly FieldSpec[] {
       name: 'name',
       label: 'Name',
       hint: people ? 'People see it when they sign in.' : 'For you: which service this is.',
+      optional: false,
       attributes: { maxlength: 100 },
     },
     // A device that people type a code for has none.

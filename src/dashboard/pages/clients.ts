@@ -8,6 +8,7 @@ import { connectionsTab, credentialsTab } from './client-tabs.js';
 import { kinds, methodLabels } from './client-kinds.js';
 import { claimsTab } from './claims-preview.js';
 import { clientCreateFields, clientFields, clientSections, mappingLine } from './client-fields.js';
+import { named, own } from '../../lib/named.js';
 import { openUrl } from '../../domain/clients/initiation.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { quickStartTab } from './client-snippets.js';
@@ -21,6 +22,19 @@ const hasSecret = (record: ResourceObject) => record.attributes['secret_hint'] !
 
 /** A link that begins a sign-in there. */
 const openLink = (environment: Environment, uri: unknown): Value => web(openUrl(environment, typeof uri === 'string' ? uri : null));
+
+const origins: Readonly<Record<string, string>> = named({ registration: 'Registered itself', metadata_document: 'Its metadata document' });
+
+/** Of a client that came by itself: how, and whether somebody vouches for it. */
+const arrivalRows = (a: ResourceObject['attributes'], now: Date) =>
+  a['origin'] === 'administrator'
+    ? []
+    : [
+        { label: 'Comes from', value: text(own(origins, words(a['origin'])) ?? '') },
+        { label: 'Verified', value: a['verified'] === true ? state('good', 'Verified') : state('warning', 'Not verified') },
+        ...(a['document_read_at'] === null ? [] : [{ label: 'Document read', value: time(a['document_read_at'], now) }]),
+        ...(a['document_ended_at'] === null ? [] : [{ label: 'No good document since', value: time(a['document_ended_at'], now) }]),
+      ];
 
 /** Whether people sign in to it. */
 const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
@@ -91,6 +105,7 @@ export const clients: Presentation = {
       ? []
       : [{ label: 'Previous secret works until', value: time(a['previous_secret_expires_at'], now) }]),
     { label: 'Kind', value: text(kinds[words(a['application_type'])]?.label) },
+    ...arrivalRows(a, now),
     { label: 'Description', value: text(a['description']) },
     { label: 'Grant types', value: tags(a['grant_types']) },
     { label: 'Proves itself by', value: text(methodLabels[words(a['token_endpoint_auth_method'])]) },
@@ -134,6 +149,12 @@ export const clients: Presentation = {
     typed: (record) => words(record.attributes['name']),
   },
   actions: {
+    verify: {
+      label: 'Verify',
+      when: (record) => record.attributes['verified'] !== true,
+      confirm: ['You vouch for this application: people are no longer warned about it, and your APIs let it in as any other.'],
+      done: 'updated',
+    },
     rotate_secret: {
       label: 'Rotate secret',
       when: hasSecret,

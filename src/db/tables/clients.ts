@@ -7,6 +7,16 @@ import type { requiredAcrs } from './environments.js';
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
 
+/** Where a client comes from. */
+export const clientOrigins = ['administrator', 'registration', 'metadata_document'] as const;
+
+/** What an initial access token lets its clients have; `scopes` null: whatever is on offer. */
+export type RegistrationCeiling = {
+  readonly grant_types: readonly string[];
+  readonly scopes: readonly string[] | null;
+  readonly verified: boolean;
+};
+
 /** What an ID token says of the person beside what the `claims` parameter asks for. */
 export const idTokenClaims = ['protocol', 'profile'] as const;
 
@@ -81,6 +91,20 @@ export type ClientRow = {
   previous_secret_digest: Buffer | null;
   previous_secret_expires_at: Date | null;
   registration_token_digest: Buffer | null;
+  origin: (typeof clientOrigins)[number];
+  /** Whether somebody vouches for it: always so for administrators' own. */
+  verified: boolean;
+  /** Verified because its host is listed, and only as long as it is. */
+  verified_by_host: boolean;
+  /** What the row was last read from; these are null but for clients of metadata documents. */
+  document_digest: Buffer | null;
+  document_read_at: Date | null;
+  /** Until when the row may be taken as it is. */
+  document_fresh_until: Date | null;
+  /** Since when there is no document that describes it; null while there is. */
+  document_ended_at: Date | null;
+  /** What the initial access token that it registered with lets it have; null: what everybody may. */
+  registration_ceiling: RegistrationCeiling | null;
   last_used_at: Date | null;
   version: number;
   created_at: Date;
@@ -99,6 +123,18 @@ export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>
 /** Stores a client. */
 export async function insertClient(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow> {
   return insert<ClientRow>(scope, 'clients', withJsonMappings(row));
+}
+
+/** Stores a client unless there is one of its id; null then. */
+export async function insertClientIfMissing(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow | null> {
+  scope.touched.add('clients');
+  const [stored] = await scope
+    .knex<ClientRow>('clients')
+    .insert({ ...withJsonMappings(row), environment_id: scope.environment_id })
+    .onConflict(['environment_id', 'id'])
+    .ignore()
+    .returning('*');
+  return (stored as ClientRow | undefined) ?? null;
 }
 
 /** Changes a client and returns it, or null when there is no such client. */

@@ -30,6 +30,7 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
   // A sign-in may take an hour (see `http/request/return-to.ts`).
   { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
+  { name: 'registration_tokens', column: 'expires_at', keepSeconds: 30 * day },
   // For so long a device is still told that its code has expired.
   { name: 'device_codes', column: 'expires_at', keepSeconds: 3600 },
   { name: 'user_code_guesses', column: 'expires_at', keepSeconds: 0 },

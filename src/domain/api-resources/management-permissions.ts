@@ -6,6 +6,7 @@ export const managementCollections = [
   'permissions',
   'clients',
   'client_grants',
+  'registration_tokens',
   'trusted_issuers',
   'federated_credentials',
   'api_resources',

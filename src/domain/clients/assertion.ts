@@ -28,14 +28,16 @@ const isTime = (value: unknown): value is number => typeof value === 'number' &&
  * The client that an assertion proves (`private_key_jwt`, OIDC Core 9, RFC 7523 3), or why it proves none. It is spent by this: the
  * same `jti` proves nothing a second time.
  * @param audiences the issuer, and the address of the token endpoint
+ * @param find finds the client
  */
 export async function clientByAssertion(
   ctx: Context,
   client_id: string,
   assertion: string,
   audiences: readonly string[],
+  find: (client_id: string) => Promise<Client | null> = (id) => enabledClient(ctx, id),
 ): Promise<Client | ClientJwtRefusal> {
-  const client = await enabledClient(ctx, client_id);
+  const client = await find(client_id);
   if (client?.token_endpoint_auth_method !== 'private_key_jwt') return { reason: 'the client does not authenticate by private_key_jwt' };
   const verified = await verifyClientJwt(ctx, client, assertion);
   if ('reason' in verified) return verified;

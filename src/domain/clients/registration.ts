@@ -5,7 +5,7 @@ import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
-import { clientProblems, withDefaults, type ClientInput, type RuledClient } from './rules.js';
+import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
@@ -52,7 +52,7 @@ export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientI
     ...claimMappingProblems(input.claim_mappings ?? [], claimPlaces),
   ];
   // The holder of its registration token could replace all of its metadata.
-  return input.introspection_allowed && client?.registration_token_digest != null ? [...problems, selfRegistered] : problems;
+  return input.introspection_allowed && client && isSelfRegistered(client) ? [...problems, selfRegistered] : problems;
 }
 
 /** What the client has signed for it in a way of its own. */
@@ -93,13 +93,19 @@ export async function registerClient(
   return { client, client_secret };
 }
 
-async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Promise<void> {
+/** Tells what has changed of a client. Emits `client.updated`, unless nothing has that is shown. Call it in a transaction. */
+export async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Promise<void> {
   const shown = ({
     secret_digest: _1,
     previous_secret_digest: _2,
     registration_token_digest: _3,
     version: _4,
     last_used_at: _5,
+    registration_ceiling: _6,
+    document_digest: _7,
+    document_read_at: _8,
+    document_fresh_until: _9,
+    verified_by_host: _10,
     ...rest
   }: ClientRow) => ({ ...rest });
   const previous_attributes = previousAttributes(shown(before), shown(after));
@@ -118,7 +124,18 @@ export async function changeClient(tx: Context, client: ClientRow, input: Client
   const secret = isSecretless(next)
     ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
     : {};
-  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, updated_at: tx.clock.now() });
+  // Whoever makes it first-party vouches for it.
+  const vouched = wanted.first_party === true ? { verified: true } : {};
+  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, ...vouched, updated_at: tx.clock.now() });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
+  await emitUpdated(tx, client, changed);
+  return changed;
+}
+
+/** Vouches for a client that came by itself. Emits `client.updated`. @throws {Refusal} 404 */
+export async function verifyClient(tx: Context, client: ClientRow): Promise<ClientRow> {
+  if (client.verified && !client.verified_by_host) return client;
+  const changed = await updateClient(tx.scope, client.id, { verified: true, verified_by_host: false, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
   await emitUpdated(tx, client, changed);
   return changed;

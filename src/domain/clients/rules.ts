@@ -19,9 +19,9 @@ export type ClientInput = Partial<
   >
 >; // prettier-ignore
 
-/** Whether the client registered itself (RFC 7591): its registration token changes it, whoever holds that. */
-export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest'>): boolean =>
-  client.registration_token_digest !== null;
+/** Whether somebody beyond the Management API changes the client: who holds its registration token (RFC 7591), or its metadata document. */
+export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest' | 'origin'>): boolean =>
+  client.registration_token_digest !== null || client.origin === 'metadata_document';
 
 /** What the rules look at. */
 export type RuledClient = Pick<

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { publicKeySet } from '../../domain/clients/key-set.js';
-import { idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
+import { clientOrigins, idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { grants } from '../../oauth/grants/index.js';
 import { boundedText, isoTime, lifetime, stamps, uniqueTexts, webUrl } from '../fields.js';
@@ -119,6 +119,19 @@ export const clientAttributes = z.object({
   tos_uri: z.string().nullable(),
   contacts: z.array(z.string()),
   status: z.enum(['enabled', 'disabled']),
+  origin: z
+    .enum(clientOrigins)
+    .meta({ description: 'Where it comes from: an administrator, its own registration (RFC 7591), or its metadata document.' }),
+  verified: z.boolean().meta({ description: 'Whether an administrator vouches for it; people are told when nobody does.' }),
+  client_id_metadata_uri: z
+    .string()
+    .nullable()
+    .meta({ description: 'The address of its metadata document, which is its id; null = it has none.' }),
+  document_read_at: isoTime.nullable().meta({ description: 'When its metadata document was read last; null = it has none.' }),
+  document_ended_at: isoTime.nullable().meta({
+    description:
+      'Since when there is no metadata document that describes it: it is refused, and its tokens are worth nothing. null = there is one.',
+  }),
   is_system: z.boolean(),
   secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret; null = there is none.' }),
   secret_rotated_at: isoTime.nullable(),

@@ -13,6 +13,7 @@ import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
 import { permissions } from './permissions.js';
+import { registration_tokens } from './registration_tokens.js';
 import { roles } from './roles.js';
 import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
@@ -32,6 +33,7 @@ export const resources = [
   permissions,
   clients,
   client_grants,
+  registration_tokens,
   trusted_issuers,
   federated_credentials,
   api_resources,

@@ -62,7 +62,7 @@ export function pushRequest(web: Web) {
     const proof = await proofOf(web, req);
     const parameters = boundRequest(req, await requestIn(req, client), proof);
     try {
-      await validate(ctx, await findAddressee(req, parameters), parameters, { session: null, pushed: true });
+      await validate(ctx, await findAddressee(web, req, parameters), parameters, { session: null, pushed: true });
     } catch (error) {
       throw inJson(error);
     }

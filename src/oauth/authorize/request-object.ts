@@ -1,10 +1,11 @@
 import { clientClockSkewSeconds, verifyClientJwt } from '../../domain/clients/keys.js';
-import { enabledClient, type Client } from '../../domain/clients/clients.js';
+import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
-import { findAddressee, type Asked } from './addressee.js';
+import type { Asked, Limiting } from '../metadata-documents/asking-client.js';
+import { askingOrPage, findAddressee } from './addressee.js';
 import { named } from '../../lib/named.js';
 
 /** Claims of a request object that are about the object itself, not parameters (RFC 9101 4). */
@@ -75,16 +76,15 @@ export async function readRequestObject(
  * redirect URI that stands, registered, in the request itself.
  * @throws {AuthorizationError | PageError}
  */
-export async function unwrapRequestObject(req: Asked, sent: Parameters): Promise<Parameters> {
-  const { ctx } = req;
+export async function unwrapRequestObject(web: Limiting, req: Asked, sent: Parameters): Promise<Parameters> {
   const jwt = sent.get('request');
   const client_id = sent.get('client_id');
   // Whatever is wrong with the rest of the request is found by the checks that every request goes through.
   if (jwt === undefined || client_id === undefined || sent.repeated.size > 0 || sent.get('request_uri') !== undefined) return sent;
-  const client = await enabledClient(ctx, client_id);
+  const client = await askingOrPage(web, req, client_id);
   if (!client) return sent;
-  const read = await readRequestObject(ctx, client, jwt, sent);
-  if ('reason' in read) throw new AuthorizationError(await findAddressee(req, sent), read.error, read.reason);
+  const read = await readRequestObject(req.ctx, client, jwt, sent);
+  if ('reason' in read) throw new AuthorizationError(await findAddressee(web, req, sent), read.error, read.reason);
   const { request: _object, ...outside } = sent.all;
   return parametersOf({ ...outside, ...read.parameters });
 }

@@ -1,4 +1,4 @@
-import { apiResourceOf, clientGrantOf, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { clientGrantOf, letsIn, namedResource, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
@@ -8,6 +8,7 @@ import { proofRefused, requireBound, spendProof, usedBefore, type Proof } from '
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/client_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { grant, optional, required, type GrantedTokens } from './grant.js';
 
@@ -30,10 +31,12 @@ async function ownTarget(
   client: Client,
   params: Wanted,
 ): Promise<{ readonly resource: ApiResource; readonly granted: readonly string[] }> {
-  const resource = await apiResourceOf(ctx, params.resource);
-  const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
+  const resource = await namedResource(ctx, params.resource);
+  const clientGrant = resource && letsIn(client, resource) && (await clientGrantOf(ctx, client.id, resource, 'client'));
   if (!resource || !clientGrant)
-    throw OAuthError.invalid_target(`the resource is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`);
+    throw OAuthError.invalid_target(
+      `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
+    );
   const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
   const asked = parseScope(params.scope ?? '');
   if (asked === null || !isWithin(asked, held)) throw OAuthError.invalid_scope('the scope goes beyond what the client was granted');

@@ -17,7 +17,7 @@ import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { requireDemandMet } from './grant-demand.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
@@ -94,7 +94,7 @@ export const refresh_token = grant({
     const presented = params.refresh_token;
     const now = ctx.clock.now();
     const token = await requireUsable(ctx, client, { presented, proof, origin });
-    if (params.resource !== undefined && params.resource !== token.resource)
+    if (params.resource !== undefined && (await registeredName(ctx, params.resource)) !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request');
     const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
     if (token.resource !== null && !target) throw notLetIn();

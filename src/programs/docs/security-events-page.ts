@@ -1,5 +1,6 @@
 import { eventClasses, type ForeignNames } from '../../lib/event-classes.js';
-import { securityEvents, type SecurityEvent } from '../../lib/security-events.js';
+import type { SecurityEvent } from '../../lib/security-event.js';
+import { securityEvents } from '../../lib/security-events.js';
 import { markdownTable } from './table.js';
 
 const introduction = `# Security events

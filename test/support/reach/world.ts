@@ -222,6 +222,7 @@ async function closedDevelopment(maker: Maker): Promise<void> {
 async function surroundings(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   keep(maker, 'environment own', 'environment', ctx.environment.id);
+  await make(maker, 'registration token', 'registration_tokens', 'registration_token', { name: 'Partner' });
   const staging = await api.post('/environments', {
     data: { type: 'environment', attributes: { name: 'Staging', slug: 'staging', kind: 'staging' } },
   });
