@@ -187,7 +187,7 @@ describe('a restore', () => {
     } finally {
       await after.stop();
     }
-  });
+  }, 180_000);
 
   test('with --keep-sessions has every row as it was, and everybody stays signed in (specification 15.6.5)', async () => {
     const target = await emptyDatabase();

@@ -3,6 +3,7 @@ import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import { issueExchangedToken, type Issued } from '../../db/tables/exchanged_tokens.js';
 import { logSecurityEvent, securityEventRow, type SecurityEventDetails } from '../../domain/audit/security-trail.js';
 import { exchangeableScopes, namedResource, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
@@ -75,6 +76,7 @@ async function policyOf(ctx: Context, client: Client, identifier: string): Promi
     );
   if (policy.grant.token_exchange === 'none')
     throw OAuthError.unauthorized_client('the grant of the client for this resource does not allow token exchange');
+  if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken);
   return { resource, ...policy };
 }
 

@@ -22,6 +22,7 @@ export const lettingIn: ReadonlySet<string> = new Set([
   'passcodes',
   'pushed_requests',
   'refresh_tokens',
+  'registration_tokens',
   'sign_ins',
   'sso_flows',
 ]);
