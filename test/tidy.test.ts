@@ -69,6 +69,7 @@ const partOf: Readonly<Record<string, string>> = {
   user_roles: 'roles',
   session_clients: 'sessions',
   secret_key_holders: 'secret_keys',
+  log_stream_entries: 'log_streams',
   webhook_delivery_attempts: 'webhook_deliveries',
 };
 

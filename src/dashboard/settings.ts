@@ -8,6 +8,7 @@ import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
+import { managedNotice } from './managed-notice.js';
 import type { Part } from './page-parts.js';
 import type { FieldSpec, ViewContext } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
@@ -141,6 +142,17 @@ async function sectionSummary(look: ViewContext, { title }: Section, fields: rea
   return { kind: 'summary', title, rows: await Promise.all(rows) };
 }
 
+/** What can't be set. */
+const factsOf = (record: ResourceObject): Part => ({
+  kind: 'summary',
+  title: null,
+  rows: [
+    { label: 'Issuer', value: code(record.attributes['issuer'], true) },
+    { label: 'Slug', value: code(record.attributes['slug']) },
+    { label: 'Id', value: code(record.id, true) },
+  ],
+});
+
 async function show(
   render: Render,
   req: Request,
@@ -174,15 +186,6 @@ async function show(
       };
     }),
   );
-  const facts: Part = {
-    kind: 'summary',
-    title: null,
-    rows: [
-      { label: 'Issuer', value: code(record.attributes['issuer'], true) },
-      { label: 'Slug', value: code(record.attributes['slug']) },
-      { label: 'Id', value: code(record.id, true) },
-    ],
-  };
   render(
     req,
     res,
@@ -191,7 +194,14 @@ async function show(
       lead: `Of this environment. Each part is saved on its own.${holdsEverything(call.actor) ? '' : guarded}`,
       errors: failed?.errors ?? {},
       labels,
-      parts: [...exposureNotice(req.ctx), ...(await factorNotice(call)), facts, ...forms, ...(await secretKeyPart(req.ctx))],
+      parts: [
+        ...exposureNotice(req.ctx),
+        ...(await managedNotice(call, 'environment', req.ctx.environment.id)),
+        ...(await factorNotice(call)),
+        factsOf(record),
+        ...forms,
+        ...(await secretKeyPart(req.ctx)),
+      ],
     },
     status,
   );

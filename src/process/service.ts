@@ -34,6 +34,7 @@ import { createServer } from '../http/server.js';
 import { createSealer } from '../lib/seal.js';
 import { startMailLoop } from '../outbox/mail/send.js';
 import { startWebhookLoop } from '../outbox/webhooks/loop.js';
+import { startLogStreams } from '../outbox/log-streams/loop.js';
 import { startBackchannelLogout } from '../outbox/back-channel/send.js';
 import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
@@ -133,6 +134,7 @@ function startLoops(deps: Deps): Record<string, Loop> {
     mail: startMailLoop(deps),
     webhook: startWebhookLoop(deps),
     backchannel_logout: startBackchannelLogout(deps),
+    log_stream: startLogStreams(deps),
     signing_keys: startSigningKeyRotation(deps),
     secret_keys: startSecretKeys(deps),
     domain_checks: startDomainChecks(deps),

@@ -6,6 +6,7 @@ import { authenticators } from './authenticators.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
+import { log_streams } from './log-streams.js';
 import { registration_tokens } from './registration-tokens.js';
 import { permissions, roles } from './roles.js';
 import { security_events } from './security-events.js';
@@ -38,6 +39,7 @@ export const presentations: readonly Presentation[] = [
   event_types,
   audit_logs,
   security_events,
+  log_streams,
   custom_domains,
   signing_keys,
   environments,

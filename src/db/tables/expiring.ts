@@ -40,6 +40,8 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: securityEventDays * day, only: 'security_event' },
+  // Long after what they name: a stream that stays paused.
+  { name: 'log_stream_entries', column: 'due_at', keepSeconds: 400 * day },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 

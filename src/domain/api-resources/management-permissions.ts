@@ -16,6 +16,7 @@ export const managementCollections = [
   'environments',
   'custom_domains',
   'webhooks',
+  'log_streams',
   'event_types',
   'audit_logs',
   'security_events',

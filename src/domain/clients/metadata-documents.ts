@@ -82,7 +82,7 @@ function membersOf(url: string, text: string): { readonly members: MetadataDocum
   return members['client_id'] === url ? { members } : ended('client_id does not match');
 }
 
-/** What the answer is, beside what was read before. */
+/** What the answer of that time is, beside what was read before. */
 function judged(url: string, before: MetadataDocument | null, answer: OutboundResponse, read_at: Date): MetadataDocument | DocumentFailure {
   const fresh_until = new Date(read_at.getTime() + lifetimeOf(answer) * 1000);
   if (answer.status === 304 && before) return { ...before, read_at, fresh_until };

@@ -11,6 +11,7 @@ import { environments } from './environments.js';
 import { event_types } from './event_types.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
+import { log_streams } from './log_streams.js';
 import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
 import { roles } from './roles.js';
@@ -47,6 +48,7 @@ export const resources = [
   custom_domains,
   audit_logs,
   security_events,
+  log_streams,
 ] as const;
 
 /** The same by type and by path. */
