@@ -75,6 +75,7 @@ const insert = (ctx: Context) => {
     proof: null,
     lifetime: 3600,
     event_id: uuidv7(now.getTime()),
+    grant_type: 'client_credentials',
     subscribers: [],
   });
 };

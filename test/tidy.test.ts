@@ -80,6 +80,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   refresh_tokens: ['access_tokens'],
   // What clients' own tokens are stored with: the other side of access_tokens.
   client_tokens: ['access_tokens'],
+  // What an exchanged token leaves behind, whatever that is, is one statement.
+  exchanged_tokens: ['access_tokens', 'audit_logs'],
   // A try is counted together with the passcode that it was made at.
   passcodes: ['passcode_budgets'],
   // A code is spent and what is left of its set counted down together.

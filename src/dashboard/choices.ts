@@ -23,6 +23,7 @@ async function choicesFrom(look: ViewContext, path: string, label: string, sort:
 export const roleChoices = (look: ViewContext) => choicesFrom(look, 'roles', 'name', 'name', 'description');
 export const apiResourceChoices = (look: ViewContext) => choicesFrom(look, 'api_resources', 'name', 'name');
 export const connectionChoices = (look: ViewContext) => choicesFrom(look, 'connections', 'display_name', 'name');
+export const trustedIssuerChoices = (look: ViewContext) => choicesFrom(look, 'trusted_issuers', 'name', 'name', 'issuer');
 export const clientChoices = (look: ViewContext) => choicesFrom(look, 'clients', 'name', 'name');
 
 /** Permissions, grouped by their API resource. */

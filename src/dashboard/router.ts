@@ -8,7 +8,7 @@ import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
-import { clientChooser, connectionChooser } from './chooser.js';
+import { clientChooser, connectionChooser, credentialChooser, issuerChooser } from './chooser.js';
 import { downloadPayload } from './delivery-payload.js';
 import { createRender } from './frame.js';
 import { reading, writing } from './gate.js';
@@ -38,6 +38,8 @@ function resourceRoutes(router: Router, render: Render, write: readonly RequestH
   const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = named({
     clients: clientChooser(render),
     connections: connectionChooser(render),
+    trusted_issuers: issuerChooser(render),
+    federated_credentials: credentialChooser(render),
   });
   for (const presentation of presentations) {
     const { path } = presentation;

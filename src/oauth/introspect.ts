@@ -34,6 +34,7 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
     ...(token.auth_time === null ? {} : { auth_time: seconds(token.auth_time) }),
     ...(token.session_id === null ? {} : { sid: token.session_id }),
     ...(permissions === null ? {} : { permissions }),
+    ...(token.act === null ? {} : { act: token.act }),
     ...confirmation(token.jkt),
   };
 }

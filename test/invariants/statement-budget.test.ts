@@ -10,12 +10,16 @@ import { noOrigin } from '../../src/domain/origin.js';
 import { findBrowserSession, startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { insertFederatedCredential } from '../../src/db/tables/federated_credentials.js';
+import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { digest } from '../../src/lib/digest.js';
+import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
+import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
 import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
@@ -32,6 +36,7 @@ let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
 let mappingApi: ApiResourceRow;
+let workloadKey: ClientKey;
 let cookie: string;
 let proofKey: ProofKey;
 /** Of the built-in management client, which holds every permission. */
@@ -42,12 +47,31 @@ const observe = (text: string) => void request.getStore()?.push(text);
 beforeAll(async () => {
   service = await startManagedService();
   const ctx = await service.context();
-  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode] });
+  client = await addClient(ctx, {
+    grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode, tokenExchangeGrantType],
+  });
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
   grantedApi = await addResource(ctx, { identifier: 'https://granted.example', user_access: 'granted' });
   await addGrant(ctx, client, grantedApi, ['read'], 'user');
+  for (const token_exchange of ['delegation', 'impersonation'] as const)
+    for (const token_format of ['jwt', 'opaque'] as const) {
+      const target = await addResource(ctx, { identifier: `https://${token_exchange}.example/${token_format}`, token_format });
+      await addGrant(ctx, client, target, ['read'], 'user', { token_exchange });
+    }
+  workloadKey = await createClientKey('ES256');
+  const stamps = { id: '01890000-0000-7000-8000-00000000000a', created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
+  const jwks = { keys: [workloadKey.jwk] };
+  const trusted = await insertTrustedIssuer(ctx.scope, { ...stamps, name: 'Platform', issuer: 'https://platform.example', jwks });
+  const machine = await addClient(ctx, {
+    grant_types: [jwtBearerGrantType],
+    token_endpoint_auth_method: 'private_key_jwt',
+    secret_digest: null,
+  });
+  await addGrant(ctx, machine, opaqueApi);
+  const proven = { client_id: machine.id, trusted_issuer_id: trusted.id, audience: 'us', claims: { sub: 'job' } };
+  await insertFederatedCredential(ctx.scope, { ...stamps, ...proven });
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   proofKey = await createProofKey();
@@ -115,6 +139,24 @@ async function pushedTokens() {
     code_verifier: verifier,
   });
 }
+
+/** Brings a token of a trusted issuer (RFC 7523). */
+const workloadToken = async (resource: ApiResourceRow) => {
+  const exp = Math.floor(service.clock.now().getTime() / 1000) + 60;
+  const assertion = await workloadKey.sign({ iss: 'https://platform.example', aud: 'us', sub: 'job', exp });
+  return tokenRequest(origin, null, { grant_type: jwtBearerGrantType, assertion, resource: resource.identifier });
+};
+
+/** Exchanges a person's token (RFC 8693). */
+const exchange = async (subject_token: string, resource: string) =>
+  (
+    await tokenRequest(origin, client, {
+      grant_type: tokenExchangeGrantType,
+      subject_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      resource,
+    })
+  ).status;
 
 const userTokens = async (more: Record<string, string> = {}) => tokenRequest(origin, client, (await code(more)).grant);
 /** For a resource that takes people's tokens only from clients with a grant. */
@@ -202,6 +244,20 @@ const budget: Record<
     limit: 2,
     prepare: async () => (await userTokens()).body.refresh_token as string,
     run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
+  },
+  ...Object.fromEntries(
+    ['delegation.example/jwt', 'delegation.example/opaque', 'impersonation.example/jwt', 'impersonation.example/opaque'].map((name) => [
+      `token exchange, ${name}`,
+      {
+        limit: 2,
+        prepare: async () => (await grantedTokens()).body.access_token,
+        run: (token: string) => exchange(token, `https://${name}`),
+      },
+    ]),
+  ),
+  'JWT bearer grant of a workload, opaque': {
+    limit: 1,
+    run: async () => (await workloadToken(opaqueApi)).status,
   },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },

@@ -35,6 +35,12 @@ const subjects = [
     hint: 'The Management API, and APIs that say so, take people’s tokens from clients with such a grant only.',
   },
 ];
+const exchanges = [
+  { value: 'none', label: 'No' },
+  { value: 'delegation', label: 'Yes, and its tokens say that it acts', hint: 'The claim act names the client beside the person.' },
+  { value: 'impersonation', label: 'Yes, as if it were the person', hint: 'Its tokens do not say so; the audit log does, each time.' },
+];
+const exchangeLabel = (grant: ResourceObject) => text(exchanges.find(({ value }) => value === grant.attributes['token_exchange'])?.label);
 const subjectLabel = (grant: ResourceObject) => text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself');
 
 async function permissionsOf(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
@@ -199,6 +205,8 @@ export const client_grants: Presentation = {
       { label: 'API', value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
       { label: 'For', value: subjectLabel(record) },
       { label: 'Scopes', value: tags(record.attributes['scopes'], 200) },
+      { label: 'Exchanges people’s tokens', value: exchangeLabel(record) },
+      { label: 'Of which APIs', value: lines(record.attributes['subject_audiences']) },
       { label: 'Created', value: time(record.attributes['created_at'], now) },
       { label: 'Id', value: code(record.id, true) },
     ];
@@ -215,6 +223,19 @@ export const client_grants: Presentation = {
       choices: async () => subjects,
     },
     { name: 'scopes', label: 'Scopes', hint: 'One a line, out of the permissions of the API.', optional: false },
+    {
+      name: 'token_exchange',
+      label: 'Exchanges people’s tokens for those of this API',
+      kind: 'radios',
+      initial: 'none',
+      choices: async () => exchanges,
+    },
+    {
+      name: 'subject_audiences',
+      label: 'Tokens of which APIs it may bring',
+      hint: 'Identifiers, one a line: usually of the API that the client itself is. Tokens that it got itself it may always bring.',
+      attributes: { spellcheck: false, autocapitalize: 'none' },
+    },
   ],
   create: { label: 'Create grant', title: 'Let a client call an API' },
   remove: {

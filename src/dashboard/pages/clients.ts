@@ -11,6 +11,7 @@ import { clientCreateFields, clientFields, clientSections, mappingLine } from '.
 import { openUrl } from '../../domain/clients/initiation.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { quickStartTab } from './client-snippets.js';
+import { takesWorkloads, workloadsTab } from './workloads-tab.js';
 
 const clientState = (record: ResourceObject): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled');
@@ -158,5 +159,6 @@ export const clients: Presentation = {
     { name: 'claims', label: 'Claims', needs: 'users', when: signsIn, parts: claimsTab },
     { name: 'connections', label: 'Connections', needs: 'connections', when: signsIn, parts: connectionsTab },
     { name: 'grants', label: 'Grants', needs: 'client_grants', parts: grantsTab },
+    { name: 'workloads', label: 'Workloads', needs: 'federated_credentials', when: takesWorkloads, parts: workloadsTab },
   ],
 };

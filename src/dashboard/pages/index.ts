@@ -10,6 +10,7 @@ import { signing_keys } from './signing-keys.js';
 import { sessions } from './sessions.js';
 import { consents, identities } from './user-links.js';
 import { users } from './users.js';
+import { federated_credentials, trusted_issuers } from './workloads.js';
 import { webhook_deliveries } from './webhook-deliveries.js';
 import { webhooks } from './webhooks.js';
 
@@ -23,6 +24,8 @@ export const presentations: readonly Presentation[] = [
   roles,
   clients,
   client_grants,
+  trusted_issuers,
+  federated_credentials,
   api_resources,
   permissions,
   connections,

@@ -13,6 +13,9 @@ export type AccessTokenState = {
   scope: string;
   audience: string;
   claims: Record<string, unknown> | null;
+  /** Issued on the strength of another token (RFC 8693), and who acts for the person. */
+  exchanged: boolean;
+  act: Record<string, unknown> | null;
   /** The thumbprint of the key that it is bound to (RFC 9449 6). */
   jkt: string | null;
   /** How and when the person signed in; null for a client's own token, and where it isn't known. */
@@ -100,7 +103,7 @@ const peopleOfToken = `
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns, beside) => `
-    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time,
+    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
       t.issued_at, t.expires_at, ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
     from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id

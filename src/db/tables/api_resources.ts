@@ -49,6 +49,14 @@ export async function findSystemApiResource(scope: Scope): Promise<ApiResourceRo
   return (await table<ApiResourceRow>(scope, 'api_resources').where({ is_system: true }).first()) ?? null;
 }
 
+/** Those of the identifiers that are API resources'. */
+export async function listKnownIdentifiers(scope: Scope, identifiers: readonly string[]): Promise<string[]> {
+  if (identifiers.length === 0) return [];
+  return (await table<ApiResourceRow>(scope, 'api_resources')
+    .whereIn('identifier', [...identifiers])
+    .pluck('identifier')) as string[];
+}
+
 /** Stores a resource. */
 export async function insertApiResource(scope: Scope, row: Partial<ApiResourceRow>): Promise<ApiResourceRow> {
   return insert<ApiResourceRow>(scope, 'api_resources', withJsonMappings(row));

@@ -40,13 +40,14 @@ export async function insertAuditLog(
   await insert<AuditLogRow>(scope, 'audit_logs', { ...row, changes: JSON.stringify(row.changes) as never });
 }
 
-const columns = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
+/** The columns of an entry, for statements of other tables that append one. */
+export const auditColumnsSql = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
   target_display, changes, ip_address, user_agent, request_id, count, security_event`;
 
 // Ordered by id, so that replicas that update the same rows lock them in the same order and don't deadlock.
 const counted = (rows: string, where = '') => `
-  insert into audit_logs (${columns})
-  select ${columns} from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb) entry
+  insert into audit_logs (${auditColumnsSql})
+  select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb) entry
   where exists (select 1 from environments where environments.id = entry.environment_id) ${where}
   order by environment_id, id
   on conflict (environment_id, id) do update set count = audit_logs.count + excluded.count`;

@@ -6,6 +6,8 @@ export const managementCollections = [
   'permissions',
   'clients',
   'client_grants',
+  'trusted_issuers',
+  'federated_credentials',
   'api_resources',
   'connections',
   'signing_keys',

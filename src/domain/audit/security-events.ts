@@ -1,3 +1,5 @@
+import { tokenSecurityEvents } from '../../lib/token-security-events.js';
+
 /** What is worth knowing of one kind of security event. */
 export type SecurityEvent = {
   /** `critical`: somebody should look at once; log lines of `info` are informational, others warnings. */
@@ -217,24 +219,7 @@ export const securityEvents = {
     target: 'session',
     description: 'Ten wrong user codes of devices in ten minutes from one session or address: no more are taken for a while.',
   },
-  'authorization_code.reused': {
-    severity: 'critical',
-    outcome: 'denied',
-    kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
-    description:
-      'A code was presented a second time: somebody may have got hold of it. All that its first use gave was revoked (RFC 6749 4.1.2).',
-  },
-  'refresh_token.reused': {
-    severity: 'critical',
-    outcome: 'denied',
-    kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
-    description:
-      'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
-  },
+  ...tokenSecurityEvents,
   'webhook.target_blocked': {
     severity: 'warning',
     outcome: 'denied',

@@ -32,7 +32,12 @@ export function idOfMinute(at: Date, ...alike: readonly (string | null | undefin
   return uuidv7Of(minuteOf(at), digest(JSON.stringify(alike)));
 }
 
-function rowOf({ clock, environment }: Recording, event: SecurityEventName, details: SecurityEventDetails): CountedAuditLogRow {
+/** The row of an event, for the statement that appends it itself; {@link logSecurityEvent} comes after. */
+export function securityEventRow(
+  { clock, environment }: Recording,
+  event: SecurityEventName,
+  details: SecurityEventDetails,
+): CountedAuditLogRow {
   const { actor, target, origin, reason = null, detail = {} } = details;
   const occurred_at = clock.now();
   const { outcome } = securityEvents[event];
@@ -103,7 +108,7 @@ export function logSecurityEvent(
  * own, where repetitions within a minute share a row.
  */
 export async function recordSecurityEvent(tx: Context, event: SecurityEventName, details: SecurityEventDetails): Promise<void> {
-  const row = rowOf(tx, event, details);
+  const row = securityEventRow(tx, event, details);
   if (row.outcome === 'success') await insertAuditLog(tx.scope, { ...row, idempotency_key_digest: null });
   else await countAuditLog(tx.scope, row);
   afterCommit(tx, () => logSecurityEvent(tx, event, details));
@@ -119,7 +124,7 @@ export function noteSecurityEvent(
   details: SecurityEventDetails,
 ): void {
   logSecurityEvent(ctx, event, details);
-  const row = rowOf(ctx, event, details);
+  const row = securityEventRow(ctx, event, details);
   ctx.securityTrail.add(row, () => manyOf(row));
 }
 

@@ -63,6 +63,19 @@ export async function askableScopes(ctx: Context, client_id: string, resource: A
   return grant && resource.permissions.filter((permission) => grant.scopes.includes(permission));
 }
 
+/**
+ * The scopes of the resource that the client may have for people whose tokens it brings (RFC 8693): those of its grant of type `user`. Null without such a
+ * grant, and for the Management API, whose tokens people hand out themselves.
+ */
+export async function exchangeableScopes(
+  ctx: Context,
+  client_id: string,
+  resource: ApiResource,
+): Promise<{ readonly grant: ClientGrantRow; readonly scopes: readonly string[] } | null> {
+  const grant = resource.is_system ? null : await clientGrantOf(ctx, client_id, resource, 'user');
+  return grant && { grant, scopes: grant.scopes.filter((scope) => resource.permissions.includes(scope)) };
+}
+
 /** The scopes without those of the resource that the client may not ask people for; scopes of OpenID Connect and others stay. */
 export function withoutUnaskable(resource: ApiResource, askable: readonly string[], scopes: readonly string[]): string[] {
   return scopes.filter((scope) => askable.includes(scope) || isOpenidScope(scope) || !resource.permissions.includes(scope));

@@ -52,9 +52,9 @@ export function importClientKey(jwk: Jwk): ClientKey | null {
 }
 
 /** The keys of a set (RFC 7517 5); those that clients may not use are left out. Null for one of too many keys, or that is no set. */
-export function importKeySet(set: unknown): readonly ClientKey[] | null {
+export function importKeySet(set: unknown, most: number = maxKeys): readonly ClientKey[] | null {
   const keys = (set as { keys?: unknown } | null)?.keys;
-  if (!Array.isArray(keys) || keys.length > maxKeys) return null;
+  if (!Array.isArray(keys) || keys.length > most) return null;
   const objects = keys.filter((key): key is Jwk => typeof key === 'object' && key !== null && !Array.isArray(key));
   return objects.map(importClientKey).filter((key) => key !== null);
 }

@@ -1,5 +1,6 @@
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { ClientRow } from '../../db/tables/clients.js';
+import { jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { redirectUriProblem } from '../../lib/redirect-uri.js';
@@ -79,6 +80,13 @@ function grantProblems(client: RuledClient): Problem[] {
       'grant_not_allowed',
       'client_credentials needs a client that can keep a secret (RFC 6749 4.4).',
     ],
+    [isPublic && has(tokenExchangeGrantType), 'grant_types', 'grant_not_allowed', 'Token exchange needs a client that can keep a secret.'],
+    [
+      isPublic && has(jwtBearerGrantType),
+      'grant_types',
+      'grant_not_allowed',
+      'What a workload proves is a client that authenticates, by private_key_jwt.',
+    ],
     [
       has('refresh_token') && !has('authorization_code') && !has(deviceCodeGrantType),
       'grant_types',
@@ -119,13 +127,19 @@ function grantProblems(client: RuledClient): Problem[] {
   return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
 }
 
-function keyProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
+/**
+ * What the service allows. `keysRequired`: who registers itself by private_key_jwt brings its keys; a client of an administrator may have federated credentials
+ * instead.
+ */
+export type ClientPolicy = { readonly allowPrivateNetwork: boolean; readonly keysRequired?: boolean };
+
+function keyProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
   const { jwks, jwks_uri, token_endpoint_auth_method } = client;
   const address = jwks_uri === null ? null : checkUrl(jwks_uri, policy);
   const rules: [boolean, string, ApiErrorCode, string][] = [
     [jwks !== null && jwks_uri !== null, 'jwks_uri', 'jwks_twice', 'Keys are given by value or by address, not both (RFC 7591 2).'],
     [
-      token_endpoint_auth_method === 'private_key_jwt' && jwks === null && jwks_uri === null,
+      policy.keysRequired === true && token_endpoint_auth_method === 'private_key_jwt' && jwks === null && jwks_uri === null,
       'token_endpoint_auth_method',
       'jwks_required',
       'private_key_jwt needs jwks or jwks_uri.',
@@ -152,7 +166,7 @@ const urlTexts: Partial<Record<UrlProblem, string>> = {
  * Everything that is invalid or contradictory about a client, by attribute, whether an administrator set it or it registered itself.
  * `allowPrivateNetwork`: see the configuration.
  */
-export function clientProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
+export function clientProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
   const native = client.application_type === 'native';
   const logout = client.backchannel_logout_uri === null ? null : checkUrl(client.backchannel_logout_uri, policy);
   return [

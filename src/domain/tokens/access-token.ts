@@ -31,6 +31,8 @@ export type AccessTokenContent = {
   readonly amr?: readonly string[];
   /** Permissions of the API resource; left out for tokens without one. */
   readonly permissions?: readonly string[];
+  /** Who acts for the person (RFC 8693 4.1). */
+  readonly act?: Readonly<Record<string, unknown>> | null;
   /** `typ` of the header; RFC 9068's unless the API resource says otherwise. */
   readonly typ?: 'at+jwt' | 'JWT';
   /** What it is signed with: the API resource's algorithm, else RS256. */
@@ -65,6 +67,7 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
     sid: content.session_id,
     gid: content.grant_id,
     permissions: content.permissions,
+    act: content.act ?? undefined,
     cnf: content.jkt ? { jkt: content.jkt } : undefined,
     userinfo_claims: content.userinfo_claims && content.userinfo_claims.length > 0 ? content.userinfo_claims : undefined,
   };

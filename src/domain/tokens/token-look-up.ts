@@ -29,6 +29,10 @@ export type TokenContent = {
   readonly issuer: string;
   /** The names that the `claims` request parameter asked for at userinfo (OIDC Core 5.5). */
   readonly claims: readonly string[];
+  /** Who acts for the person (RFC 8693 4.1); null when nobody does, or the token doesn't say. */
+  readonly act: Readonly<Record<string, unknown>> | null;
+  /** Whether it is known to be issued on the strength of another token: a JWT tells by `act` only. */
+  readonly exchanged: boolean;
   /** The thumbprint of the key that it is bound to (RFC 9449 6); null for a bearer token. */
   readonly jkt: string | null;
   /** How the person signed in, and when (RFC 9470 6); null and empty where it isn't known, and for a client. */
@@ -56,6 +60,8 @@ const isSeconds = (value: unknown): value is number =>
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 /** The texts of a list; empty for anything else. */
 export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
+const members = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 const thumbprintIn = (cnf: unknown) => (typeof cnf === 'object' && cnf !== null ? text((cnf as Record<string, unknown>)['jkt']) : null);
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
@@ -96,6 +102,8 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     audience: aud,
     issuer: iss,
     claims: texts(claims['userinfo_claims']),
+    act: members(claims['act']),
+    exchanged: claims['act'] !== undefined,
     jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),
     amr: texts(claims['amr']),
@@ -155,6 +163,8 @@ export async function lookUpToken(
     audience: row.audience,
     issuer: ctx.environment.issuer,
     claims: Object.keys(row.claims ?? {}),
+    act: row.act,
+    exchanged: row.exchanged,
     jkt: row.jkt,
     acr: row.acr,
     amr: row.amr ?? [],

@@ -2,7 +2,9 @@ import type { NextFunction, Request, Response } from 'express';
 import { assertionType, claimedSubject, clientByAssertion } from '../../domain/clients/assertion.js';
 import { clientBySecret, enabledClient, type Client } from '../../domain/clients/clients.js';
 import type { ClientAuthMethod } from '../../db/tables/clients.js';
+import { claimedIssuer, clientByWorkload } from '../../domain/workloads/assertion.js';
 import { OAuthError } from '../../errors.js';
+import { jwtBearerGrantType } from '../../lib/grant-types.js';
 import { named } from '../../lib/named.js';
 import { parseBasicCredentials, type BasicCredentials } from '../../lib/basic-credentials.js';
 
@@ -14,10 +16,14 @@ export const clientAuthMethods = [
   'none',
 ] as const satisfies readonly ClientAuthMethod[];
 
-/** What the client authenticates with; `none`: only its client_id; `absent`: not even that. */
+/**
+ * What the client authenticates with; `workload`: a token of a trusted issuer (RFC 7523 2.2); `grant`: the same as the grant itself (2.1); `none`: only its client_id; `absent`: not even that.
+ */
 type Credentials =
   | { method: 'secret'; client_id: string; client_secret: string }
   | { method: 'assertion'; client_id: string; assertion: string }
+  | { method: 'workload'; client_id: string; assertion: string }
+  | { method: 'grant'; client_id: string | null; assertion: string }
   | { method: 'none'; client_id: string }
   | { method: 'absent' };
 
@@ -35,6 +41,8 @@ function assertionOf(req: Request): Credentials | null {
     throw OAuthError.invalid_client('client_assertion_type must be urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
   const subject = claimedSubject(assertion);
   const client_id = form.get('client_id');
+  if (client_id !== undefined && claimedIssuer(assertion) !== null && claimedIssuer(assertion) !== client_id)
+    return { method: 'workload', client_id, assertion };
   if (subject === null) throw OAuthError.invalid_client('the client_assertion can not be read');
   if (client_id !== undefined && client_id !== subject) throw OAuthError.invalid_client('client_id differs from the client_assertion');
   return { method: 'assertion', client_id: subject, assertion };
@@ -61,6 +69,8 @@ function credentialsOf(req: Request): Credentials {
       throw OAuthError.invalid_request('client_id differs from the Authorization header');
     return { method: 'secret', ...basic };
   }
+  const assertion = req.form.get('grant_type') === jwtBearerGrantType ? req.form.get('assertion') : undefined;
+  if (assertion !== undefined && client_secret === undefined) return { method: 'grant', client_id: client_id ?? null, assertion };
   if (client_id === undefined) return { method: 'absent' };
   return client_secret === undefined ? { method: 'none', client_id } : { method: 'secret', client_id, client_secret };
 }
@@ -90,6 +100,16 @@ async function authenticated(req: Request): Promise<Client | null> {
       if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
       return proven;
     }
+    case 'workload': {
+      const proven = await clientByWorkload(req.ctx, credentials.assertion, credentials.client_id);
+      if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
+      return proven;
+    }
+    case 'grant': {
+      const proven = await clientByWorkload(req.ctx, credentials.assertion, credentials.client_id);
+      if ('reason' in proven) throw OAuthError.invalid_grant(proven.reason);
+      return proven;
+    }
     case 'none': {
       const client = await enabledClient(req.ctx, credentials.client_id);
       return client?.token_endpoint_auth_method === 'none' ? client : null;
@@ -111,7 +131,7 @@ function unchallenged(req: Request, error: unknown): unknown {
 
 /**
  * The client that the request proves to be from (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. Needs `form` before.
- * @throws {OAuthError} 401 `invalid_client`; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
+ * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_grant` where the assertion is the grant itself; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
  */
 export async function provenClient(req: Request): Promise<Client> {
   if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');

@@ -88,7 +88,7 @@ async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request
   try {
     req.client = await provenClient(req);
   } catch (error) {
-    if (error instanceof OAuthError && error.error === 'invalid_client') await limit.failed(res, caller);
+    if (error instanceof OAuthError && ['invalid_client', 'invalid_grant'].includes(error.error)) await limit.failed(res, caller);
     throw error;
   }
 }

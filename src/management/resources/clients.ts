@@ -76,6 +76,12 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
       description: 'What it may do for itself, and what it may ask people for.',
       include: true,
     },
+    federated_credentials: {
+      kind: 'many',
+      to: 'federated_credential',
+      by: { foreign: 'client_id' },
+      description: 'Which workloads are the client without a secret.',
+    },
     connections: {
       kind: 'many',
       to: 'connection',

@@ -9,11 +9,13 @@ import { consents } from './consents.js';
 import { custom_domains } from './custom_domains.js';
 import { environments } from './environments.js';
 import { event_types } from './event_types.js';
+import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { permissions } from './permissions.js';
 import { roles } from './roles.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
+import { trusted_issuers } from './trusted_issuers.js';
 import { users } from './users.js';
 import { webhook_deliveries, webhook_delivery_attempts } from './webhook_deliveries.js';
 import { webhooks } from './webhooks.js';
@@ -28,6 +30,8 @@ export const resources = [
   permissions,
   clients,
   client_grants,
+  trusted_issuers,
+  federated_credentials,
   api_resources,
   connections,
   sessions,

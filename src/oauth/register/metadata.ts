@@ -124,7 +124,7 @@ function clientColumns(metadata: ClientMetadata) {
 export function readClient(body: unknown, policy: Policy): ReturnType<typeof clientColumns> {
   const columns = clientColumns(readClientMetadata(body, policy));
   if (columns.grant_types.length === 0) throw refuse('grant_types', 'none of them is for clients that register themselves');
-  const [problem] = clientProblems(columns, policy);
+  const [problem] = clientProblems(columns, { ...policy, keysRequired: true });
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
   return columns;
 }
