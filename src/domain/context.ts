@@ -17,6 +17,7 @@ import type { ClientUse } from './clients/use-notes.js';
 import type { Environment } from './environments/environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
 import type { PasswordHasher } from './passwords/passwords.js';
+import type { WaitingTraces } from './request-traces/waiting-traces.js';
 import type { SecurityTrail } from './audit/security-notes.js';
 
 /** What the whole process shares, built once in `main.ts` (tests build the same with fakes at `platform/` only). */
@@ -39,6 +40,7 @@ export type Deps = {
   readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
   readonly securityTrail: SecurityTrail;
+  readonly requestTraces: WaitingTraces;
 };
 
 /** Deps plus the environment that the work belongs to; what every operation takes first. */
@@ -61,11 +63,11 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
   const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
-  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, securityTrail } = deps;
+  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, securityTrail, requestTraces } = deps;
   const scope = createScope(knex, environment.id, deadline);
   return {
     config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, breachedPasswords, newKeyPair,
-    clientUse, securityTrail, environment, scope,
+    clientUse, securityTrail, requestTraces, environment, scope,
   }; // prettier-ignore
 }
 

@@ -18,6 +18,8 @@ import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { signing } from '../domain/tokens/formats/jwt.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
+import { startRequestTraces } from '../domain/request-traces/request-traces.js';
+import { createWaitingTraces } from '../domain/request-traces/waiting-traces.js';
 import { createSecurityTrail } from '../domain/audit/security-notes.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
@@ -81,6 +83,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     newKeyPair,
     clientUse: createClientUse(),
     securityTrail: createSecurityTrail(),
+    requestTraces: createWaitingTraces(),
     ...overrides,
   };
 }
@@ -134,6 +137,7 @@ function startLoops(deps: Deps): Record<string, Loop> {
     domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
+    request_traces: startRequestTraces(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });
 }

@@ -5,6 +5,7 @@ import { authenticators } from './authenticators.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
+import { request_traces } from './request-traces.js';
 import { permissions, roles } from './roles.js';
 import { signing_keys } from './signing-keys.js';
 import { sessions } from './sessions.js';
@@ -33,6 +34,7 @@ export const presentations: readonly Presentation[] = [
   webhook_deliveries,
   event_types,
   audit_logs,
+  request_traces,
   custom_domains,
   signing_keys,
   environments,

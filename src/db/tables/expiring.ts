@@ -38,6 +38,7 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 180 * day, only: 'security_event' },
+  { name: 'request_traces', column: 'expires_at', keepSeconds: 0 },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 

@@ -12,7 +12,8 @@ export type Target = {
 };
 
 /** The refusal of a client that may no longer ask people for the resource (RFC 8707 2). */
-export const notLetIn = () => OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it');
+export const notLetIn = () =>
+  OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it').by('no_client_grant');
 
 /** The target that an authorization was given for, as it is now, from memory; null when the client is no longer let in. */
 export async function targetInForce(ctx: Context, client: Client, identifier: string): Promise<Target | null> {
@@ -20,6 +21,13 @@ export async function targetInForce(ctx: Context, client: Client, identifier: st
   const askable = resource && (await askableScopes(ctx, client.id, resource));
   return resource && askable && { resource, askable };
 }
+
+/** What kind of access token a person's is, how long it lives in seconds, and whom it is for. */
+export const kindOfToken = ({ environment }: Pick<Context, 'environment'>, client: Client, resource: ApiResource | null) => ({
+  format: resource?.token_format ?? client.access_token_format,
+  lifetime: resource?.access_token_lifetime ?? environment.default_access_token_lifetime,
+  audience: resource?.identifier ?? environment.issuer,
+});
 
 /** Whether a person's token for the resource holds what the person holds, and no more. */
 export const isHeldOnly = (resource: ApiResource): boolean => resource.user_scopes === 'held';

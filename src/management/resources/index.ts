@@ -12,6 +12,7 @@ import { event_types } from './event_types.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
 import { permissions } from './permissions.js';
+import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
@@ -43,6 +44,7 @@ export const resources = [
   environments,
   custom_domains,
   audit_logs,
+  request_traces,
 ] as const;
 
 /** The same by type and by path. */

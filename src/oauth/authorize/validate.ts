@@ -1,14 +1,14 @@
 import { isSelfRegistered } from '../../domain/clients/rules.js';
-import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { apiResourceOf, askableScopes, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
-import { isOpenidScope } from '../../domain/tokens/scopes.js';
-import { isHeldOnly, type Target } from '../../domain/tokens/target.js';
-import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
+import type { Target } from '../../domain/tokens/target.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
 import { parseScope } from '../../lib/scope-set.js';
+import type { RefusalDetail, RefusalRule } from '../../lib/refusal-rules.js';
 import { AuthorizationError } from './authorization-error.js';
+import { afterRights, goesBeyondClient, granted, judgeScopes, withinRights } from './granted-scopes.js';
 import { prompts, responseModes, type Addressee, type AuthorizationRequest, type Prompt } from './request.js';
 
 const maxParameterLength = 4096;
@@ -30,8 +30,8 @@ type Reading = {
   target: Target | null;
 };
 
-/** What is wrong with a request. */
-type Problem = readonly [error: OAuthErrorCode, description: string];
+/** What is wrong with a request, and by which rule where the description alone doesn't say. */
+type Problem = readonly [error: OAuthErrorCode, description: string, rule?: RefusalRule, detail?: RefusalDetail];
 
 /** A check: its name, what it finds wrong (null: nothing), and the section that asks for it. */
 type Check = readonly [name: string, check: (r: Reading) => Problem | null | Promise<Problem | null>, source: string];
@@ -54,7 +54,11 @@ export const requestChecks: readonly Check[] = [
   ['max_age', (r) => malformed(r.max_age === undefined, 'max_age must be a number of seconds'), 'OIDC Core 3.1.2.1'],
   ['claims', (r) => malformed(r.claims === null, 'claims must be a JSON object'), 'OIDC Core 5.5'],
   ['resource', findTarget, 'RFC 8707 2'],
-  ['scope syntax', (r) => (r.scopes === null ? ['invalid_scope', 'scope must be words separated by spaces'] : null), 'RFC 6749 3.3'],
+  [
+    'scope syntax',
+    (r) => (r.scopes === null ? ['invalid_scope', 'scope must be words separated by spaces', 'unknown_scope'] : null),
+    'RFC 6749 3.3',
+  ],
   ['scope of the client', withinClient, 'RFC 6749 3.3'],
 ];
 
@@ -87,11 +91,13 @@ export async function validate(
   for (const [, check] of requestChecks) {
     const found = check(r);
     const problem = found instanceof Promise ? await found : found;
-    if (problem) throw new AuthorizationError(addressee, ...problem);
+    if (problem) throw refusal(addressee, problem);
   }
+  const rulings = judgeScopes(client, r.scopes ?? [], r.target);
   const request = {
     ...addressee,
-    scopes: grantedScopes(client, r.scopes ?? [], r.target),
+    scopes: granted(rulings),
+    rulings,
     resource: r.target?.resource ?? null,
     code_challenge: get('code_challenge') ?? null,
     dpop_jkt: get('dpop_jkt') ?? null,
@@ -103,8 +109,12 @@ export async function validate(
     id_token_hint: get('id_token_hint') ?? null,
     claims: r.claims ?? { userinfo: null, id_token: null },
   };
-  return withinRights(ctx, request, session);
+  const within = await withinRights(ctx, request, session);
+  return within === request ? request : { ...within, rulings: afterRights(rulings, within.scopes) };
 }
+
+const refusal = (addressee: Addressee, [error, description, rule, detail]: Problem) =>
+  new AuthorizationError(addressee, error, description).by(rule ?? null, { client_id: addressee.client.id, ...detail });
 
 /** Whether it can be a thumbprint (RFC 7638), or isn't there. */
 const isThumbprint = (jkt: string | undefined) => jkt === undefined || /^[\w-]{43}$/.test(jkt);
@@ -124,7 +134,8 @@ function notSupported(name: string, error: OAuthErrorCode): Check[1] {
 
 function pushedWhereDemanded({ ctx, client, pushed }: Reading): Problem | null {
   const demanded = ctx.environment.require_pushed_authorization_requests || client.require_pushed_authorization_requests;
-  return malformed(demanded && !pushed, 'the request has to be pushed to the pushed authorization request endpoint first');
+  const description = 'the request has to be pushed to the pushed authorization request endpoint first';
+  return demanded && !pushed ? ['invalid_request', description, 'pushed_request_required'] : null;
 }
 
 function shortEnough({ sent }: Reading): Problem | null {
@@ -150,12 +161,12 @@ function responseMode({ get, addressee }: Reading): Problem | null {
 
 function mayUseCodes({ client }: Reading): Problem | null {
   if (client.grant_types.includes('authorization_code')) return null;
-  return ['unauthorized_client', 'the client may not use the authorization code flow'];
+  return ['unauthorized_client', 'the client may not use the authorization code flow', 'grant_type_not_allowed'];
 }
 
 function notTheManagementApi({ ctx, client, get }: Reading): Problem | null {
   if (!isSelfRegistered(client) || get('resource') !== ctx.environment.management_audience) return null;
-  return ['invalid_target', 'a client that registered itself may not ask for the Management API'];
+  return ['invalid_target', 'a client that registered itself may not ask for the Management API', 'no_client_grant'];
 }
 
 function pkce({ client, get }: Reading): Problem | null {
@@ -163,7 +174,7 @@ function pkce({ client, get }: Reading): Problem | null {
   if (challenge === undefined) {
     if (method !== undefined) return ['invalid_request', 'code_challenge is missing'];
     const needed = client.require_pkce || client.token_endpoint_auth_method === 'none';
-    return malformed(needed, 'this client must use PKCE: code_challenge is missing');
+    return needed ? ['invalid_request', 'this client must use PKCE: code_challenge is missing', 'pkce_required'] : null;
   }
   if (method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256'];
   return malformed(!isCodeChallenge(challenge), 'code_challenge must be 43 base64url characters');
@@ -177,26 +188,17 @@ async function findTarget(r: Reading): Promise<Problem | null> {
   const identifier = r.get('resource');
   if (identifier === undefined) return null;
   const resource = await apiResourceOf(r.ctx, identifier);
-  if (!resource) return ['invalid_target', 'the resource is not registered'];
+  if (!resource) return ['invalid_target', 'the resource is not registered', 'unknown_resource'];
   const askable = await askableScopes(r.ctx, r.client.id, resource);
-  if (!askable) return ['invalid_target', 'the client may not ask people for this resource'];
+  if (!askable) return ['invalid_target', 'the client may not ask people for this resource', 'no_client_grant'];
   r.target = { resource, askable };
   return null;
 }
 
-function withinClient({ client, scopes, target }: Reading): Problem | null {
-  const known = (scope: string) => isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true;
-  const beyond = client.scopes !== null && (scopes ?? []).some((scope) => known(scope) && !client.scopes?.includes(scope));
-  return beyond ? ['invalid_scope', 'the scope goes beyond what the client may ask for'] : null;
-}
-
-/** What of the asked scopes is granted; one that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows. */
-export function grantedScopes(client: Client, asked: readonly string[], target: Target | null): string[] {
-  const known = asked.filter((scope) => {
-    if (scope === 'offline_access') return client.grant_types.includes('refresh_token');
-    return isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true || client.scopes?.includes(scope) === true;
-  });
-  return target === null ? known : withoutUnaskable(target.resource, target.askable, known);
+function withinClient({ client, scopes: asked, target }: Reading): Problem | null {
+  const scopes = judgeScopes(client, asked ?? [], target);
+  if (!goesBeyondClient(scopes)) return null;
+  return ['invalid_scope', 'the scope goes beyond what the client may ask for', 'not_in_client_scopes', { scopes }];
 }
 
 function parsePrompts(text: string | undefined): Prompt[] | null {
@@ -223,30 +225,4 @@ function parseClaims(text: string | undefined): AuthorizationRequest['claims'] |
   } catch {
     return null;
   }
-}
-
-/** What of a request this is about. */
-type Asking = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
-
-/** What the client may have of what the person holds. */
-async function grantable(ctx: Context, { client }: Asking, resource: ApiResource, held: readonly string[]): Promise<string[]> {
-  const askable = (await askableScopes(ctx, client.id, resource)) ?? [];
-  return held.filter((scope) => askable.includes(scope) && client.scopes?.includes(scope) !== false);
-}
-
-/**
- * The request without permissions that the person doesn't hold, where they would do nothing: at the Management API, and at API resources whose
- * `user_scopes` is `held`. They need neither be asked for nor be named in the token (RFC 6749 3.3: less than was asked, which the token response
- * tells). `held` without a scope of the resource asks for all that the person holds of it. Scopes of other API resources are theirs to judge.
- */
-export async function withinRights<R extends Asking>(ctx: Context, request: R, session: { readonly user_id: string } | null): Promise<R> {
-  const { resource, scopes } = request;
-  if (session === null || resource === null || !(resource.is_system || isHeldOnly(resource))) return request;
-  const held = await listPermissionNamesOfUser(ctx.scope, session.user_id, resource.identifier);
-  const isOwn = (scope: string) => resource.permissions.includes(scope);
-  const others = scopes.filter((scope) => !isOwn(scope));
-  if (isHeldOnly(resource) && others.length === scopes.length)
-    return { ...request, scopes: [...scopes, ...(await grantable(ctx, request, resource, held))] };
-  const keeps = (scope: string) => isOpenidScope(scope) || held.includes(scope) || (!resource.is_system && !isOwn(scope));
-  return { ...request, scopes: scopes.filter(keeps) };
 }
