@@ -20,7 +20,7 @@ export type RequestTraceRow = {
 };
 
 /** More steps than one sign-in has: whoever sends one request id again and again makes no row grow without end. */
-const maxSteps = 20;
+export const maxSteps = 20;
 
 const columns = 'environment_id, id, occurred_at, client_id, step, outcome, rule, error, steps, request_ids, expires_at';
 
@@ -37,6 +37,6 @@ export async function addRequestTraces(knex: Knex, rows: readonly RequestTraceRo
       occurred_at = excluded.occurred_at, client_id = coalesce(excluded.client_id, trace.client_id), step = excluded.step, outcome = excluded.outcome,
       rule = excluded.rule, error = excluded.error, steps = trace.steps || excluded.steps,
       request_ids = array(select distinct unnest(trace.request_ids || excluded.request_ids)), expires_at = excluded.expires_at
-    where jsonb_array_length(trace.steps) < ${maxSteps}`;
+    where jsonb_array_length(trace.steps) + jsonb_array_length(excluded.steps) <= ${maxSteps}`;
   await runSystem(knex, { name: 'request_traces.add', text }, [JSON.stringify(rows)]);
 }

@@ -1,6 +1,6 @@
 import { codeLifetimeMs, findIssuedCodes, type IssuedCode } from '../../db/tables/authorization_codes.js';
 import { findClientStates } from '../../db/tables/clients.js';
-import { addRequestTraces, type RequestTraceRow } from '../../db/tables/request_traces.js';
+import { addRequestTraces, maxSteps, type RequestTraceRow } from '../../db/tables/request_traces.js';
 import { startFlushing, type Loop } from '../../platform/loop.js';
 import type { Deps } from '../context.js';
 import { toldName, toldUri } from './told.js';
@@ -72,7 +72,7 @@ function merged(rows: readonly RequestTraceRow[]): RequestTraceRow[] {
     const joined = before && {
       ...row,
       client_id: row.client_id ?? before.client_id,
-      steps: [...before.steps, ...row.steps].slice(0, 20),
+      steps: [...before.steps, ...row.steps].slice(0, maxSteps),
       request_ids: [...new Set([...before.request_ids, ...row.request_ids])],
     };
     found.set(name, joined ?? row);

@@ -71,7 +71,7 @@ export function createWaitingTraces(): WaitingTraces {
       const { environment_id, step } = trace;
       // Claims share what one client has: anybody can make up many.
       const alike = `${environment_id} ${step.step} ${step.rule} ${trace.client_id ?? ''}`;
-      const room = waiting.length < maxWaiting && isWithin(environment_id, perMinute.environment) && isWithin(alike, perMinute.alike);
+      const room = waiting.length < maxWaiting && isWithin(alike, perMinute.alike) && isWithin(environment_id, perMinute.environment);
       if (room) waiting.push(trace);
       else dropped += 1;
     },

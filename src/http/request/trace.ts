@@ -85,6 +85,9 @@ function toldDetail({ client_id, redirect_uri, registered_redirect_uris: registe
   };
 }
 
+/** Where clients prove who they are, and may do so in a header. */
+const authenticating: ReadonlySet<TraceStepName> = new Set(['token', 'pushed_authorization_request', 'device_authorization']);
+
 type Noted = Refused | (Omit<Refused, 'error'> & { readonly error: null });
 
 function note(req: Request, sent: Parameters, outcome: TraceOutcome, refused: Noted): void {
@@ -92,7 +95,7 @@ function note(req: Request, sent: Parameters, outcome: TraceOutcome, refused: No
   if (!ctx || step === undefined) return;
   const occurred_at = ctx.clock.now();
   const code = step === 'token' ? sent.get('code') : undefined;
-  const claimed = sent.get('client_id') ?? (step === 'token' && req.form ? claimedClientId(req) : '');
+  const claimed = sent.get('client_id') ?? (authenticating.has(step) && req.form ? claimedClientId(req) : '');
   const description =
     refused.description === null ? {} : { description: refused.description.slice(0, 500).split(' ').map(toldName).join(' ') };
   const claim = claimed === '' ? {} : { client_id: toldName(claimed) };
