@@ -36,7 +36,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   const store = openRateLimitStore(config.rateLimits, {
     knex: deps.knex,
     clock: deps.clock,
-    onError: (error) => deps.logger.warn({ err: error }, 'rate_limits.store'),
+    onError: (error) => deps.logger.warn({ event: 'rate_limits.store', err: error }, 'the shared store of rate limits failed'),
   });
   const limiter = createLimiter({ store, enabled: config.rateLimits.enabled });
   const assets = createAssets();
@@ -84,6 +84,6 @@ function createDoor({ config, logger, clock }: Deps): Admission {
     // Behind a proxy all come from it: whose they are would have to be read out of headers first.
     ...(config.trustProxy === false && { callerOf: (req) => addressKey(req.socket.remoteAddress) }),
     now: () => clock.now().getTime(),
-    onRefused: (count) => logger.warn({ count }, 'requests.refused'),
+    onRefused: (count) => logger.warn({ event: 'requests.refused', count }, 'requests were refused because too many wait'),
   });
 }

@@ -85,22 +85,15 @@ const trustProxy = z
     return /^\d+$/.test(text) ? Number(text) : text;
   });
 
+const postgresAddress = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address');
+
 const variables = z.object({
   PORT: integer(3000, 0, 65535),
   HOST: z.string().default('127.0.0.1'),
   BASE_URL: origin.optional(),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
-  DATABASE_DIRECT_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
-  DATABASE_REPLICA_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
+  DATABASE_URL: postgresAddress.optional(),
+  DATABASE_DIRECT_URL: postgresAddress.optional(),
+  DATABASE_REPLICA_URL: postgresAddress.optional(),
   DATABASE_POOL_MAX: integer(10, 4, 1000),
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
   DATA_DIR: z.string().default('.data'),
@@ -146,6 +139,7 @@ const variables = z.object({
   WEBHOOK_TIMEOUT_MS: integer(10_000, 10, 60_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
+  SECURITY_EVENT_DAYS: integer(180, 1, 3650),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   SECURITY_CONTACT: securityContact.optional(),
 });
@@ -249,6 +243,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
     logLevel: v.LOG_LEVEL,
     logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),
+    securityEventDays: v.SECURITY_EVENT_DAYS,
     metricsToken: v.METRICS_TOKEN ?? null,
     /** The URI that /.well-known/security.txt names; null: there is no such file. */
     securityContact: v.SECURITY_CONTACT ?? null,

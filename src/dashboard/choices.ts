@@ -1,3 +1,4 @@
+import type { ResourceObject } from '../management/documents.js';
 import type { Choice } from './page-parts.js';
 import type { ViewContext } from './presentation.js';
 import { relatedId, listOf, may } from './resource-objects.js';
@@ -10,10 +11,17 @@ import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 const most = 100;
 
 /** The records of a collection as choices, the first hundred by name. Empty when the actor may not read them. */
-async function choicesFrom(look: ViewContext, path: string, label: string, sort: string, hint?: string): Promise<Choice[]> {
+async function choicesFrom(
+  look: ViewContext,
+  path: string,
+  label: string,
+  sort: string,
+  hint?: string,
+  fits: (record: ResourceObject) => boolean = () => true,
+): Promise<Choice[]> {
   if (!may(look.req.call, path, 'read')) return [];
   const { records } = await listOf(look.req.call, path, { sort, size: most });
-  return records.map((record) => ({
+  return records.filter(fits).map((record) => ({
     value: record.id,
     label: words(record.attributes[label] ?? record.id),
     hint: hint === undefined ? null : ((record.attributes[hint] as string | null) ?? null),
@@ -25,6 +33,11 @@ export const apiResourceChoices = (look: ViewContext) => choicesFrom(look, 'api_
 export const connectionChoices = (look: ViewContext) => choicesFrom(look, 'connections', 'display_name', 'name');
 export const trustedIssuerChoices = (look: ViewContext) => choicesFrom(look, 'trusted_issuers', 'name', 'name', 'issuer');
 export const clientChoices = (look: ViewContext) => choicesFrom(look, 'clients', 'name', 'name');
+/** Clients that workloads can be. */
+export const workloadClientChoices = (look: ViewContext) => choicesFrom(look, 'clients', 'name', 'name', undefined, takesWorkloads);
+
+/** Whether workloads can be the client: by a token of a platform in place of a signature of its own (RFC 7523). */
+export const takesWorkloads = (record: ResourceObject): boolean => record.attributes['token_endpoint_auth_method'] === 'private_key_jwt';
 
 /** Permissions, grouped by their API resource. */
 export async function permissionChoices(look: ViewContext): Promise<Choice[]> {

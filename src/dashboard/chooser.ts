@@ -62,11 +62,11 @@ const platformChooser = (render: Render, collection: 'trusted_issuers' | 'federa
   });
 
 /** GET /dashboard/trusted_issuers/new without a platform. */
-export const issuerChooser = (render: Render) => platformChooser(render, 'trusted_issuers', 'Trust an issuer', 'Workload issuers');
+export const issuerChooser = (render: Render) => platformChooser(render, 'trusted_issuers', 'Add a trusted issuer', 'Trusted issuers');
 
 /** GET /dashboard/federated_credentials/new without a platform. */
 export const credentialChooser = (render: Render) =>
-  platformChooser(render, 'federated_credentials', 'Let a workload be a client', 'Federated credentials');
+  platformChooser(render, 'federated_credentials', 'Create a federated credential', 'Federated credentials');
 
 const about: Readonly<Record<string, string>> = named({
   oidc: 'Any provider with a discovery document: Keycloak, Okta, Entra ID, another one of these.',

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
+import type { Logger } from '../platform/log/logger.js';
 import { createKnex } from './knex.js';
 import { packageRoot } from './package-root.js';
 
@@ -65,7 +65,7 @@ async function runPending(knex: Knex, log?: Logger): Promise<string[]> {
     const [name] = names;
     if (name === undefined) return done;
     done.push(name);
-    log?.info({ migration: name }, 'database.migrated');
+    log?.info({ event: 'database.migrated', migration: name }, 'a migration was applied');
   }
 }
 
@@ -74,7 +74,7 @@ async function waitForLock(knex: Knex, log?: Logger): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     const { rows } = await knex.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_lock(?) as locked', [lockKey]);
     if (rows[0]?.locked) return;
-    if (attempt === 0) log?.info({}, 'database.migration_awaited');
+    if (attempt === 0) log?.info({ event: 'database.migration_awaited' }, 'waiting for another process to migrate');
     await delay(100);
   }
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Logger } from 'pino';
+import type { Logger } from '../platform/log/logger.js';
 import type { Config } from '../config.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/failures.js';

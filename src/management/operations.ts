@@ -1,6 +1,7 @@
 import { transaction, type Context } from '../domain/context.js';
 import { authorizeWrite, requireForWrite, requirePermissions, targetIdOf, type AuthorizationOptions } from './authorize.js';
-import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
+import type { AuditEntry, Changes } from './audit-entry.js';
+import { changesBetween, operationNames, recordDenial, recordWrite } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
 import { readCreation, readMeta, resolveRelationships, updateAttributes, type Input } from './input.js';

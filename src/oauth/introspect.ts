@@ -60,7 +60,10 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
 
 /** Why a token was called inactive is for the log alone, under the request id: the answer must not say (RFC 7662 2.2). */
 function noteInactive({ ctx, client, request_id }: Request, reason: string): void {
-  ctx.logger.info({ request_id, environment_id: ctx.environment.id, client_id: client.id, reason }, 'introspection.inactive');
+  ctx.logger.info(
+    { event: 'introspection.inactive', request_id, environment_id: ctx.environment.id, client_id: client.id, reason },
+    'introspection answered inactive',
+  );
 }
 
 const jwtMediaType = 'application/token-introspection+jwt';

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from './log/logger.js';
 
 /** A loop in the background. */
 export type Loop = {
@@ -44,7 +44,8 @@ export function startLoop(options: LoopOptions): Loop {
       try {
         busy = (await pass(stopping.signal)) === true;
       } catch (error) {
-        if (!stopping.signal.aborted) logger.warn({ err: error, loop: name }, 'loop.failed');
+        if (!stopping.signal.aborted)
+          logger.warn({ event: 'loop.failed', err: error, loop: name }, 'work in the background failed and is tried again');
       }
       if (!busy) await wait();
       endWait = null;

@@ -156,7 +156,9 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
   // A worker's database was prepared by its primary. While there is none the loop goes on asking.
-  await syncClock(deps).catch((error: unknown) => logger.warn({ err: error }, 'clock.unsynced'));
+  await syncClock(deps).catch((error: unknown) =>
+    logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
+  );
   const cacheSync = startCacheSync(deps);
   const loops = startLoops(deps);
   const securityTrail = startSecurityTrail(deps);
@@ -179,7 +181,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     server.listen(config.port, config.host, resolve);
   });
   // A connection that the system doesn't let us take (no file descriptor is left, say) is the caller's loss alone.
-  server.on('error', (error) => logger.error({ err: error }, 'http.not_accepted'));
+  server.on('error', (error) => logger.error({ event: 'http.not_accepted', err: error }, 'a connection could not be accepted'));
   return {
     port: (server.address() as AddressInfo).port,
     deps,

@@ -82,9 +82,14 @@ export async function startAll(config: Config, logger: Logger, stops: ShutdownHo
 export async function announce(deps: Deps, port: number): Promise<void> {
   const { config, logger } = deps;
   const ctx = await defaultContext(deps);
-  if (await needsSetup(ctx)) logger.warn(`there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`);
+  if (await needsSetup(ctx)) {
+    logger.warn(
+      { event: 'service.no_administrator' },
+      `there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`,
+    );
+  }
   for (const { event, message } of exposureWarnings(config, await listEnvironments(deps.knex))) logger.warn({ event }, message);
-  logger.info({ base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
+  logger.info({ event: 'service.ready', base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
 }
 
 /** Calls `stop` at the first signal; a second one more than a second later (Ctrl-C under npm arrives twice) ends at once. */
@@ -96,11 +101,11 @@ export function onSignals(logger: Logger, stop: () => Promise<void>): void {
       return;
     }
     since = performance.now();
-    logger.info({ signal }, 'stopping');
+    logger.info({ event: 'service.stopping', signal }, 'stopping');
     stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        logger.fatal({ err: error }, 'stop.failed');
+        logger.fatal({ event: 'stop.failed', err: error }, 'the service could not stop in order');
         process.exit(1);
       },
     );

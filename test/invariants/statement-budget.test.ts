@@ -69,7 +69,7 @@ beforeAll(async () => {
     token_endpoint_auth_method: 'private_key_jwt',
     secret_digest: null,
   });
-  await addGrant(ctx, machine, opaqueApi);
+  for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, machine, resource);
   const proven = { client_id: machine.id, trusted_issuer_id: trusted.id, audience: 'us', claims: { sub: 'job' } };
   await insertFederatedCredential(ctx.scope, { ...stamps, ...proven });
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
@@ -147,14 +147,17 @@ const workloadToken = async (resource: ApiResourceRow) => {
   return tokenRequest(origin, null, { grant_type: jwtBearerGrantType, assertion, resource: resource.identifier });
 };
 
+const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
+
 /** Exchanges a person's token (RFC 8693). */
-const exchange = async (subject_token: string, resource: string) =>
+const exchange = async (subject_token: string, resource: string, more: Record<string, string> = {}) =>
   (
     await tokenRequest(origin, client, {
       grant_type: tokenExchangeGrantType,
       subject_token,
-      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      subject_token_type: accessTokenType,
       resource,
+      ...more,
     })
   ).status;
 
@@ -255,6 +258,20 @@ const budget: Record<
       },
     ]),
   ),
+  'token exchange with an actor token': {
+    limit: 2,
+    prepare: async () => (await grantedTokens()).body.access_token,
+    run: (token) => exchange(token, 'https://delegation.example/jwt', { actor_token: token, actor_token_type: accessTokenType }),
+  },
+  'DPoP: token exchange': {
+    limit: 2,
+    prepare: async () => (await grantedTokens()).body.access_token,
+    run: async (subject_token) => {
+      const fields = { grant_type: tokenExchangeGrantType, subject_token, subject_token_type: accessTokenType };
+      return (await proven('/oauth/token', { ...fields, resource: 'https://delegation.example/jwt' })).status;
+    },
+  },
+  'JWT bearer grant of a workload, JWT': { limit: 0, run: async () => (await workloadToken(jwtApi)).status },
   'JWT bearer grant of a workload, opaque': {
     limit: 1,
     run: async () => (await workloadToken(opaqueApi)).status,
@@ -364,12 +381,14 @@ describe('statements while a webhook wants token.issued', () => {
     ctx.cache.invalidate(ctx.environment.id, 'webhooks');
   });
 
-  test.each(Object.keys(budget).filter((name) => name !== 'client credentials, JWT'))('%s: not one more', async (name) => {
+  const unstored = ['client credentials, JWT', 'JWT bearer grant of a workload, JWT'];
+
+  test.each(Object.keys(budget).filter((name) => !unstored.includes(name)))('%s: not one more', async (name) => {
     expect((await statementsOf(name)).length).toBeLessThanOrEqual(budget[name]?.limit ?? 0);
   });
 
   test('a JWT, which is stored nowhere, costs the one statement that stores its event', async () => {
-    expect(await statementsOf('client credentials, JWT')).toHaveLength(1);
+    for (const name of unstored) expect(await statementsOf(name)).toHaveLength(1);
   });
 
   test('and the events are there', async () => {

@@ -55,6 +55,7 @@ beforeAll(async () => {
   ids.set('environments', (await api.get('/environments')).body['data'][0].id);
   ids.set('signing_keys', (await api.get('/signing_keys')).body['data'][0].id);
   ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
+  ids.set('security_events', (await api.get('/security_events')).body['data'][0].id);
 });
 
 const strange: unknown[] = [

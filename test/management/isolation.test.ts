@@ -44,6 +44,7 @@ beforeAll(async () => {
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);
   records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
+  records.set('security_events', (await api.get('/security_events')).body['data'][0]);
 });
 
 const comparable = (answer: { status: number; body: Document }) => [

@@ -75,4 +75,15 @@ test('client_grants:write alone lets no client act for people, nor takes one ove
   expect((await api.post('/client_grants', grantBody({ token_exchange: 'delegation' }, who))).status).toBe(201);
   const taken = await narrow.patch(`/clients/${String(who['id'])}`, { data: { type: 'client', id: who['id'], attributes: { token_endpoint_auth_method: 'client_secret_post' } } }); // prettier-ignore
   expect([taken.status, taken.body['errors'][0].code]).toEqual([403, 'scope_escalation']);
+  // A grant that exchanges already gets no wider either, by whoever could not have made it.
+  const made = (await api.get(`/client_grants?filter[client]=${String(who['id'])}`)).body['data'][0] as Document;
+  const change = (attributes: Document) =>
+    narrow.patch(`/client_grants/${String(made['id'])}`, { data: { type: 'client_grant', id: made['id'], attributes } });
+  for (const attributes of [
+    { scopes: [] },
+    { token_exchange: 'impersonation' },
+    { token_exchange: 'none' },
+    { subject_audiences: ['https://stock.example'] },
+  ])
+    expect([attributes, (await change(attributes)).status]).toEqual([attributes, 403]);
 });

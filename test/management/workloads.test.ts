@@ -78,6 +78,8 @@ describe('federated credentials', () => {
     [{ sub: 'repo:octo-org/*' }, '/data/attributes/claims/sub'],
     [{ sub: { prefix: 'repo:octo-org' } }, '/data/attributes/claims/sub'],
     [{ sub: { prefix: ':' } }, '/data/attributes/claims/sub'],
+    [{ sub: { prefix: 'repo:' } }, '/data/attributes/claims/sub'],
+    [{ sub: { prefix: 'https://' } }, '/data/attributes/claims/sub'],
     [{ sub: 'a', ref: ['x', 'refs/*'] }, '/data/attributes/claims/ref'],
   ])('%j is too wide: 422', async (claims, pointer) => {
     expect(refusalOf(await api.post('/federated_credentials', credentialBody({ claims })))).toEqual([422, pointer]);

@@ -140,7 +140,7 @@ describe('a redirect URI that is not registered', () => {
   const lines = () =>
     service.log
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ msg }) => msg === 'authorization.redirect_uri_mismatch');
+      .filter(({ event }) => event === 'authorization.redirect_uri_mismatch');
 
   async function pageOf(kind: string, redirect_uri = sent): Promise<string> {
     const ctx = await service.context();

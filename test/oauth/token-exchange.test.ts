@@ -7,6 +7,7 @@ import { endGrant } from '../../src/domain/tokens/revoke.js';
 import { remove, update } from '../../src/db/scope.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../src/db/tables/client_grants.js';
+import type { ClientRow } from '../../src/db/tables/clients.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { signedIn } from '../support/browser.js';
@@ -209,6 +210,34 @@ describe('what ends with the subject', () => {
       expect(await introspect(exchanged)).toEqual({ active: false });
       browsers.delete(who.id);
     }
+  });
+
+  test.each(['jwt', 'opaque'] as const)('the caller that is disabled, and a subject that has ended, give nothing: %s', async (format) => {
+    const target = format === 'jwt' ? stock : opaque;
+    const disable = (client: TestClient) => update<ClientRow>(ctx.scope, 'clients', { id: client.id }, { status: 'disabled' });
+    const [source, caller] = [await addClient(ctx), await addClient(ctx, { grant_types: [tokenExchangeGrantType] })];
+    const policy = { token_exchange: 'delegation', subject_audiences: [orders.identifier] } as const;
+    await addGrant(ctx, caller, target, ['read'], 'user', { ...policy, subject_audiences: [...policy.subject_audiences] });
+    const { access_token } = await tokensOf(user, orders, 'read', source);
+    const exchanged = (await exchange(access_token, { resource: target.identifier }, caller)).body.access_token;
+    expect(await introspect(exchanged)).toMatchObject({ active: true, client_id: caller.id });
+    await disable(source);
+    ctx.cache.clear();
+    expect((await exchange(access_token, { resource: target.identifier }, caller)).body.error).toBe('invalid_request');
+    await disable(caller);
+    ctx.cache.clear();
+    expect(await introspect(exchanged)).toEqual({ active: false });
+    expect((await exchange(access_token, { resource: target.identifier }, caller)).status).toBe(401);
+
+    const who = await addUser(ctx);
+    const subject = (await tokensOf(who, orders)).access_token;
+    await transaction(ctx, (tx) => endSessions(tx, { id: String(claimsOf(subject)['sid']) }, 'revoked'));
+    expect((await exchange(subject, { resource: target.identifier })).body.error).toBe('invalid_request');
+    browsers.delete(who.id);
+    const other = (await tokensOf(who, orders)).access_token;
+    await update<UserRow>(ctx.scope, 'users', { id: who.id }, { status: 'blocked' });
+    expect((await exchange(other, { resource: target.identifier })).body.error).toBe('invalid_request');
+    browsers.delete(who.id);
   });
 
   test('a policy that is withdrawn ends what was delegated by it', async () => {

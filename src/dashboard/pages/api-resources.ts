@@ -36,9 +36,9 @@ const subjects = [
   },
 ];
 const exchanges = [
-  { value: 'none', label: 'No' },
-  { value: 'delegation', label: 'Yes, and its tokens say that it acts', hint: 'The claim act names the client beside the person.' },
-  { value: 'impersonation', label: 'Yes, as if it were the person', hint: 'Its tokens do not say so; the audit log does, each time.' },
+  { value: 'none', label: 'None' },
+  { value: 'delegation', label: 'Delegation', hint: 'Its tokens say that it acts for the person: the claim act names it.' },
+  { value: 'impersonation', label: 'Impersonation', hint: 'Its tokens are as if the person had called; the audit log tells, each time.' },
 ];
 const exchangeLabel = (grant: ResourceObject) => text(exchanges.find(({ value }) => value === grant.attributes['token_exchange'])?.label);
 const subjectLabel = (grant: ResourceObject) => text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself');
@@ -205,8 +205,8 @@ export const client_grants: Presentation = {
       { label: 'API', value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
       { label: 'For', value: subjectLabel(record) },
       { label: 'Scopes', value: tags(record.attributes['scopes'], 200) },
-      { label: 'Exchanges people’s tokens', value: exchangeLabel(record) },
-      { label: 'Of which APIs', value: lines(record.attributes['subject_audiences']) },
+      { label: 'Token exchange', value: exchangeLabel(record) },
+      { label: 'Subject audiences', value: lines(record.attributes['subject_audiences']) },
       { label: 'Created', value: time(record.attributes['created_at'], now) },
       { label: 'Id', value: code(record.id, true) },
     ];
@@ -225,15 +225,16 @@ export const client_grants: Presentation = {
     { name: 'scopes', label: 'Scopes', hint: 'One a line, out of the permissions of the API.', optional: false },
     {
       name: 'token_exchange',
-      label: 'Exchanges people’s tokens for those of this API',
+      label: 'Token exchange',
+      hint: 'Whether it gets tokens of this API for those of people that it was called with (RFC 8693).',
       kind: 'radios',
       initial: 'none',
       choices: async () => exchanges,
     },
     {
       name: 'subject_audiences',
-      label: 'Tokens of which APIs it may bring',
-      hint: 'Identifiers, one a line: usually of the API that the client itself is. Tokens that it got itself it may always bring.',
+      label: 'Subject audiences',
+      hint: 'Whose tokens it may bring to an exchange: identifiers of APIs, one a line, usually of the one that it is itself. Tokens that were issued to it, it always may.',
       attributes: { spellcheck: false, autocapitalize: 'none' },
     },
   ],

@@ -48,10 +48,10 @@ export const grantLabels: Record<string, [string, string]> = named({
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
   [deviceCodeGrantType]: ['Device code', 'For televisions and command lines: users type a code in a browser elsewhere.'],
-  [jwtBearerGrantType]: ['Assertion of a workload', 'A token of its platform, instead of a secret. Takes a federated credential too.'],
+  [jwtBearerGrantType]: ['JWT bearer', 'A workload brings a token of its platform instead of a secret. Takes a federated credential too.'],
   [tokenExchangeGrantType]: [
     'Token exchange',
-    'Acts for people at another API, with the token that it was called with. Takes a client grant too.',
+    'Calls another API for the person whose token it was called with. Takes a client grant too.',
   ],
 });
 /** What authentication methods are called. */

@@ -10,8 +10,9 @@ import { clientCreateFields, clientFields, clientSections, mappingLine } from '.
 import { openUrl } from '../../domain/clients/initiation.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { quickStartTab } from './client-snippets.js';
+import { takesWorkloads } from '../choices.js';
 import { isPreviewable, tokenPreviewTab } from './token-preview-tab.js';
-import { takesWorkloads, workloadsTab } from './workloads-tab.js';
+import { workloadsTab } from './workloads-tab.js';
 
 const clientState = (record: ResourceObject): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled');

@@ -7,6 +7,7 @@ import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
 import { request_traces } from './request-traces.js';
 import { permissions, roles } from './roles.js';
+import { security_events } from './security-events.js';
 import { signing_keys } from './signing-keys.js';
 import { sessions } from './sessions.js';
 import { consents, identities } from './user-links.js';
@@ -34,6 +35,7 @@ export const presentations: readonly Presentation[] = [
   webhook_deliveries,
   event_types,
   audit_logs,
+  security_events,
   request_traces,
   custom_domains,
   signing_keys,

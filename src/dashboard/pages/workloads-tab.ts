@@ -3,10 +3,8 @@ import type { ResourceObject } from '../../management/documents.js';
 import type { Part } from '../page-parts.js';
 import { recordPath, type ViewContext } from '../presentation.js';
 import { includedRecord, may, relatedOf } from '../resource-objects.js';
-import { code, text, time } from '../values.js';
-
-/** Whether workloads can be the client. */
-export const takesWorkloads = (record: ResourceObject): boolean => record.attributes['token_endpoint_auth_method'] === 'private_key_jwt';
+import { text, time } from '../values.js';
+import { claimLines } from './claim-lines.js';
 
 /** Which workloads are the client, and why the last ones that wanted to be it weren't. */
 export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceObject): Promise<readonly Part[]> {
@@ -19,7 +17,7 @@ export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceOb
     path: recordPath('federated_credentials', record.id),
     cells: [
       text(includedRecord(record, 'trusted_issuer', listing.included)?.attributes['name'] ?? 'Issuer'),
-      code(JSON.stringify(record.attributes['claims'])),
+      claimLines(record),
       time(record.attributes['created_at'], now),
     ],
   }));
@@ -29,24 +27,28 @@ export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceOb
     {
       kind: 'table',
       id: 'workloads',
-      caption: 'Workloads',
+      caption: 'Federated credentials',
       heading: true,
-      columns: columns('Issuer', 'What its tokens say', 'Created'),
+      columns: columns('Issuer', 'Claims', 'Created'),
       rows,
-      empty: { title: 'No workloads', text: 'A federated credential lets a job or a pod be this client without a secret.', button },
+      empty: {
+        title: 'No federated credentials yet',
+        text: 'One lets a CI job, a pod or a cloud workload authenticate as this client, without a secret.',
+        button,
+      },
       pager: null,
     },
     ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : []),
     {
       kind: 'table',
       id: 'refusals',
-      caption: 'The last refusals',
+      caption: 'Last refused tokens',
       heading: true,
-      columns: columns('When', 'Why'),
+      columns: columns('When', 'Reason'),
       rows: refusals.map(({ refused_at, reason }) => ({ path: null, cells: [time(refused_at.toISOString(), now), text(reason)] })),
       empty: {
-        title: 'Nobody was refused',
-        text: 'The last ten workloads that named this client and were refused stand here, with the reason.',
+        title: 'None was refused',
+        text: 'The last ten refused tokens of workloads that named this client stand here for 30 days, with the reason.',
         button: null,
       },
       pager: null,

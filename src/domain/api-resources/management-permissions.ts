@@ -17,11 +17,12 @@ export const managementCollections = [
   'webhooks',
   'event_types',
   'audit_logs',
+  'security_events',
   'request_traces',
 ] as const;
 
 /** Collections that nobody writes through the API. */
-const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'request_traces']);
+const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events', 'request_traces']);
 
 /** Every permission of the built-in Management API resource. */
 export const managementPermissions: readonly string[] = managementCollections.flatMap((collection) =>

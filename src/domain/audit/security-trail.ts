@@ -5,7 +5,7 @@ import { startFlushing, type Loop } from '../../platform/loop.js';
 import { afterCommit, type Context, type Deps } from '../context.js';
 import type { Origin } from '../origin.js';
 import { minuteOf } from './security-notes.js';
-import { securityEvents, type SecurityEventName } from './security-events.js';
+import { securityEvents, type SecurityEventName } from '../../lib/security-events.js';
 
 /** Actor, target, source and reason of a security event. Must not contain a secret, code, token, or an address without account. */
 export type SecurityEventDetails = {
@@ -23,6 +23,9 @@ export const userParty = ({ id, email }: { readonly id: string; readonly email: 
   actor: { actor_kind: 'user' as const, actor_id: id, display: email },
   target: { target_type: 'user', target_id: id, display: email },
 });
+
+/** The actor of what the service does by itself. */
+export const serviceActor = { actor_kind: 'system', actor_id: null, display: 'The service' } as const;
 
 /** What recording takes, in a context of any kind; the environment need not be at hand whole. */
 type Recording = Pick<Deps, 'clock' | 'logger' | 'metrics'> & { readonly environment: { readonly id: string } };
@@ -65,6 +68,7 @@ export function securityEventRow(
     request_id: origin.request_id,
     count: 1,
     security_event: true,
+    event,
   };
 }
 
@@ -99,8 +103,9 @@ export function logSecurityEvent(
     user_agent: origin.user_agent?.slice(0, 512) ?? null,
     ...(detail && { detail }),
   };
-  if (severity === 'info') logger.info(line, event);
-  else logger.warn(line, event);
+  const msg = event.replaceAll(/[._]/g, ' ');
+  if (severity === 'info') logger.info(line, msg);
+  else logger.warn(line, msg);
 }
 
 /**
@@ -133,10 +138,12 @@ export async function flushSecurityTrail({
   knex,
   clock,
   logger,
+  metrics,
   securityTrail,
-}: Pick<Deps, 'knex' | 'clock' | 'logger' | 'securityTrail'>): Promise<void> {
+}: Pick<Deps, 'knex' | 'clock' | 'logger' | 'metrics' | 'securityTrail'>): Promise<void> {
   const { rows, dropped } = securityTrail.take(clock.now());
-  if (dropped > 0) logger.warn({ dropped }, 'security_trail.full');
+  if (dropped > 0) metrics.securityEventsDropped.inc(dropped);
+  if (dropped > 0) logger.warn({ event: 'security_trail.full', dropped }, 'security events were dropped for want of room');
   try {
     await countAuditLogs(knex, rows);
   } catch (error) {
@@ -149,7 +156,10 @@ export async function flushSecurityTrail({
 function tellLost({ logger, clock, securityTrail }: Deps, error: unknown): void {
   const { rows, dropped } = securityTrail.take(clock.now());
   const happenings = rows.reduce((sum, { count }) => sum + count, dropped);
-  logger.error({ err: error, rows: rows.length, happenings }, 'security_trail.lost');
+  logger.error(
+    { event: 'security_trail.lost', err: error, rows: rows.length, happenings },
+    'security events were not written before the end',
+  );
 }
 
 const pauseMs = 1_000;

@@ -21,6 +21,10 @@ export async function clientOf(ctx: Context, client_id: string): Promise<Client 
   return remembered(ctx, 'clients', client_id, ({ scope }) => findClient(scope, client_id));
 }
 
+/** The client as this process remembers it, right or not: for what is only told, without a statement. Undefined when it remembers none. */
+export const lastKnownClient = (ctx: Pick<Context, 'cache' | 'environment'>, client_id: string): Client | undefined =>
+  ctx.cache.recallPublic<Client>(ctx.environment.id, 'clients', client_id, Infinity)?.value;
+
 /** The client if it is enabled, else null. */
 export async function enabledClient(ctx: Context, client_id: string): Promise<Client | null> {
   const client = await clientOf(ctx, client_id);
@@ -93,11 +97,11 @@ function matches(client: Client | null, presented: Buffer, now: Date): boolean {
 const rereadPauseMs = 1_000;
 
 /**
- * The enabled client whose secret it is, or null. A secret that doesn't fit what is remembered is compared once more
+ * The client of the id, and whether it is enabled and the secret is its own. A secret that doesn't fit what is remembered is compared once more
  * with the row itself, so that a secret rotated on another replica a moment ago works at once; at most once a second per
  * client, lest guesses become statements.
  */
-export async function clientBySecret(ctx: Context, client_id: string, secret: string): Promise<Client | null> {
+export async function clientBySecret(ctx: Context, client_id: string, secret: string): Promise<{ client: Client | null; proven: boolean }> {
   const presented = digest(secret);
   const now = ctx.clock.now();
   let client = await clientOf(ctx, client_id);
@@ -110,5 +114,5 @@ export async function clientBySecret(ctx: Context, client_id: string, secret: st
     }
   }
   const known = matches(client, presented, now);
-  return known && client?.status === 'enabled' ? client : null;
+  return { client, proven: known && client?.status === 'enabled' };
 }

@@ -29,11 +29,11 @@ async function fetchKeys(ctx: Context, client: Client, uri: string): Promise<Cli
     const headers = { accept: 'application/json, application/jwk-set+json' };
     const answer = await ctx.fetch.request(uri, { headers, timeoutMs: fetchTimeoutMs, maxResponseBytes: maxBytes });
     const keys = answer.status === 200 && !answer.truncated ? parseKeySet(answer.body.toString('utf8')) : null;
-    if (!keys) ctx.logger.warn({ ...log, status: answer.status }, 'client_keys.unusable');
+    if (!keys) ctx.logger.warn({ event: 'client_keys.unusable', ...log, status: answer.status }, "a client's keys can not be used");
     return keys;
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    ctx.logger.warn({ ...log, reason: error.reason }, 'client_keys.unreachable');
+    ctx.logger.warn({ event: 'client_keys.unreachable', ...log, reason: error.reason }, "a client's keys can not be fetched");
     return null;
   }
 }

@@ -97,7 +97,7 @@ export async function flushRequestTraces(deps: Flushing): Promise<void> {
   const { traces, dropped } = deps.requestTraces.take();
   if (dropped > 0) {
     deps.metrics.requestTracesDropped.inc(dropped);
-    deps.logger.warn({ dropped }, 'request_traces.full');
+    deps.logger.warn({ event: 'request_traces.full', dropped }, 'traces of refused requests were dropped for want of room');
   }
   if (traces.length === 0) return;
   try {
@@ -111,6 +111,6 @@ export async function flushRequestTraces(deps: Flushing): Promise<void> {
 /** Writes the traces every second, and a last time when it stops. */
 export function startRequestTraces(deps: Deps): Loop {
   const { logger } = deps;
-  const lost = (error: unknown) => logger.warn({ err: error }, 'request_traces.lost');
+  const lost = (error: unknown) => logger.warn({ event: 'request_traces.lost', err: error }, 'traces of refused requests were lost with the process');
   return startFlushing({ name: 'request_traces', pauseMs, logger, flush: () => flushRequestTraces(deps), lost });
 }

@@ -3,6 +3,8 @@ import {
   findJwtStanding,
   findProvenAccessToken,
   findProvenJwtStanding,
+  findStandings,
+  type AccessTokenState,
   type Beside,
   type ProofToStore,
   type TokenStanding,
@@ -115,15 +117,44 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
 }
 
 const isJwt = (token: string) => token.includes('.');
+const isOpaque = (token: string) => /^at_[\w-]{43}$/.test(token);
+
+/** What the standing of a JWT hangs on. */
+const standingKeys = ({ jti, grant_id, user_id, session_id }: TokenContent) => ({
+  ids: grant_id === null ? [jti] : [jti, grant_id],
+  user_id,
+  session_id,
+});
+
+/** What an opaque token says. */
+const contentOf = (ctx: Context, row: AccessTokenState): Found['claims'] => ({
+  format: 'opaque',
+  jti: row.jti,
+  grant_id: row.grant_id,
+  client_id: row.client_id,
+  sub: row.user_id ?? row.client_id,
+  user_id: row.user_id,
+  session_id: row.session_id,
+  scope: row.scope,
+  audience: row.audience,
+  issuer: ctx.environment.issuer,
+  claims: Object.keys(row.claims ?? {}),
+  act: row.act,
+  exchanged: row.exchanged,
+  jkt: row.jkt,
+  acr: row.acr,
+  amr: row.amr ?? [],
+  auth_time: row.auth_time,
+  issued_at: row.issued_at,
+  expires_at: row.expires_at,
+});
 
 async function findJwt(ctx: Context, scope: Scope, token: string, wanted: Beside, proof: ProofToStore | null): Promise<Found | null> {
   const read = await readJwt(ctx, token);
   if (!read) return null;
   const { claims, payload } = read;
-  const { user_id, session_id, audience, jti, grant_id } = claims;
-  const ids = grant_id === null ? [jti] : [jti, grant_id];
-  const resource = isOwnAudience(ctx, audience) ? null : audience;
-  const keys = { ids, user_id, session_id, resource };
+  const resource = isOwnAudience(ctx, claims.audience) ? null : claims.audience;
+  const keys = { ...standingKeys(claims), resource };
   const proven = proof?.jkt === claims.jkt ? proof : null;
   const found = proven
     ? await findProvenJwtStanding(scope, keys, proven)
@@ -144,33 +175,34 @@ export async function lookUpToken(
   proof: ProofToStore | null = null,
 ): Promise<Found | null> {
   if (isJwt(token)) return findJwt(ctx, scope, token, wanted, proof);
-  if (!/^at_[\w-]{43}$/.test(token)) return null;
+  if (!isOpaque(token)) return null;
   const { issuers } = ctx.environment;
   const found = proof
     ? await findProvenAccessToken(scope, digest(token), issuers, proof)
     : await findAccessToken(scope, digest(token), wanted, issuers);
   if (!found) return null;
   const { token: row, ...beside } = found;
-  const claims: Found['claims'] = {
-    format: 'opaque',
-    jti: row.jti,
-    grant_id: row.grant_id,
-    client_id: row.client_id,
-    sub: row.user_id ?? row.client_id,
-    user_id: row.user_id,
-    session_id: row.session_id,
-    scope: row.scope,
-    audience: row.audience,
-    issuer: ctx.environment.issuer,
-    claims: Object.keys(row.claims ?? {}),
-    act: row.act,
-    exchanged: row.exchanged,
-    jkt: row.jkt,
-    acr: row.acr,
-    amr: row.amr ?? [],
-    auth_time: row.auth_time,
-    issued_at: row.issued_at,
-    expires_at: row.expires_at,
-  };
-  return { claims, standing: row, payload: null, first_use: true, ...beside };
+  return { claims: contentOf(ctx, row), standing: row, payload: null, first_use: true, ...beside };
+}
+
+/**
+ * The tokens, in their order, and the state of what they hang on, by one statement; null for what isn't one of ours. Nothing else is known of them: where
+ * one token is presented, {@link lookUpToken} is for it.
+ */
+export async function lookUpTokens(ctx: Context, tokens: readonly string[]): Promise<(Found | null)[]> {
+  const read: (ReadJwt | { digest: Buffer } | null)[] = await Promise.all(
+    tokens.map((token) => (isJwt(token) ? readJwt(ctx, token) : isOpaque(token) ? { digest: digest(token) } : null)),
+  );
+  const known = read.filter((one) => one !== null);
+  const rows = await findStandings(
+    ctx.scope,
+    known.map((one) => ('digest' in one ? one : standingKeys(one.claims))),
+  );
+  const nothing = { user: null, permissions: null, first_use: true };
+  return read.map((one) => {
+    const row = one === null ? null : (rows[known.indexOf(one)] ?? null);
+    if (one === null || row === null) return null;
+    if ('digest' in one) return { claims: contentOf(ctx, row), standing: row, payload: null, ...nothing };
+    return { ...one, standing: row, ...nothing };
+  });
 }

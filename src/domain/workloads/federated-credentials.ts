@@ -40,14 +40,26 @@ function conditionProblems(name: string, condition: ClaimCondition): Problem[] {
   return [];
 }
 
+/** Whether a condition singles anybody out: at most platforms the first part of every `sub` is the same (`repo:`, `project_path:`, `system:`). */
+const isNarrow = (condition: ClaimCondition): boolean =>
+  typeof condition === 'string' || !('prefix' in condition) || /[^:/][:/]+[^:/]+[:/]$/.test(condition.prefix);
+
 /** Problems of the conditions of a credential. */
 export function credentialProblems({ claims }: FederatedCredentialInput): Problem[] {
   if (claims === undefined) return [];
   const found = Object.entries(claims).flatMap(([name, condition]) => conditionProblems(name, condition));
-  if (identifying.some((name) => Object.hasOwn(claims, name))) return found;
+  const named = identifying.filter((name) => Object.hasOwn(claims, name));
+  if (named.length === 0)
+    return [
+      ...found,
+      wrong('claims', 'A condition on sub, or on repository_id, is compulsory: else everybody at the platform is this client.'),
+    ];
+  if (found.length > 0 || named.some((name) => isNarrow(claims[name] as ClaimCondition))) return found;
   return [
-    ...found,
-    wrong('claims', 'A condition on sub, or on repository_id, is compulsory: else everybody at the platform is this client.'),
+    wrong(
+      ['claims', named[0] as string],
+      'The prefix must name somebody at the platform, as "repo:octo-org/" does: all begin with the first part.',
+    ),
   ];
 }
 

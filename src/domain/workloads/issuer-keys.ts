@@ -60,7 +60,10 @@ async function fetchKeys(ctx: Context, issuer: TrustedIssuerRow): Promise<Issuer
 async function noted(ctx: Context, issuer: TrustedIssuerRow): Promise<IssuerKeys> {
   const fetched = await fetchKeys(ctx, issuer);
   if (fetched.error !== null)
-    ctx.logger.warn({ environment_id: ctx.environment.id, trusted_issuer_id: issuer.id, reason: fetched.error }, 'issuer_keys.unusable');
+    ctx.logger.warn(
+      { event: 'issuer_keys.unusable', environment_id: ctx.environment.id, trusted_issuer_id: issuer.id, reason: fetched.error },
+      'the keys of a trusted issuer can not be used',
+    );
   if (fetched.error !== issuer.last_error) await noteIssuerError(ctx.scope, issuer.id, fetched.error, ctx.clock.now());
   return fetched;
 }

@@ -1,7 +1,9 @@
 import type { NextFunction, Request, Response } from 'express';
 import { assertionType, claimedSubject, clientByAssertion } from '../../domain/clients/assertion.js';
-import { clientBySecret, enabledClient, type Client } from '../../domain/clients/clients.js';
+import { noteSecurityEvent } from '../../domain/audit/security-trail.js';
+import { clientBySecret, enabledClient, lastKnownClient, type Client } from '../../domain/clients/clients.js';
 import type { ClientAuthMethod } from '../../db/tables/clients.js';
+import { originOf } from '../pages/mail-origin.js';
 import { claimedIssuer, clientByWorkload } from '../../domain/workloads/assertion.js';
 import { OAuthError } from '../../errors.js';
 import { jwtBearerGrantType } from '../../lib/grant-types.js';
@@ -85,37 +87,38 @@ export function claimedClientId(req: Request): string {
 
 const secretMethods = new Set(['client_secret_basic', 'client_secret_post']);
 
-async function authenticated(req: Request): Promise<Client | null> {
+/** The client that the request claims to be from, if there is one, and whether it proves that. @throws {OAuthError} */
+async function authenticated(req: Request): Promise<{ client: Client | null; proven: boolean }> {
   const credentials = credentialsOf(req);
   switch (credentials.method) {
     case 'secret': {
-      if (credentials.client_secret === '') return null;
-      const client = await clientBySecret(req.ctx, credentials.client_id, credentials.client_secret);
-      return client && secretMethods.has(client.token_endpoint_auth_method) ? client : null;
+      if (credentials.client_secret === '') return { client: null, proven: false };
+      const { client, proven } = await clientBySecret(req.ctx, credentials.client_id, credentials.client_secret);
+      return { client, proven: proven && client !== null && secretMethods.has(client.token_endpoint_auth_method) };
     }
     case 'assertion': {
       const { issuers } = req.ctx.environment;
       const audiences = issuers.flatMap((issuer) => [issuer, `${issuer}/oauth/token`]);
       const proven = await clientByAssertion(req.ctx, credentials.client_id, credentials.assertion, audiences);
       if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
-      return proven;
+      return { client: proven, proven: true };
     }
     case 'workload': {
       const proven = await clientByWorkload(req.ctx, credentials.assertion, credentials.client_id);
       if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
-      return proven;
+      return { client: proven, proven: true };
     }
     case 'grant': {
       const proven = await clientByWorkload(req.ctx, credentials.assertion, credentials.client_id);
       if ('reason' in proven) throw OAuthError.invalid_grant(proven.reason);
-      return proven;
+      return { client: proven, proven: true };
     }
     case 'none': {
       const client = await enabledClient(req.ctx, credentials.client_id);
-      return client?.token_endpoint_auth_method === 'none' ? client : null;
+      return { client, proven: client?.token_endpoint_auth_method === 'none' };
     }
     case 'absent':
-      return null;
+      return { client: null, proven: false };
   }
 }
 
@@ -130,15 +133,34 @@ function unchallenged(req: Request, error: unknown): unknown {
 }
 
 /**
+ * Records that a client didn't prove who it is, in memory. What was claimed and is nobody's client_id is recorded nowhere.
+ * @param client that was claimed, if it was looked up; else what the process remembers of it
+ */
+function noteRefusal(req: Request, client: Client | null): void {
+  const { ctx } = req;
+  const claimed = claimedClientId(req);
+  const known = client ?? lastKnownClient(ctx, claimed);
+  noteSecurityEvent(ctx, 'client.authentication_failed', {
+    target: { target_type: 'client', target_id: known?.id ?? null, display: known?.name ?? null },
+    origin: originOf(req),
+    reason: known ? 'not_proven' : claimed === '' ? 'no_credentials' : 'unknown_client',
+  });
+}
+
+/**
  * The client that the request proves to be from (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. Needs `form` before.
  * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_grant` where the assertion is the grant itself; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
  */
 export async function provenClient(req: Request): Promise<Client> {
   if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
-  const client = await authenticated(req).catch((error: unknown) => {
+  const { client, proven } = await authenticated(req).catch((error: unknown) => {
+    if (error instanceof OAuthError && error.error !== 'invalid_request') noteRefusal(req, null);
     throw unchallenged(req, error);
   });
-  if (!client) throw unchallenged(req, OAuthError.invalid_client());
+  if (!client || !proven) {
+    noteRefusal(req, client);
+    throw unchallenged(req, OAuthError.invalid_client());
+  }
   req.ctx.clientUse.note(req.ctx.environment.id, client.id, req.ctx.clock.now());
   return client;
 }

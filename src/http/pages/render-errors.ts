@@ -207,8 +207,13 @@ export function renderErrors(web: Web): ErrorRequestHandler {
       // A failure of the database says what has happened, and has its own cause beside it.
       const cause = error instanceof DatabaseFailure ? error : ((error as { cause?: unknown }).cause ?? error);
       web.deps.logger.error(
-        { request_id: req.request_id, path: req.path, err: cause },
-        refusal.status === 503 ? 'request.unavailable' : 'request.failed',
+        {
+          event: refusal.status === 503 ? 'request.unavailable' : 'request.failed',
+          request_id: req.request_id,
+          path: req.path,
+          err: cause,
+        },
+        refusal.status === 503 ? 'a request could not be served now' : 'a request failed',
       );
     }
     res.set(refusal.headers);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { changeClientGrant, createClientGrant, removeClientGrant } from '../../domain/grants/client-grants.js';
+import { noReach, requireReach } from '../../domain/reach/reach.js';
 import { reachOfClientGrant } from '../../domain/reach/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import { subjectTypes, tokenExchanges, type ClientGrantRow, type SubjectType, type TokenExchange } from '../../db/tables/client_grants.js';
@@ -37,7 +38,7 @@ export const client_grants = resource<
   }),
   reach: {
     of: reachOfClientGrant,
-    attributes: { scopes: 'reach', subject_type: 'reach', token_exchange: 'reach', subject_audiences: 'control' },
+    attributes: { scopes: 'reach', subject_type: 'reach', token_exchange: 'reach and control', subject_audiences: 'control' },
   },
   relationships: {
     client: { kind: 'one', to: 'client', column: 'client_id', description: 'Who may.', include: true, create: 'required' },
@@ -66,7 +67,12 @@ export const client_grants = resource<
   },
   update: {
     schema: z.strictObject({ scopes: scopes.optional(), ...exchange }),
-    run: async (tx, _actor, row, input) => ({ row: await changeClientGrant(tx, row, input) }),
+    async run(tx, actor, row, input) {
+      // Other scopes of a grant that exchanges people's tokens are as much as the policy itself, whatever the reach was before.
+      const reach = input.scopes === undefined || row.token_exchange === 'none' ? noReach : await reachOfClientGrant(tx, row);
+      requireReach(actor, { before: reach, after: reach, touched: [{ touch: 'control', at: { attribute: 'scopes' } }] });
+      return { row: await changeClientGrant(tx, row, input) };
+    },
   },
   remove: { run: (tx, _actor, row) => removeClientGrant(tx, row) },
   display: (grant) => grant.client_id,

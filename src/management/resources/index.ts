@@ -14,6 +14,7 @@ import { identities } from './identities.js';
 import { permissions } from './permissions.js';
 import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
+import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
 import { trusted_issuers } from './trusted_issuers.js';
@@ -44,6 +45,7 @@ export const resources = [
   environments,
   custom_domains,
   audit_logs,
+  security_events,
   request_traces,
 ] as const;
 

@@ -43,7 +43,10 @@ function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Clie
   const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map(toldText);
   const { id: environment_id, kind } = ctx.environment;
   const logged = { redirect_uri: withoutValues(came), registered: registered.map(withoutValues) };
-  ctx.logger.info({ request_id, environment_id, client_id: client?.id, ...logged }, 'authorization.redirect_uri_mismatch');
+  ctx.logger.info(
+    { event: 'authorization.redirect_uri_mismatch', request_id, environment_id, client_id: client?.id, ...logged },
+    'an authorization request named a redirect_uri that is not registered',
+  );
   if (kind !== 'development') return [];
   return [
     { name: 'Address sent', values: [came] },

@@ -9,7 +9,8 @@ import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken, type TokenSeed } from '../../domain/tokens/access-token.js';
 import { accessTokenMappedClaims, drawsOnUser } from '../../domain/tokens/claim-mappings.js';
-import { findExchangeableToken, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
+import type { InactiveToken } from '../../domain/tokens/active-token.js';
+import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { isClass, satisfies } from '../../domain/sessions/classes.js';
 import { OAuthError } from '../../errors.js';
@@ -27,6 +28,7 @@ const maxActors = 4;
 type Act = { readonly sub: string; readonly client_id: string; readonly act?: unknown };
 
 type Sent = {
+  readonly subject_token: string;
   readonly subject_token_type: string;
   readonly actor_token: string | undefined;
   readonly actor_token_type: string | undefined;
@@ -74,20 +76,25 @@ async function policyOf(ctx: Context, client: Client, identifier: string): Promi
 }
 
 /** @throws {OAuthError} `invalid_request` for a token that is not good, or not the client's to bring (RFC 8693 2.2.2) */
-async function requireToken(
-  ctx: Context,
-  client: Client,
+function requireGood(
   name: 'subject_token' | 'actor_token',
-  presented: string,
-  audiences: readonly string[],
+  found: ExchangeableToken | InactiveToken,
   proof: Proof | null,
-): Promise<ExchangeableToken> {
-  const found = await findExchangeableToken(ctx, client, presented, audiences);
+): ExchangeableToken {
   if ('inactive' in found) throw OAuthError.invalid_request(`${name}: ${found.inactive}`);
   // RFC 9449 7.2: what is bound to a key is nobody's without it, here as at an API.
   if (found.token.jkt !== null && found.token.jkt !== proof?.jkt)
     throw OAuthError.invalid_request(`${name}: this token is bound to a key, and comes with a DPoP proof of that key only`);
   return found;
+}
+
+type Brought = { readonly subject: ExchangeableToken; readonly actor: ExchangeableToken | null };
+
+/** The tokens that the client brings, by one statement. @throws {OAuthError} `invalid_request` */
+async function tokensOf(ctx: Context, client: Client, sent: Sent, audiences: readonly string[], proof: Proof | null): Promise<Brought> {
+  const brought = await findExchangeableTokens(ctx, client, { subject: sent.subject_token, actor: sent.actor_token }, audiences);
+  const subject = requireGood('subject_token', brought.subject, proof);
+  return { subject, actor: brought.actor && requireGood('actor_token', brought.actor, proof) };
 }
 
 /** Whether so many act one for the other already that one more would be too many. */
@@ -145,11 +152,9 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const { subject_audiences, token_exchange: kind } = policy.grant;
   if (kind === 'impersonation' && sent.actor_token !== undefined)
     throw OAuthError.invalid_request('actor_token: the client impersonates by its grant, so that nobody is named as the actor');
-  const subject = await requireToken(ctx, client, 'subject_token', sent.subject_token, subject_audiences, proof);
+  const { subject, actor } = await tokensOf(ctx, client, sent, subject_audiences, proof);
   const { user_id, expires_at } = subject.token;
   if (user_id === null) throw OAuthError.invalid_request('subject_token: this is the token of a client for itself, not of a person');
-  const { actor_token } = sent;
-  const actor = actor_token === undefined ? null : await requireToken(ctx, client, 'actor_token', actor_token, subject_audiences, proof);
   const act = actOf(client, policy, subject, actor);
   const scopes = scopesOf(policy, subject, sent.scope);
   const issued_at = ctx.clock.now();
@@ -237,7 +242,7 @@ async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): 
 
 /**
  * RFC 8693: a service that was called with a person's access token gets one for another API resource, in the person's name. What it gets hangs on the
- * grant, session and user of what was brought and never lives longer. One statement looks that up (one more with an actor token), one stores.
+ * grant, session and user of what was brought and never lives longer. One statement looks that up, with the actor's token if there is one, one stores.
  */
 export const token_exchange = grant({
   public_clients: false,

@@ -75,7 +75,10 @@ async function requireOwnReach(tx: Context, client: ClientRow): Promise<void> {
     requireReach(stranger, { before: reach, after: reach, touched: [{ touch: 'control', at: {} }] });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    tx.logger.warn({ environment_id: tx.environment.id, client_id: client.id, permissions: [...reach] }, 'client.update_refused');
+    tx.logger.warn(
+      { event: 'client.update_refused', environment_id: tx.environment.id, client_id: client.id, permissions: [...reach] },
+      'a client may not change itself: it reaches further than registration allows',
+    );
     throw new OAuthError(403, 'access_denied', 'the client was given more than it may change by itself; ask an administrator');
   }
 }
@@ -101,7 +104,10 @@ export async function createRegistration(req: Request, res: Response): Promise<v
     await emit(tx, 'client.registered', clientData(row));
     return row;
   });
-  ctx.logger.info({ environment_id: ctx.environment.id, client_id: client.id, request_id: req.request_id }, 'client.registered');
+  ctx.logger.info(
+    { event: 'client.registered', environment_id: ctx.environment.id, client_id: client.id, request_id: req.request_id },
+    'a client registered itself',
+  );
   answer(req, res, 201, client, { client_secret, registration_access_token });
 }
 
@@ -168,6 +174,9 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
 export async function deleteRegistration(req: Request, res: Response): Promise<void> {
   const client = await requireRegistration(req);
   await transaction(req.ctx, (tx) => deleteClient(tx.scope, client.id));
-  req.ctx.logger.info({ environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id }, 'client.deregistered');
+  req.ctx.logger.info(
+    { event: 'client.deregistered', environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id },
+    'a client removed itself',
+  );
   res.status(204).set('Cache-Control', 'no-store').end();
 }

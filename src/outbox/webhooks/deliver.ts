@@ -104,7 +104,8 @@ export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelive
   } catch (error) {
     signal.throwIfAborted();
     failure_reason = error instanceof OutboundError ? reasons[error.reason] : 'internal_error';
-    if (failure_reason === 'internal_error') deps.logger.error({ err: error, delivery_id: delivery.id }, 'webhook.undeliverable');
+    if (failure_reason === 'internal_error')
+      deps.logger.error({ event: 'webhook.undeliverable', err: error, delivery_id: delivery.id }, 'a delivery could not be made');
   }
   const endedAt = deps.clock.now();
   const header = answer?.headers['retry-after'];

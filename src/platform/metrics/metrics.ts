@@ -164,6 +164,23 @@ function passwordMetrics(registers: Registry[]) {
   };
 }
 
+/** Metrics of security events. */
+function securityEventMetrics(registers: Registry[]) {
+  return {
+    securityEvents: new Counter({
+      name: 'security_events_total',
+      help: 'Security events by name.',
+      labelNames: ['event'],
+      registers,
+    }),
+    securityEventsDropped: new Counter({
+      name: 'security_events_dropped_total',
+      help: 'Security events that have a line in the log and no row, because too many waited for the database.',
+      registers,
+    }),
+  };
+}
+
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
   const registry = new Registry();
@@ -180,6 +197,7 @@ export function createMetrics() {
     ...outboxMetrics(registers),
     ...traceMetrics(registers),
     ...passwordMetrics(registers),
+    ...securityEventMetrics(registers),
     requestSeconds: createFastHistogram(registry, {
       name: 'http_request_duration_seconds',
       help: 'Duration of HTTP requests by route and status class.',
@@ -201,12 +219,6 @@ export function createMetrics() {
       name: 'logins_total',
       help: 'Login attempts by method and outcome.',
       labelNames: ['method', 'outcome'],
-      registers,
-    }),
-    securityEvents: new Counter({
-      name: 'security_events_total',
-      help: 'Security events by name.',
-      labelNames: ['event'],
       registers,
     }),
     cacheReads: createFastCounter(registry, {

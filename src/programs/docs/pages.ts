@@ -2,6 +2,7 @@ import { dependenciesPage } from './dependencies-page.js';
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
 import { guidePages } from './guides.js';
+import { logLinesPage } from './log-lines-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
 /** The documents that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
@@ -10,6 +11,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/dependencies.md': dependenciesPage(),
     'docs/events.md': eventsPage(),
     'docs/errors.md': errorsPage(),
+    'docs/log-lines.md': logLinesPage(),
     'docs/security-events.md': securityEventsPage(),
     ...guidePages(),
   };

@@ -94,6 +94,20 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
     { scopes: [] },
     { scopes: ['near'] },
   ],
+  'client_grant.token_exchange': [
+    { token_exchange: 'delegation' },
+    { token_exchange: 'impersonation' },
+    { token_exchange: 'none', subject_audiences: [] },
+    { subject_type: 'user', token_exchange: 'delegation' },
+  ],
+  'client_grant.subject_audiences': [
+    { subject_audiences: [] },
+    { subject_audiences: ['https://api.example/near'] },
+    { subject_type: 'user', token_exchange: 'delegation', subject_audiences: ['https://api.example/near'] },
+  ],
+  'trusted_issuer.jwks': [{ jwks: sampleKeys(2), jwks_uri: null }, { jwks: null }],
+  'trusted_issuer.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }, { jwks_uri: null }],
+  'federated_credential.claims': [{ claims: { sub: 'walked' } }],
   'connection.strategy': [{ strategy: 'oidc' }, { strategy: 'google' }],
   'connection.name': [{ name: 'walked' }],
   'connection.claim_mapping': [{ claim_mapping: { email: 'upn' } }],
@@ -145,6 +159,16 @@ export function creations(type: string, world: World): { attributes: Document; r
           relationships: { client: one('client', 'client near'), api_resource: one('api_resource', 'api near') },
         },
       ];
+    case 'trusted_issuer':
+      return [{ attributes: { name: 'New', issuer: 'https://new.platform.example' } }];
+    case 'federated_credential':
+      return ['near', 'far'].map((name) => ({
+        attributes: { claims: { sub: 'new' } },
+        relationships: {
+          client: one('client', name === 'near' ? 'client job' : 'client far'),
+          trusted_issuer: one('trusted_issuer', `trusted issuer ${name}`),
+        },
+      }));
     case 'api_resource':
       return [{ attributes: { identifier: 'https://api.example/new', name: 'New' } }];
     case 'connection':

@@ -1,4 +1,5 @@
-import { tokenSecurityEvents } from '../../lib/token-security-events.js';
+import { administrationSecurityEvents } from './administration-security-events.js';
+import { tokenSecurityEvents } from './token-security-events.js';
 
 /** What is worth knowing of one kind of security event. */
 export type SecurityEvent = {
@@ -18,8 +19,8 @@ export type SecurityEvent = {
 };
 
 /**
- * All security events: the closed list of what `event` in a log line and, but for `management.denied`, `action` in the audit log may say beside the
- * operations of the Management API. Names are never changed. A new one is a line here; docs/operations.md follows (`npm run docs`).
+ * All security events: the closed list of what `event` in a log line, in `security_events` and in the log streams may say. Names are never changed. A
+ * new one is an entry here and the call that records it; docs/security-events.md follows (`npm run docs`).
  */
 export const securityEvents = {
   'login.succeeded': {
@@ -219,6 +220,7 @@ export const securityEvents = {
     target: 'session',
     description: 'Ten wrong user codes of devices in ten minutes from one session or address: no more are taken for a while.',
   },
+  ...administrationSecurityEvents,
   ...tokenSecurityEvents,
   'webhook.target_blocked': {
     severity: 'warning',
