@@ -79,6 +79,11 @@ const requestRules = {
       'The redirect URI of the request is not one of those that are registered for the client. They are compared character by character.',
     fix: 'Register the redirect URI that was received, or correct it in the application.',
   },
+  redirect_uri_changed: {
+    title: 'Redirect URI changed',
+    found: 'The redirect URI of the token request differs from the one of the authorization request.',
+    fix: 'Send the same redirect_uri in both requests.',
+  },
   pushed_request_required: {
     title: 'Request not pushed',
     found: 'The client has to push its authorization requests (RFC 9126), and this one came through the browser.',

@@ -56,7 +56,7 @@ const authorizeUrl = (parameters: Record<string, string>): string => {
 test('a redirect URI that is not registered: the error page has the id, the dashboard what was received, what is registered, and what to do', async () => {
   const visitor = await (await browser.newContext()).newPage();
   await visitor.goto(authorizeUrl({ redirect_uri: 'https://app.example/callback' }));
-  const request_id = /Request id:?\s*([\w-]{36})/i.exec((await visitor.locator('main').textContent()) ?? '')?.[1] ?? '';
+  const request_id = (await visitor.locator('#request-id').textContent()) ?? '';
   expect(request_id).not.toBe('');
   await visitor.context().close();
 
@@ -105,7 +105,7 @@ test('a scope that was left out, and the preview that says the same', async () =
   await page.getByLabel('Email address of a user').fill(person.email);
   await page.getByLabel('Scopes').fill('openid orders:read email');
   await page.getByRole('button', { name: 'Preview', exact: true }).click();
-  const scopes = page.locator('#scopes');
+  const scopes = page.getByRole('table', { name: 'Scopes' });
   await scopes.waitFor();
   expect(await scopes.locator('tr', { hasText: 'orders:read' }).textContent()).toContain('Nobody here knows the scope');
   expect(await page.locator('#claims-userinfo').textContent()).toContain(person.email);

@@ -120,12 +120,12 @@ test('a refusal at the token endpoint is told from the authorization on, joined 
 });
 
 test.for([
-  ['another redirect URI', 'redirect_uri_mismatch', { redirect_uri: 'https://app.example/other' }],
+  ['another redirect URI', 'redirect_uri_changed', { redirect_uri: 'https://app.example/other' }],
   ['another resource', 'beyond_authorization', { resource: 'https://api.example/notes' }],
 ] as const)('a code with %s', async ([, rule, fields]) => {
   const trace = await traceOf(await redeem(service.url, client, await authorizeCode(browser, client), fields));
   expect([trace['rule'], trace['steps'].length]).toEqual([rule, 2]);
-  if (rule === 'redirect_uri_mismatch') expect(trace['steps'][1].detail.redirect_uri).toBe('https://app.example/other');
+  if (rule === 'redirect_uri_changed') expect(trace['steps'][1].detail.redirect_uri).toBe('https://app.example/other');
 });
 
 test('a code that is used twice, one that came too late, and one that nobody issued', async () => {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors.js';
 import { deviceCodeGrantType, jwtBearerGrantType } from '../../lib/grant-types.js';
+import { named } from '../../lib/named.js';
 import { refusalRules, type PreviewRule } from '../../lib/refusal-rules.js';
 import { token_preview } from '../../management/calls/token_preview.js';
 import type { ResourceObject } from '../../management/documents.js';
@@ -30,13 +31,13 @@ type Previewed = {
   readonly refusal: { readonly error: string; readonly rule: PreviewRule } | null;
 };
 
-const grantTypeLabels: Readonly<Record<string, string>> = {
-  authorization_code: 'Sign-in (authorization code)',
+const grantTypeLabels: Readonly<Record<string, string>> = named({
+  authorization_code: 'Sign-in (code)',
   refresh_token: 'Refresh token',
   [deviceCodeGrantType]: 'Device code',
-  client_credentials: 'For itself (client credentials)',
-  [jwtBearerGrantType]: 'For itself, by its workload (JWT bearer)',
-};
+  client_credentials: 'Client credentials',
+  [jwtBearerGrantType]: 'JWT bearer',
+});
 
 const previewable = (record: ResourceObject): string[] => {
   const own = record.attributes['grant_types'] as string[];
@@ -66,8 +67,8 @@ async function question(look: ViewContext, record: ResourceObject, asked: Asked)
   const grantTypes: Choice[] = types.map((value) => ({ value, label: grantTypeLabels[value] ?? value }));
   const apis = may(look.req.call, 'api_resources', 'read') ? await apiResourceChoices(look) : [];
   const consents: Choice[] = [
-    { value: '', label: 'As it stands now' },
-    { value: 'given', label: 'As if the person agreed' },
+    { value: '', label: 'As it stands' },
+    { value: 'given', label: 'As if given' },
   ];
   const ofPeople: FilterField[] = [
     { name: 'user', label: 'Email address of a user', value: asked.user, choices: null, kind: 'search' },
@@ -77,7 +78,7 @@ async function question(look: ViewContext, record: ResourceObject, asked: Asked)
     { name: 'grant_type', label: 'Grant type', value: asked.grant_type, choices: grantTypes, kind: 'select' },
     ...(types.every(isForClientItself) ? [] : ofPeople),
     { name: 'resource', label: 'API', value: asked.resource, choices: [{ value: '', label: 'None' }, ...apis], kind: 'select' },
-    { name: 'scope', label: 'Scopes', value: asked.scope, choices: null, kind: 'text' },
+    { name: 'scope', label: 'Scopes', value: asked.scope, choices: null, kind: 'search' },
   ];
   return { kind: 'filters', action: path(record), fields, hidden: {}, clear: null, button: 'Preview' };
 }

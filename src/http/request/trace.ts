@@ -3,6 +3,7 @@ import { toldName, toldUri } from '../../domain/request-traces/told.js';
 import type { TraceOutcome, TraceStepName } from '../../domain/request-traces/waiting-traces.js';
 import { BodyError, OAuthError, RateLimitedError, RuledError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
+import { named } from '../../lib/named.js';
 import { noParameters, type Parameters } from '../../lib/parameters.js';
 import type { RefusalDetail, RefusalRule } from '../../lib/refusal-rules.js';
 import { claimedClientId } from '../auth/authenticate-client.js';
@@ -24,7 +25,7 @@ export function traced(step: TraceStepName): RequestHandler {
 }
 
 /** The rule of a refusal that names none. */
-const rulesOfCodes: Readonly<Partial<Record<string, RefusalRule>>> = {
+const rulesOfCodes: Readonly<Record<string, RefusalRule>> = named({
   invalid_request: 'malformed_request',
   invalid_client: 'client_authentication_failed',
   unauthorized_client: 'grant_type_not_allowed',
@@ -36,7 +37,7 @@ const rulesOfCodes: Readonly<Partial<Record<string, RefusalRule>>> = {
   login_required: 'sign_in_required',
   consent_required: 'consent_missing',
   unmet_authentication_requirements: 'sign_in_class_not_met',
-};
+});
 
 /** Part of how the protocol works: nobody looks for its cause. */
 const isRoutine = (code: string) => code === 'authorization_pending' || code === 'slow_down' || code === 'use_dpop_nonce';

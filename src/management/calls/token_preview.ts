@@ -33,9 +33,10 @@ const answer = z.object({
       lifetime: z.int().meta({ description: 'Seconds.' }),
       claims: claims.meta({ description: 'Of an opaque token, what introspection tells of it.' }),
     })
-    .nullable(),
+    .nullable()
+    .meta({ description: 'Null with a refusal.' }),
   id_token: claims.nullable().meta({ description: 'Its claims; null without openid.' }),
-  userinfo: claims.nullable(),
+  userinfo: claims.nullable().meta({ description: 'The claims at userinfo; null without openid.' }),
   refresh_token: z.boolean().meta({ description: 'Whether one comes along.' }),
   scopes: z
     .array(z.object({ name: z.string(), granted: z.boolean(), rule, detail: z.string() }))

@@ -44,21 +44,26 @@ export const request_traces = resource<RequestTraceRow>({
     'Why a request was refused on the way from authorization to tokens, or went on with less than its scope, under the id that its answer bore as X-Request-Id. Kept for seven days; of a flood, only a part.',
   source: { table: 'request_traces', key: 'id', keyType: 'text' },
   attributes: z.object({
-    occurred_at: isoTime,
-    step: z.enum(traceSteps),
+    occurred_at: isoTime.meta({ description: 'When it was refused.' }),
+    step: z.enum(traceSteps).meta({ description: 'Where on the way it was refused.' }),
     outcome: z.enum(['narrowed', 'refused']).meta({ description: 'narrowed: it went on, with less of the scope than was asked for.' }),
     rule: rule.meta({ description: 'Why.' }),
     error: z.string().nullable().meta({ description: 'The error code that was answered; null for what went on.' }),
-    steps: z.array(
-      z.object({
-        at: isoTime,
-        step: z.enum(traceSteps),
-        outcome: z.enum(traceOutcomes),
-        rule: rule.nullable(),
-        detail,
-        request_id: z.string().nullable(),
+    steps: z
+      .array(
+        z.object({
+          at: isoTime,
+          step: z.enum(traceSteps),
+          outcome: z.enum(traceOutcomes),
+          rule: rule.nullable(),
+          detail,
+          request_id: z.string().nullable(),
+        }),
+      )
+      .meta({
+        description:
+          'The requests from the authorization on, as far as they are known to belong together; the last is the one that was refused.',
       }),
-    ),
   }),
   computed: {
     steps: ({ steps }, _ctx, actor) => steps.map((step) => shownStep(step, actor.permissions.has('clients:read'))),

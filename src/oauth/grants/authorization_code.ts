@@ -21,7 +21,7 @@ import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/targe
 const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string, rule: RefusalRule]> = {
   client: ['invalid_grant', 'the code was issued to another client', 'of_another_client'],
   expired: ['invalid_grant', 'the code has expired', 'code_expired'],
-  redirect_uri: ['invalid_grant', 'redirect_uri differs from the one of the authorization request', 'redirect_uri_mismatch'],
+  redirect_uri: ['invalid_grant', 'redirect_uri differs from the one of the authorization request', 'redirect_uri_changed'],
   pkce: ['invalid_grant', 'code_verifier does not fit the code_challenge', 'pkce_failed'],
   dpop: ['invalid_grant', 'the code is bound to another key than the one of the DPoP proof', 'proof_failed'],
   resource: ['invalid_target', 'the resource was not part of the authorization request', 'beyond_authorization'],

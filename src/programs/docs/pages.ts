@@ -3,6 +3,7 @@ import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
 import { guidePages } from './guides.js';
 import { logLinesPage } from './log-lines-page.js';
+import { refusalRulesPage } from './refusal-rules-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
 /** The documents that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
@@ -12,6 +13,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/events.md': eventsPage(),
     'docs/errors.md': errorsPage(),
     'docs/log-lines.md': logLinesPage(),
+    'docs/refusal-rules.md': refusalRulesPage(),
     'docs/security-events.md': securityEventsPage(),
     ...guidePages(),
   };
