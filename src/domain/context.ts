@@ -97,6 +97,17 @@ export function lookUpScope({ scope, replica, knex, committed }: Context): Scope
   return replica === null || committed ? scope : createScope(knex, scope.environment_id, scope.deadline, replica);
 }
 
+/**
+ * Runs `work` inside the transaction of `tx` so that it can be taken back alone: when it throws, what it wrote is gone, and the transaction goes on.
+ * @throws what `work` throws
+ */
+export async function savepoint<T>(tx: Context, work: (inner: Context) => Promise<T>): Promise<T> {
+  const committed: (() => void)[] = [];
+  const done = await tx.scope.knex.transaction((knex: Knex.Transaction) => work({ ...tx, scope: { ...tx.scope, knex }, committed }));
+  tx.committed?.push(...committed);
+  return done;
+}
+
 const maxTries = 4;
 
 /**

@@ -7,7 +7,7 @@ export type Changes = AuditLogRow['changes'];
 /** What a write was aimed at, and what became of it. */
 export type AuditEntry = {
   readonly action: string;
-  /** Of what concerns no single record, the group's name alone. */
+  /** The resource, or the group of an endpoint. */
   readonly resource: Pick<Resource, 'type'> & Partial<Pick<Resource, 'reach'>>;
   readonly target_id: string | null;
   readonly target_display?: string | null;

@@ -3,7 +3,7 @@ import { Refusal } from '../domain/refusal.js';
 import { afterCommit } from '../domain/context.js';
 import { isSecurityEvent } from '../lib/security-events.js';
 import { idOfMinute, logSecurityEvent, recordSecurityEvent } from '../domain/audit/security-trail.js';
-import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
+import { countAuditLog, insertAuditLog } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
 import type { AuditEntry, Changes } from './audit-entry.js';
@@ -107,8 +107,12 @@ function deniedCode(error: unknown): string | null {
   return codes.find((code) => deniedCodes.has(code)) ?? null;
 }
 
-/** Runs `work`; a refusal for want of permission leaves an entry of its own, after the transaction is gone. */
+/**
+ * Runs `work`; a refusal for want of permission leaves an entry of its own, after the transaction is gone. Within somebody else's transaction it is
+ * theirs to note.
+ */
 export async function recordDenial<T>(call: Call, entry: AuditEntry, work: () => Promise<T>): Promise<T> {
+  if (call.ctx.committed) return work();
   try {
     return await work();
   } catch (error) {

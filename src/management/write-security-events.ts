@@ -8,7 +8,7 @@ const namesOf = (changes: Changes) => Object.keys(changes).sort();
 
 /** The changed settings of an environment that guard something: those whose change takes more than the permission to write them. */
 function guardingSettings({ resource, changes = {} }: AuditEntry): string[] {
-  const attributes = (resource.reach?.attributes ?? {}) as Readonly<Record<string, string>>;
+  const { attributes } = resource.reach as { readonly attributes: Readonly<Record<string, string>> };
   return namesOf(changes).filter((name) => Object.hasOwn(attributes, name) && attributes[name] !== 'plain');
 }
 

@@ -16,7 +16,8 @@ test('the bill of materials names every dependency of the service with version a
   expect(bom.bomFormat).toBe('CycloneDX');
   const named = new Map(bom.components.map((component) => [component.name, component]));
   for (const name of Object.keys(manifest['dependencies'] ?? {})) {
-    expect(named.get(name), name).toMatchObject({
+    expect(named.get(name)).toMatchObject({
+      name,
       version: expect.stringMatching(/^\d/) as string,
       hashes: [expect.objectContaining({ alg: 'SHA-512' })],
     });

@@ -43,6 +43,30 @@ export async function insertAuditLog(
   await insert<AuditLogRow>(scope, 'audit_logs', { ...row, changes: JSON.stringify(row.changes) as never });
 }
 
+/** Who changed a record, and which of its attributes. */
+export type RecordedChange = Pick<
+  AuditLogRow,
+  'occurred_at' | 'action' | 'actor_kind' | 'actor_id' | 'actor_display' | 'target_type' | 'target_id' | 'changes' | 'request_id'
+>;
+
+/** The changes since a time to records of the ids, but for those that one request made; the latest first. */
+export async function listChangesSince(
+  scope: Scope,
+  asked: { since: Date; ids: readonly string[]; without: string; limit: number },
+): Promise<RecordedChange[]> {
+  return run<RecordedChange>(
+    scope,
+    {
+      name: 'audit_logs.changes_since',
+      text: `select occurred_at, action, actor_kind, actor_id, actor_display, target_type, target_id, changes, request_id from audit_logs
+             where environment_id = $1 and occurred_at >= $2 and target_id = any($3::text[]) and outcome = 'success' and not security_event
+               and request_id is distinct from $4
+             order by occurred_at desc, id desc limit $5`,
+    },
+    [asked.since, [...asked.ids], asked.without, asked.limit],
+  );
+}
+
 /** The columns of an entry, for statements of other tables that append one. */
 export const auditColumnsSql = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
   target_display, changes, ip_address, user_agent, request_id, count, security_event, event`;

@@ -16,7 +16,7 @@ import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
 const previousSecretLifetimeMs = 86_400_000;
 
 /** Public clients have no secret, and neither have those that prove themselves by a key. */
-const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
+export const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
   !client.token_endpoint_auth_method.startsWith('client_secret_');
 
 const secretColumns = (secret: string, now: Date) => ({
@@ -67,6 +67,9 @@ export const chosenAlgorithms = (client: ClientInput) => ({
 const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
   first_party ?? (grant_types.some((one) => one === 'authorization_code' || one === deviceCodeGrantType) && holdsEverything(actor));
 
+/** What is made for a client unless it is given: its id, and its secret. */
+export type ChosenCredentials = { readonly client_id?: string; readonly client_secret?: string | undefined };
+
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
  * @throws {Refusal} 422
@@ -75,15 +78,17 @@ export async function registerClient(
   tx: Context,
   actor: Actor,
   input: ClientInput,
+  chosen: ChosenCredentials = {},
 ): Promise<{ client: ClientRow; client_secret: string | null }> {
   const given = withDefaults(input);
   const wanted = { ...given, first_party: isFirstParty(actor, given) };
   refuseIfAny(clientInputProblems(tx, wanted, null));
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   const now = tx.clock.now();
-  const client_secret = isSecretless(wanted as ClientRow) ? null : randomToken('cs_');
+  const client_secret = isSecretless(wanted as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
-  const client = await insertClient(tx.scope, { ...wanted, ...secret, id: uuidv7(now.getTime()), created_at: now, updated_at: now });
+  const id = chosen.client_id ?? uuidv7(now.getTime());
+  const client = await insertClient(tx.scope, { ...wanted, ...secret, id, created_at: now, updated_at: now });
   await emit(tx, 'client.registered', clientData(client));
   return { client, client_secret };
 }
@@ -120,13 +125,17 @@ export async function changeClient(tx: Context, client: ClientRow, input: Client
 }
 
 /**
- * Makes a new secret; the one until now works for another 24 hours, any older one no more.
+ * Makes a new secret, unless one is given; the one until now works for another 24 hours, any older one no more.
  * @throws {Refusal} 409 for a public client
  */
-export async function rotateClientSecret(tx: Context, client: ClientRow): Promise<{ client: ClientRow; client_secret: string }> {
+export async function rotateClientSecret(
+  tx: Context,
+  client: ClientRow,
+  chosen: Pick<ChosenCredentials, 'client_secret'> = {},
+): Promise<{ client: ClientRow; client_secret: string }> {
   if (isSecretless(client)) throw new Refusal({ status: 409, code: 'public_client', detail: 'This client has no secret.' });
   const now = tx.clock.now();
-  const client_secret = randomToken('cs_');
+  const client_secret = chosen.client_secret ?? randomToken('cs_');
   const changed = await updateClient(tx.scope, client.id, {
     ...secretColumns(client_secret, now),
     previous_secret_digest: client.secret_digest,

@@ -190,8 +190,11 @@ export async function lookUpToken(
  * one token is presented, {@link lookUpToken} is for it.
  */
 export async function lookUpTokens(ctx: Context, tokens: readonly string[]): Promise<(Found | null)[]> {
-  const read: (ReadJwt | { digest: Buffer } | null)[] = await Promise.all(
-    tokens.map((token) => (isJwt(token) ? readJwt(ctx, token) : isOpaque(token) ? { digest: digest(token) } : null)),
+  const read = await Promise.all(
+    tokens.map(async (token): Promise<ReadJwt | { digest: Buffer } | null> => {
+      if (isJwt(token)) return readJwt(ctx, token);
+      return isOpaque(token) ? { digest: digest(token) } : null;
+    }),
   );
   const known = read.filter((one) => one !== null);
   const rows = await findStandings(

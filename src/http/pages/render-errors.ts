@@ -151,7 +151,8 @@ function renderApi(req: Request, res: Response, error: unknown, refusal: Rendere
       ? error.errors
       : [{ status: refusal.status, code: apiCodeOf(refusal), title: titles[refusal.status] ?? 'Error', detail: refusal.text }];
   const statuses = new Set(errors.map((one) => one.status));
-  const status = statuses.size === 1 ? (errors[0]?.status ?? 500) : 400;
+  const own = error instanceof ApiError ? error.status : null;
+  const status = own ?? (statuses.size === 1 ? (errors[0]?.status ?? 500) : 400);
   if (error instanceof ApiError) res.set({ ...error.headers });
   res.status(status).setHeader('Content-Type', 'application/vnd.api+json');
   res.setHeader('Cache-Control', 'no-store');

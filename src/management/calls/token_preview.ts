@@ -34,7 +34,7 @@ const answer = z.object({
       claims: claims.meta({ description: 'Of an opaque token, what introspection tells of it.' }),
     })
     .nullable()
-    .meta({ description: 'Null with a refusal.' }),
+    .meta({ description: 'What the access token says; null with a refusal.' }),
   id_token: claims.nullable().meta({ description: 'Its claims; null without openid.' }),
   userinfo: claims.nullable().meta({ description: 'The claims at userinfo; null without openid.' }),
   refresh_token: z.boolean().meta({ description: 'Whether one comes along.' }),

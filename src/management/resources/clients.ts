@@ -1,20 +1,42 @@
 import { z } from 'zod';
 import { changeClientConnections, replaceClientConnections } from '../../domain/clients/connections.js';
-import { changeClient, clientInputProblems, registerClient, removeClient, rotateClientSecret } from '../../domain/clients/registration.js';
+import type { Actor } from '../../domain/actor.js';
+import {
+  changeClient,
+  clientInputProblems,
+  registerClient,
+  removeClient,
+  rotateClientSecret,
+  type ChosenCredentials,
+} from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
+import type { Context } from '../../domain/context.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { addClientConnections } from '../../db/tables/client_connections.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flag, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
 import { applicationType, clientAttributes, settableClientAttributes } from './client-attributes.js';
-import { resource, type RelatedRows } from '../resource.js';
+import { resource, type RelatedRows, type Written } from '../resource.js';
 import { environmentLink } from './environment-link.js';
 
 const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
 
 /** The connections that a document names, if it names any. */
 const offered = (related: RelatedRows) => related['connections'] as unknown as readonly ConnectionRow[] | undefined;
+
+/** Registers a client with the connections that the document names; its id and secret are made unless they are given. */
+export async function createClient(
+  tx: Context,
+  actor: Actor,
+  input: ClientInput,
+  related: RelatedRows,
+  chosen: ChosenCredentials = {},
+): Promise<Written<ClientRow>> {
+  const { client, client_secret } = await registerClient(tx, actor, input, chosen);
+  await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
+  return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
+}
 
 /** Applications and services that get tokens. */
 export const clients = resource<ClientRow, ClientInput, ClientInput>({
@@ -116,11 +138,7 @@ export const clients = resource<ClientRow, ClientInput, ClientInput>({
     schema: z.strictObject({ name: shownName(100), application_type: applicationType.optional(), ...settableClientAttributes }),
     once,
     problems: (ctx, input) => clientInputProblems(ctx, input, null),
-    async run(tx, actor, input, related) {
-      const { client, client_secret } = await registerClient(tx, actor, input);
-      await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
-      return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
-    },
+    run: (tx, actor, input, related) => createClient(tx, actor, input, related),
   },
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), ...settableClientAttributes }),

