@@ -1,5 +1,6 @@
 import type { TraceStep } from '../../domain/request-traces/waiting-traces.js';
-import { refusalRules, type RefusalRule, type ScopeRuling } from '../../lib/refusal-rules.js';
+import { own } from '../../lib/named.js';
+import { refusalRules, type ScopeRuling } from '../../lib/refusal-rules.js';
 import type { ResourceObject } from '../../management/documents.js';
 import type { Part, Row, Value } from '../page-parts.js';
 import { recordPath, type Presentation, type ViewContext } from '../presentation.js';
@@ -14,9 +15,9 @@ const stepLabels: Readonly<Record<TraceStep['step'], string>> = {
   token: 'Token request',
 };
 
-const ruleOf = (record: ResourceObject) => refusalRules[record.attributes['rule'] as RefusalRule];
+const ruleOf = (record: ResourceObject) => own(refusalRules, words(record.attributes['rule'])) ?? refusalRules.refused;
 const stepsOf = (record: ResourceObject) => record.attributes['steps'] as TraceStep[];
-const stepLabel = (step: unknown) => stepLabels[step as TraceStep['step']];
+const stepLabel = (step: unknown): string | undefined => own(stepLabels, words(step));
 
 /** What the request said at the step that decided. */
 const detailOf = (record: ResourceObject) =>
