@@ -1,3 +1,5 @@
+-- phase: expand
+-- locks: authorization_codes access exclusive; environments share row exclusive
 -- Why requests on the way from authorization to tokens were refused, under their request ids, for a week. Several requests may bear one id: callers choose it.
 create table request_traces (
   environment_id uuid not null references environments (id) on delete cascade,

@@ -22,7 +22,7 @@ import { registry } from './management/resources/index.js';
 import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
 import { crossOriginPaths, endpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
-import { addMetadataRoutes, addOauthRoutes, registrationRouter } from './oauth/router.js';
+import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from './oauth/router.js';
 import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
 import { ssoRouter } from './sso/router.js';
@@ -57,7 +57,17 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   routes.add(healthPaths.metrics, { get: [metrics(deps)], head: true });
   addMetadataRoutes(routes.behind(environment(deps, recallPublicEnvironment)));
   addOauthRoutes(routes.behind(byHost), web);
-  app.use(inSequence([requestId(deps), requestDeadlines(), routes.handler, assets.handler, byHost, registrationRouter(web)]));
+  app.use(
+    inSequence([
+      requestId(deps),
+      requestDeadlines(),
+      routes.handler,
+      assets.handler,
+      byHost,
+      registrationRouter(web),
+      resourceMetadataRouter(),
+    ]),
+  );
   app.use(accountRouter(web));
   app.use(ssoRouter(web));
   app.use(dashboardRouter(web));

@@ -4,7 +4,13 @@ import type { ViewContext } from './presentation.js';
 import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../lib/signing-algorithm.js';
-import { breachedPasswordRules, dpopNonceRules, environmentKinds } from '../db/tables/environments.js';
+import {
+  breachedPasswordRules,
+  clientRegistrationPolicies,
+  dpopNonceRules,
+  environmentKinds,
+  metadataDocumentPolicies,
+} from '../db/tables/environments.js';
 import { named, own } from '../lib/named.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
@@ -65,6 +71,22 @@ const breachedPasswordWords = { refuse: 'Refuse them', off: 'Accept them, withou
 /** What becomes of passwords that are known from data breaches. */
 export const breachedPasswordChoices = async (): Promise<Choice[]> =>
   breachedPasswordRules.map((value) => ({ value, label: breachedPasswordWords[value] }));
+
+const registrationWords: Readonly<Record<(typeof clientRegistrationPolicies)[number], string>> = {
+  off: 'Nobody',
+  initial_access_token: 'Whoever has a registration token',
+  open: 'Everybody',
+};
+export const clientRegistrationChoices = async (): Promise<Choice[]> =>
+  clientRegistrationPolicies.map((value) => ({ value, label: registrationWords[value] }));
+
+const metadataDocumentWords: Readonly<Record<(typeof metadataDocumentPolicies)[number], string>> = {
+  off: 'Nobody',
+  allow_list: 'Applications of these hosts',
+  open: 'Everybody',
+};
+export const metadataDocumentChoices = async (): Promise<Choice[]> =>
+  metadataDocumentPolicies.map((value) => ({ value, label: metadataDocumentWords[value] }));
 
 const dpopNonceWords = { optional: 'Optional', required: 'Required' } as const;
 

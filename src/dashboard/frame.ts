@@ -33,6 +33,12 @@ const settings: Item = {
   icon: ['M3 6h7M14 6h3M3 14h3M10 14h7', 'M12 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM8 16a2 2 0 1 0 0-4 2 2 0 0 0 0 4z'],
   needs: 'environments',
 };
+const arrivals: Item = {
+  label: 'Arrivals',
+  path: '/dashboard/arrivals',
+  icon: ['M11 4h5.5v12H11', 'M3.5 10H12M8.5 6.5 12 10l-3.5 3.5'],
+  needs: 'clients',
+};
 const documentation: Item = {
   label: 'Documentation',
   path: '/docs',
@@ -60,7 +66,10 @@ const itemsOf = (group: NavigationGroup): Item[] =>
 
 const groups: readonly { readonly label: string | null; readonly items: readonly Item[] }[] = [
   { label: null, items: [overview] },
-  ...navigationGroups.map((label) => ({ label, items: [...(label === 'Environment' ? [settings] : []), ...itemsOf(label)] })),
+  ...navigationGroups.map((label) => ({
+    label,
+    items: [...(label === 'Environment' ? [settings] : []), ...itemsOf(label), ...(label === 'Applications' ? [arrivals] : [])],
+  })),
   { label: 'Help', items: [documentation] },
 ];
 

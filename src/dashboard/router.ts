@@ -6,6 +6,7 @@ import { csrf } from '../http/auth/csrf.js';
 import { formOrJson } from '../http/request/form.js';
 import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
+import { arrivalsPage, decideArrival, letClientsConnect } from './arrivals.js';
 import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
 import { clientChooser, connectionChooser, credentialChooser, issuerChooser } from './chooser.js';
@@ -74,6 +75,8 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard', { get: [...reading, overviewPage(render, overviewCharts)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
   route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
+  route(router, '/dashboard/arrivals', { get: [...reading, arrivalsPage(render)], post: [...write, letClientsConnect] });
+  route(router, '/dashboard/arrivals/:id/:verb', { post: [...write, decideArrival] });
   route(router, '/dashboard/webhooks/:id/redeliver_failed', {
     get: [...reading, redeliverFailedPage(render)],
     post: [...write, resendFailed(render)],

@@ -13,6 +13,7 @@ import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics/metrics.js';
 import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
 import type { Cache } from './cache/cache.js';
+import type { MetadataDocuments } from './clients/metadata-documents.js';
 import type { ClientUse } from './clients/use-notes.js';
 import type { Environment } from './environments/environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
@@ -39,6 +40,7 @@ export type Deps = {
   readonly breachedPasswords: BreachedPasswords;
   readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
+  readonly metadataDocuments: MetadataDocuments;
   readonly securityTrail: SecurityTrail;
   readonly requestTraces: WaitingTraces;
 };
@@ -63,11 +65,11 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
   const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
-  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, securityTrail, requestTraces } = deps;
+  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, metadataDocuments, securityTrail, requestTraces } = deps;
   const scope = createScope(knex, environment.id, deadline);
   return {
     config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, breachedPasswords, newKeyPair,
-    clientUse, securityTrail, requestTraces, environment, scope,
+    clientUse, metadataDocuments, securityTrail, requestTraces, environment, scope,
   }; // prettier-ignore
 }
 

@@ -1,6 +1,7 @@
 /** Security events of what administrators and the service itself change, and of clients that don't prove who they are; part of `securityEvents`. */
 export const administrationSecurityEvents = {
   'role.assigned': {
+    class: 'access_granted',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -9,6 +10,7 @@ export const administrationSecurityEvents = {
     description: 'Somebody was given roles: `roles`. Default roles, which everybody gets, are not told.',
   },
   'role.withdrawn': {
+    class: 'access_withdrawn',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -17,6 +19,7 @@ export const administrationSecurityEvents = {
     description: 'Somebody lost roles: `roles`.',
   },
   'permission.changed': {
+    class: 'access_changed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -26,6 +29,7 @@ export const administrationSecurityEvents = {
       'What people or clients may do was changed: a permission, the permissions of a role, or what a client may have; `action` says how.',
   },
   'signing_key.changed': {
+    class: 'configuration_changed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -34,6 +38,7 @@ export const administrationSecurityEvents = {
     description: 'A signing key was generated, activated or deactivated; `action` says which.',
   },
   'client_secret.rotated': {
+    class: 'configuration_changed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -42,6 +47,7 @@ export const administrationSecurityEvents = {
     description: 'A client has a new secret.',
   },
   'security_setting.changed': {
+    class: 'configuration_changed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -49,7 +55,17 @@ export const administrationSecurityEvents = {
     target: 'environment',
     description: 'Settings of an environment that guard something were changed: `settings` names them, the audit log has their values.',
   },
+  'config.applied': {
+    class: 'configuration_changed',
+    severity: 'warning',
+    outcome: 'success',
+    kept: 'transaction',
+    actor: 'who acts through the Management API',
+    target: 'config',
+    description: 'A configuration document was applied; the audit log has how many records it created, updated and deleted.',
+  },
   'secret_key.changed': {
+    class: 'configuration_changed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -58,6 +74,7 @@ export const administrationSecurityEvents = {
     description: 'The service seals with another SECRET_KEY, that of `key_id`; told once, in the default environment.',
   },
   'client.authentication_failed': {
+    class: 'logon',
     severity: 'info',
     outcome: 'failure',
     kept: 'collected',

@@ -29,6 +29,11 @@ const previewRules = {
     found: 'The client has no grant for the API, so that it gets no tokens there.',
     fix: 'Create a grant for the client and the API: for itself (client credentials), or to ask people for.',
   },
+  tokens_not_taken: {
+    title: 'Tokens of the API not taken',
+    found: 'The tokens of the API are signed with RS256, which the profile of the client rules out.',
+    fix: 'Have the tokens of the API signed with another algorithm, or make them opaque.',
+  },
   permission_not_held: {
     title: 'Permission not held',
     found: 'The person does not hold the permission, and here a token says no more than the person may do.',

@@ -1,6 +1,7 @@
 /** The security events of the token endpoint; part of the list of all. */
 export const tokenSecurityEvents = {
   'authorization_code.reused': {
+    class: 'finding',
     severity: 'critical',
     outcome: 'denied',
     kept: 'transaction',
@@ -10,6 +11,7 @@ export const tokenSecurityEvents = {
       'A code was presented a second time: somebody may have got hold of it. All that its first use gave was revoked (RFC 6749 4.1.2).',
   },
   'refresh_token.reused': {
+    class: 'finding',
     severity: 'critical',
     outcome: 'denied',
     kept: 'transaction',
@@ -19,6 +21,7 @@ export const tokenSecurityEvents = {
       'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
   },
   'token.impersonated': {
+    class: 'access_granted',
     severity: 'info',
     outcome: 'success',
     kept: 'transaction',

@@ -1,4 +1,5 @@
 import { named } from '../lib/named.js';
+import { logAttributeTexts } from './log-attribute-texts.js';
 
 /**
  * What attributes mean, for the OpenAPI document and the reference: by type, under `*` those that mean the same everywhere. What takes more than a
@@ -230,23 +231,5 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     last_checked_at: 'When the record was last looked for; null = never.',
     failure_reason: 'Why the record was not found; null = it was, or nobody has looked.',
   },
-  audit_log: {
-    occurred_at: 'When.',
-    action: 'What was done, such as `webhook.secret_rotated`, or the name of a security event.',
-    outcome: 'Whether it was done.',
-    reason: 'Why it was not; null = it was.',
-    actor: 'Who did it; null for a member = not known.',
-    targets: 'What it was done to.',
-    ip_address: 'The address that it was asked from; null = from nobody outside.',
-    user_agent: 'The `User-Agent` that it was asked with; null = there was none.',
-    request_id: 'The request that did it; null = none did.',
-  },
-  security_event: {
-    occurred_at: 'When; the first time of what is counted.',
-    outcome: 'Whether it was done.',
-    actor: 'Who did it; null for a member = not known.',
-    ip_address: 'The address that it came from; null = from nobody outside, or from many.',
-    user_agent: 'The `User-Agent` that it came with; null = there was none.',
-    request_id: 'The request that did it; null = none did.',
-  },
+  ...logAttributeTexts,
 });

@@ -28,10 +28,17 @@ export function readParams<P extends Params>(params: P, sent: Parameters): Param
 }
 
 /** The parameters of the request, with more to say of a missing one where the grant has it. @throws {OAuthError} `invalid_request` */
-export async function paramsOf({ params, missing = {} }: Grant, ctx: Context, client: Client, sent: Parameters): Promise<ParamValues<Params>> {
+export async function paramsOf(
+  { params, missing = {} }: Grant,
+  ctx: Context,
+  client: Client,
+  sent: Parameters,
+): Promise<ParamValues<Params>> {
   for (const [name, hint] of Object.entries(missing))
     if (hint && sent.get(name) === undefined && sent.repeated.size === 0)
-      throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`).by(name === 'resource' ? 'unknown_resource' : null);
+      throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`).by(
+        name === 'resource' ? 'unknown_resource' : null,
+      );
   return readParams(params, sent);
 }
 

@@ -15,7 +15,9 @@ import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { startUnusedClients } from '../jobs/unused-clients.js';
 import { signing } from '../domain/tokens/formats/jwt.js';
+import { createMetadataDocuments } from '../domain/clients/metadata-documents.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { startRequestTraces } from '../domain/request-traces/request-traces.js';
@@ -34,6 +36,7 @@ import { createServer } from '../http/server.js';
 import { createSealer } from '../lib/seal.js';
 import { startMailLoop } from '../outbox/mail/send.js';
 import { startWebhookLoop } from '../outbox/webhooks/loop.js';
+import { startLogStreams } from '../outbox/log-streams/loop.js';
 import { startBackchannelLogout } from '../outbox/back-channel/send.js';
 import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
@@ -66,6 +69,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
   const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
   metrics.watchPool(() => poolState(knex));
   const { databaseReplicaUrl } = config;
+  const fetch = overrides.fetch ?? createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork });
   return {
     config,
     logger,
@@ -74,7 +78,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     knex,
     replica: databaseReplicaUrl === null ? null : createReplica({ url: databaseReplicaUrl, primary: knex, metrics, logger }),
     mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
-    fetch: createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork }),
+    fetch,
     txtLookup: createTxtLookup(),
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
@@ -82,6 +86,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     breachedPasswords,
     newKeyPair,
     clientUse: createClientUse(),
+    metadataDocuments: createMetadataDocuments({ fetch, clock, logger }),
     securityTrail: createSecurityTrail(),
     requestTraces: createWaitingTraces(),
     ...overrides,
@@ -132,11 +137,13 @@ function startLoops(deps: Deps): Record<string, Loop> {
     mail: startMailLoop(deps),
     webhook: startWebhookLoop(deps),
     backchannel_logout: startBackchannelLogout(deps),
+    log_stream: startLogStreams(deps),
     signing_keys: startSigningKeyRotation(deps),
     secret_keys: startSecretKeys(deps),
     domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
+    unused_clients: startUnusedClients(deps),
     request_traces: startRequestTraces(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });

@@ -56,6 +56,10 @@ const namesRecorded = (code: string): string[] => [
     [...given.matchAll(/(?<!action: )'([a-z_]+\.[a-z_]+)'/g)].map((name) => name[1] ?? ''),
   ),
   ...[...code.matchAll(/\{ name: '([a-z_]+\.[a-z_]+)', detail/g)].map((name) => name[1] ?? ''),
+  // A write that is one itself: its resource and its action.
+  ...[...code.matchAll(/resource: \{ type: '(\w+)' \}[^;]*;\s*await recordWrite\(call, \{ action: '(\w+)'/g)].map(
+    (write) => `${write[1]}.${write[2]}`,
+  ),
 ];
 
 describe('the vocabulary', () => {

@@ -9,11 +9,14 @@ import { approveDevice } from '../../src/domain/device-codes/answer.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { findBrowserSession, startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
+import { clientDigest } from '../../src/domain/clients/document-clients.js';
+import { addConsent } from '../../src/db/tables/consents.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { insertFederatedCredential } from '../../src/db/tables/federated_credentials.js';
 import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { digest } from '../../src/lib/digest.js';
 import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
@@ -36,6 +39,8 @@ let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
 let mappingApi: ApiResourceRow;
+/** Known by its document, and allowed by the person before. */
+let documented: TestClient;
 let workloadKey: ClientKey;
 let cookie: string;
 let proofKey: ProofKey;
@@ -78,6 +83,23 @@ beforeAll(async () => {
   const user = await addUser(ctx);
   cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
 
+  const read_at = ctx.clock.now();
+  documented = await addClient(ctx, {
+    id: 'https://client.example/client.json',
+    origin: 'metadata_document',
+    verified: false,
+    first_party: false,
+    token_endpoint_auth_method: 'none',
+    secret_digest: null,
+    document_digest: digest('the document'),
+    document_read_at: read_at,
+    document_fresh_until: new Date(read_at.getTime() + 86_400_000),
+  });
+  await ctx.knex('environments').where({ id: ctx.environment.id }).update({ client_id_metadata_documents: 'open' });
+  ctx.cache.invalidate(ctx.environment.id, 'environments');
+  const allowed = { user_id: user.id, client_id: documented.id, resource: '', scopes: ['openid', 'profile', 'email'] };
+  await addConsent(ctx.scope, { ...allowed, id: uuidv7(read_at.getTime()), client_digest: clientDigest(documented), at: read_at });
+
   statementObserver.observe = observe;
   service.deps.knex.on('query', ({ sql }: { sql: string }) => observe(sql));
   app = createApp(service.deps);
@@ -99,12 +121,12 @@ beforeEach(() => {
 const machineToken = (resource: ApiResourceRow) =>
   tokenRequest(origin, client, { grant_type: 'client_credentials', resource: resource.identifier });
 
-async function code(more: Record<string, string> = {}): Promise<{ grant: Record<string, string> }> {
+async function code(more: Record<string, string> = {}, of = client): Promise<{ grant: Record<string, string> }> {
   const { verifier, challenge } = pkcePair();
-  const redirect_uri = client.redirect_uris[0] as string;
+  const redirect_uri = of.redirect_uris[0] as string;
   const query = new URLSearchParams({
     response_type: 'code',
-    client_id: client.id,
+    client_id: of.id,
     redirect_uri,
     scope: 'openid profile email',
     code_challenge: challenge,
@@ -277,7 +299,19 @@ const budget: Record<
     run: async () => (await workloadToken(opaqueApi)).status,
   },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
+  'authorization code flow of the client of a document: what was allowed is looked up, as for any client that is not first-party': {
+    limit: 4,
+    run: async () => (await tokenRequest(origin, documented, (await code({}, documented)).grant)).status,
+  },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
+  'metadata of an API resource': {
+    limit: 0,
+    run: async () => (await fetch(`${origin}/oauth/resources/${jwtApi.id}/metadata`)).status,
+  },
+  'metadata of the Management API': {
+    limit: 0,
+    run: async () => (await fetch(`${origin}/.well-known/oauth-protected-resource/api`)).status,
+  },
   'device, start': {
     limit: 1,
     run: async () => (await oauthPost(origin, '/oauth/device_authorization', client, { scope: 'openid' })).status,

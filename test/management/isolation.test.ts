@@ -48,6 +48,8 @@ beforeAll(async () => {
   await flushRequestTraces(service.deps);
   records.set('request_traces', (await api.get(`/request_traces/${refused.headers.get('x-request-id')}`)).body['data']);
   records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
+  const stream = { name: 'One', url: 'http://127.0.0.1:49151/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
+  await keep('log_streams', api.create('log_streams', 'log_stream', stream));
   records.set('security_events', (await api.get('/security_events')).body['data'][0]);
 });
 

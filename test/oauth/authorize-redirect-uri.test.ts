@@ -33,7 +33,7 @@ function registration(redirect_uris: string[]): Promise<Response> {
   return fetch(`${service.url}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ redirect_uris, client_name: 'x' }),
+    body: JSON.stringify({ redirect_uris, client_name: 'x', application_type: 'web' }),
   });
 }
 

@@ -1,10 +1,13 @@
 import type { Presentation } from '../presentation.js';
-import { api_resources, client_grants } from './api-resources.js';
+import { api_resources } from './api-resources.js';
+import { client_grants } from './client-grants.js';
 import { audit_logs } from './audit-logs.js';
 import { authenticators } from './authenticators.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
+import { log_streams } from './log-streams.js';
+import { registration_tokens } from './registration-tokens.js';
 import { request_traces } from './request-traces.js';
 import { permissions, roles } from './roles.js';
 import { security_events } from './security-events.js';
@@ -26,6 +29,7 @@ export const presentations: readonly Presentation[] = [
   roles,
   clients,
   client_grants,
+  registration_tokens,
   trusted_issuers,
   federated_credentials,
   api_resources,
@@ -36,6 +40,7 @@ export const presentations: readonly Presentation[] = [
   event_types,
   audit_logs,
   security_events,
+  log_streams,
   request_traces,
   custom_domains,
   signing_keys,

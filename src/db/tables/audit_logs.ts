@@ -100,3 +100,9 @@ export const visibleSecurityEvents = (scope: Scope): Knex.QueryBuilder =>
   table<AuditLogRow>(scope, 'audit_logs').whereRaw(
     '(audit_logs.security_event or audit_logs.event is not null)',
   ) as unknown as Knex.QueryBuilder;
+
+/** The entries of the ids, in no particular order. For the log streams, which go on for all environments. */
+export function listAuditLogsById(knex: Knex, environment_id: string, ids: readonly string[]): Promise<AuditLogRow[]> {
+  const text = `select ${auditColumnsSql} from audit_logs where environment_id = $1 and id = any ($2::uuid[])`;
+  return runSystem<AuditLogRow>(knex, { name: 'audit_logs.by_id', text }, [environment_id, [...ids]]);
+}

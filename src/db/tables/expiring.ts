@@ -30,6 +30,7 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
   // A sign-in may take an hour (see `http/request/return-to.ts`).
   { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
+  { name: 'registration_tokens', column: 'expires_at', keepSeconds: 30 * day },
   // For so long a device is still told that its code has expired.
   { name: 'device_codes', column: 'expires_at', keepSeconds: 3600 },
   { name: 'user_code_guesses', column: 'expires_at', keepSeconds: 0 },
@@ -39,6 +40,8 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: securityEventDays * day, only: 'security_event' },
+  // Long after what they name: a stream that stays paused.
+  { name: 'log_stream_entries', column: 'due_at', keepSeconds: 400 * day },
   { name: 'request_traces', column: 'expires_at', keepSeconds: 0 },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];

@@ -1,5 +1,6 @@
 import type { AuditLogRow } from '../../db/tables/audit_logs.js';
-import { isSecurityEvent, securityEvents, type SecurityEvent } from '../../lib/security-events.js';
+import type { SecurityEvent } from '../../lib/security-event.js';
+import { isSecurityEvent, securityEvents } from '../../lib/security-events.js';
 
 /** A security event as the Management API and the log streams show it. */
 export type SecurityEventRecord = {

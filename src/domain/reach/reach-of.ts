@@ -9,6 +9,7 @@ import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import type { WebhookDeliveryRow } from '../../db/tables/webhook_deliveries.js';
+import type { LogStreamRow } from '../../db/tables/log_streams.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { findApiResource } from '../../db/tables/api_resources.js';
 import {
@@ -116,6 +117,9 @@ export function permissionsToRead(event_type: string): readonly string[] {
 export function reachOfWebhook(webhook: Pick<WebhookRow, 'events' | 'past_events'>): Reach {
   return new Set([...webhook.events, ...webhook.past_events].flatMap(permissionsToRead));
 }
+
+/** A log stream: the read permissions of what it is sent. What waits of a source that it loses is dropped. */
+export const reachOfLogStream = ({ sources }: Pick<LogStreamRow, 'sources'>): Reach => new Set(sources.map((source) => `${source}:read`));
 
 /** A delivery: the read permissions of what its payload tells. */
 export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>): Reach => new Set(permissionsToRead(delivery.event_type));

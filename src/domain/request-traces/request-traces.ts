@@ -111,6 +111,7 @@ export async function flushRequestTraces(deps: Flushing): Promise<void> {
 /** Writes the traces every second, and a last time when it stops. */
 export function startRequestTraces(deps: Deps): Loop {
   const { logger } = deps;
-  const lost = (error: unknown) => logger.warn({ event: 'request_traces.lost', err: error }, 'traces of refused requests were lost with the process');
+  const lost = (error: unknown) =>
+    logger.warn({ event: 'request_traces.lost', err: error }, 'traces of refused requests were lost with the process');
   return startFlushing({ name: 'request_traces', pauseMs, logger, flush: () => flushRequestTraces(deps), lost });
 }

@@ -8,6 +8,7 @@ import {
   clientGrantOf,
   enabledClient,
   exchangeableScopes,
+  letsIn,
   withoutUnaskable,
   type ApiResource,
   type Client,
@@ -41,14 +42,14 @@ function fault(ctx: Context, { claims, standing }: Found): string | null {
 type Force = { readonly scope: string; readonly resource: ApiResource | null; readonly permissions: readonly string[] | null };
 
 async function ownForce(ctx: Context, client: Client, resource: ApiResource, asked: readonly string[]): Promise<Force | null> {
-  const grant = await clientGrantOf(ctx, client.id, resource, 'client');
+  const grant = letsIn(client, resource) ? await clientGrantOf(ctx, client.id, resource, 'client') : null;
   const kept = grant && asked.filter((word) => grant.scopes.includes(word) && resource.permissions.includes(word));
   return kept && { scope: formatScope(kept), resource, permissions: kept };
 }
 
 /** What an exchanged token may still have: its client's policy may have been withdrawn. */
 async function exchangedScopes(ctx: Context, client: Client, resource: ApiResource): Promise<readonly string[] | null> {
-  const policy = await exchangeableScopes(ctx, client.id, resource);
+  const policy = await exchangeableScopes(ctx, client, resource);
   return policy === null || policy.grant.token_exchange === 'none' ? null : policy.scopes;
 }
 
@@ -60,7 +61,7 @@ async function forceForPerson(
   asked: readonly string[],
   { held, exchanged }: { readonly held: readonly string[] | null; readonly exchanged: boolean },
 ): Promise<Force | null> {
-  const askable = exchanged ? await exchangedScopes(ctx, client, resource) : await askableScopes(ctx, client.id, resource);
+  const askable = exchanged ? await exchangedScopes(ctx, client, resource) : await askableScopes(ctx, client, resource);
   if (!askable) return null;
   const known = (word: string) => resource.permissions.includes(word) || isOpenidScope(word) || client.scopes?.includes(word) === true;
   const allowed = withoutUnaskable(resource, askable, asked.filter(known)); // prettier-ignore

@@ -11,16 +11,16 @@ export const previousSecretLifetimeMs = 24 * 3_600_000;
 export const isSigningSecret = (text: string): boolean =>
   /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(text) && ((bytes) => bytes >= 24 && bytes <= 64)(Buffer.from(text.slice(6), 'base64').length);
 
-/** A new signing secret, unless one is given, in plain (of 32 random bytes) and as its row keeps it. */
+/** A new signing secret, unless one is given, in plain (of 32 random bytes) and as its row keeps it, sealed for `place`. */
 export function mintSigningSecret(
   sealer: Sealer,
-  webhook_id: string,
+  place: Place,
   given?: string,
 ): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
   const signing_secret = given ?? `whsec_${randomBytes(32).toString('base64')}`;
   return {
     signing_secret,
-    secret_sealed: sealer.seal(signing_secret, webhookSecretPlace(webhook_id)),
+    secret_sealed: sealer.seal(signing_secret, place),
     secret_hint: signing_secret.slice(-4),
   };
 }

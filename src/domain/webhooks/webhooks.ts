@@ -19,7 +19,7 @@ import type { Context } from '../context.js';
 import { payloadText } from '../events/emit.js';
 import type { EventData } from '../events/catalogue.js';
 import type { WebhookInput } from './input.js';
-import { mintSigningSecret, previousSecretLifetimeMs } from './secrets.js';
+import { mintSigningSecret, previousSecretLifetimeMs, webhookSecretPlace } from './secrets.js';
 
 // Every operation takes the context of a transaction (`transaction` in context.ts). Inputs have passed `webhookProblems`.
 
@@ -35,7 +35,7 @@ export const maxRedeliveries = 10_000;
 export async function createWebhook(tx: Context, input: WebhookInput, given?: string): Promise<WebhookWithSecret> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, id, given);
+  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, webhookSecretPlace(id), given);
   const webhook = await insertWebhook(tx.scope, {
     id,
     name: input.name,
@@ -80,7 +80,7 @@ export async function deleteWebhook(tx: Context, id: string): Promise<boolean> {
  */
 export async function rotateSecret(tx: Context, id: string, given?: string): Promise<WebhookWithSecret | null> {
   const at = tx.clock.now();
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, id, given);
+  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, webhookSecretPlace(id), given);
   const previous_secret_expires_at = new Date(at.getTime() + previousSecretLifetimeMs);
   const webhook = await rotateWebhookSecret(tx.scope, id, { ...secret, at, previous_secret_expires_at });
   return webhook && { webhook, signing_secret };

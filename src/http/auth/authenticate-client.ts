@@ -77,18 +77,23 @@ function credentialsOf(req: Request): Credentials {
   return client_secret === undefined ? { method: 'none', client_id } : { method: 'secret', client_id, client_secret };
 }
 
-/** The client_id that a request claims, unproven, for rate limits; at most 255 characters, empty when it claims none. */
+/** The client_id that a request claims, unproven, for rate limits; at most 512 characters, empty when it claims none. */
 export function claimedClientId(req: Request): string {
   const basic = basicCredentialsOf(req);
   const assertion = req.form.get('client_assertion');
   const subject = assertion === undefined ? null : claimedSubject(assertion);
-  return (basic?.client_id ?? req.form.get('client_id') ?? subject ?? '').slice(0, 255);
+  return (basic?.client_id ?? req.form.get('client_id') ?? subject ?? '').slice(0, 512);
 }
+
+/** Finds the client that a request claims to be from; null for one that is unknown or disabled. */
+export type FindClient = (req: Request, client_id: string) => Promise<Client | null>;
+
+const storedClient: FindClient = ({ ctx }, client_id) => enabledClient(ctx, client_id);
 
 const secretMethods = new Set(['client_secret_basic', 'client_secret_post']);
 
 /** The client that the request claims to be from, if there is one, and whether it proves that. @throws {OAuthError} */
-async function authenticated(req: Request): Promise<{ client: Client | null; proven: boolean }> {
+async function authenticated(req: Request, find: FindClient): Promise<{ client: Client | null; proven: boolean }> {
   const credentials = credentialsOf(req);
   switch (credentials.method) {
     case 'secret': {
@@ -99,7 +104,7 @@ async function authenticated(req: Request): Promise<{ client: Client | null; pro
     case 'assertion': {
       const { issuers } = req.ctx.environment;
       const audiences = issuers.flatMap((issuer) => [issuer, `${issuer}/oauth/token`]);
-      const proven = await clientByAssertion(req.ctx, credentials.client_id, credentials.assertion, audiences);
+      const proven = await clientByAssertion(req.ctx, credentials.client_id, credentials.assertion, audiences, (id) => find(req, id));
       if ('reason' in proven) throw OAuthError.invalid_client(proven.reason);
       return { client: proven, proven: true };
     }
@@ -114,7 +119,7 @@ async function authenticated(req: Request): Promise<{ client: Client | null; pro
       return { client: proven, proven: true };
     }
     case 'none': {
-      const client = await enabledClient(req.ctx, credentials.client_id);
+      const client = await find(req, credentials.client_id);
       return { client, proven: client?.token_endpoint_auth_method === 'none' };
     }
     case 'absent':
@@ -149,11 +154,14 @@ function noteRefusal(req: Request, client: Client | null): void {
 
 /**
  * The client that the request proves to be from (RFC 6749 2.3); a public client is taken at its word and must prove itself by PKCE. Needs `form` before.
- * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_grant` where the assertion is the grant itself; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
+ * @param find finds one that is stored, unless the endpoint takes others too
+ * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_grant` where the assertion is the grant itself; 400 `invalid_target` for several resources; 400 `invalid_request` for a malformed request, in which any parameter comes twice, or two methods
  */
-export async function provenClient(req: Request): Promise<Client> {
+export async function provenClient(req: Request, find: FindClient = storedClient): Promise<Client> {
+  // RFC 8707 2 allows several; but a scope means something else at each.
+  if (req.form.repeated.has('resource')) throw OAuthError.invalid_target('only one resource can be asked for at once');
   if (req.form.repeated.size > 0) throw OAuthError.invalid_request('a parameter must not be sent twice');
-  const { client, proven } = await authenticated(req).catch((error: unknown) => {
+  const { client, proven } = await authenticated(req, find).catch((error: unknown) => {
     if (error instanceof OAuthError && error.error !== 'invalid_request') noteRefusal(req, null);
     throw unchallenged(req, error);
   });
@@ -166,9 +174,11 @@ export async function provenClient(req: Request): Promise<Client> {
 }
 
 /** Middleware: sets `req.client` to the client that the request proves to be from. Needs `form` before. */
-export async function authenticateClient(req: Request, _res: Response, next: NextFunction): Promise<void> {
-  req.client = await provenClient(req);
-  next();
+export function authenticateClient(find?: FindClient) {
+  return async (req: Request, _res: Response, next: NextFunction): Promise<void> => {
+    req.client = await provenClient(req, find);
+    next();
+  };
 }
 
 /** Refuses a public client where a secret is needed, such as introspection (RFC 7662 2.1). Needs `authenticateClient` before. @throws {OAuthError} 401 */

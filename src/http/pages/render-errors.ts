@@ -1,4 +1,5 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
+import { bearerChallenge, managementMetadataUrl } from '../../domain/api-resources/metadata.js';
 import { OverloadedError } from '../../domain/passwords/hashing-queue.js';
 import { Dangling, DatabaseFailure, Duplicate, Unstorable } from '../../db/failures.js';
 import {
@@ -121,7 +122,7 @@ function foreignError(error: unknown): RenderedError {
 type Surface = 'oauth' | 'api' | 'page';
 
 const oauthJson =
-  /^\/(oauth\/(token|introspect|revoke|userinfo|register|par|device_authorization)|\.well-known\/|healthz$|readyz$|metrics$)/;
+  /^\/(oauth\/(token|introspect|revoke|userinfo|register|par|device_authorization|resources)|\.well-known\/|healthz$|readyz$|metrics$)/;
 
 function surfaceOf(path: string): Surface {
   if (path === '/api' || path.startsWith('/api/')) return 'api';
@@ -145,6 +146,14 @@ const titles: Record<number, string> = {
 const apiCodeOf = ({ code, status }: RenderedError): ApiErrorCode =>
   isApiErrorCode(code) ? code : status >= 500 ? 'server_error' : 'invalid_request';
 
+/** Tells a client that was refused where it finds out how to get a token (RFC 9728 5.1). */
+function nameMetadata({ ctx }: Request, res: Response): void {
+  const challenge = res.getHeader('WWW-Authenticate');
+  if (!ctx || challenge === undefined) return;
+  const bearer = bearerChallenge(managementMetadataUrl(ctx.environment));
+  res.setHeader('WWW-Authenticate', [challenge].flat().map((one) => String(one).replace(/^Bearer /, `${bearer}, `))); // prettier-ignore
+}
+
 function renderApi(req: Request, res: Response, error: unknown, refusal: RenderedError): void {
   const errors: readonly ApiErrorObject[] =
     error instanceof ApiError
@@ -154,6 +163,7 @@ function renderApi(req: Request, res: Response, error: unknown, refusal: Rendere
   const own = error instanceof ApiError ? error.status : null;
   const status = own ?? (statuses.size === 1 ? (errors[0]?.status ?? 500) : 400);
   if (error instanceof ApiError) res.set({ ...error.headers });
+  nameMetadata(req, res);
   res.status(status).setHeader('Content-Type', 'application/vnd.api+json');
   res.setHeader('Cache-Control', 'no-store');
   res.end(req.method === 'HEAD' ? undefined : apiErrorDocument(req, errors));

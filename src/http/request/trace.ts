@@ -130,7 +130,8 @@ export function traceRefusal(req: Request, error: unknown, sent: Parameters = se
 
 /** Leaves a trace of a request that went on with less than its scope. */
 export function traceNarrowed(req: Request, sent: Parameters, scopes: NonNullable<RefusalDetail['scopes']>, client_id: string): void {
-  const rule = scopes.find((one) => one.rule !== 'granted')?.rule;
+  const asked = (sent.get('scope') ?? '').split(' ');
+  const rule = scopes.find((one) => one.rule !== 'granted' && asked.includes(one.name))?.rule;
   if (rule !== undefined) note(req, sent, 'narrowed', { error: null, rule, detail: { client_id, scopes }, description: null });
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClaimMapping } from '../../db/tables/clients.js';
-import { clientOf, apiResourceOf } from '../../domain/clients/clients.js';
+import { clientOf, namedResource } from '../../domain/clients/clients.js';
 import { findUser } from '../../db/tables/users.js';
 import { isHeldOnly } from '../../domain/tokens/target.js';
 import { isUuid } from '../../lib/random.js';
@@ -62,7 +62,7 @@ async function requireParties({ ctx }: Call, { grant_type, client, user }: z.inf
 
 /** Where the scopes follow from what a person holds, the preview tells that too. @throws {ApiError} 403 */
 async function requireRights(call: Call, { user, resource }: z.infer<typeof input>): Promise<void> {
-  const api = user === undefined || resource === undefined ? null : await apiResourceOf(call.ctx, resource);
+  const api = user === undefined || resource === undefined ? null : await namedResource(call.ctx, resource);
   if (api && (api.is_system || isHeldOnly(api))) requirePermissions(call, 'permissions:read');
 }
 
@@ -70,7 +70,7 @@ const withheld = (permission: string) => `[withheld: takes ${permission}]`;
 
 /** The names of claims that tell what takes a permission beyond those of the endpoint, with that permission. */
 async function guardedClaims({ ctx }: Call, client_id: string, resource: string | undefined): Promise<ReadonlyMap<string, string>> {
-  const [client, api] = [await clientOf(ctx, client_id), resource === undefined ? null : await apiResourceOf(ctx, resource)];
+  const [client, api] = [await clientOf(ctx, client_id), resource === undefined ? null : await namedResource(ctx, resource)];
   const mappings: readonly ClaimMapping[] = [...(client?.claim_mappings ?? []), ...(api?.claim_mappings ?? [])];
   const from = (source: string, permission: string) =>
     mappings.flatMap((one): [string, string][] => (one.source === source ? [[one.claim, permission]] : []));

@@ -53,7 +53,7 @@ export const client_grants = resource<
     environment: environmentLink,
   },
   filters: {
-    client: equalTo('client_id', boundedText(255), 'Of one of these clients (ids).'),
+    client: equalTo('client_id', boundedText(512), 'Of one of these clients (ids).'),
     api_resource: equalTo('api_resource_id', uuid, 'For one of these API resources (ids).'),
     subject_type: equalTo('subject_type', z.enum(subjectTypes), 'Of this type: for itself, or to ask people for.'),
   },

@@ -11,7 +11,9 @@ import { environments } from './environments.js';
 import { event_types } from './event_types.js';
 import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
+import { log_streams } from './log_streams.js';
 import { permissions } from './permissions.js';
+import { registration_tokens } from './registration_tokens.js';
 import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
 import { security_events } from './security_events.js';
@@ -32,6 +34,7 @@ export const resources = [
   permissions,
   clients,
   client_grants,
+  registration_tokens,
   trusted_issuers,
   federated_credentials,
   api_resources,
@@ -46,6 +49,7 @@ export const resources = [
   custom_domains,
   audit_logs,
   security_events,
+  log_streams,
   request_traces,
 ] as const;
 

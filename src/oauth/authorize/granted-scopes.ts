@@ -15,12 +15,22 @@ function ruleFor(client: Client, scope: string, target: Target | null): PreviewR
   return isOwn && !isOpenidScope(scope) && !target.askable.includes(scope) ? 'not_in_client_grant' : 'granted';
 }
 
+/** What the resource says is granted where none of its scopes was asked for. */
+function defaultScopes(client: Client, asked: readonly string[], target: Target | null): readonly string[] {
+  if (target === null || asked.some((scope) => target.resource.permissions.includes(scope))) return [];
+  const { default_scopes, permissions } = target.resource;
+  return default_scopes.filter((scope) => permissions.includes(scope) && client.scopes?.includes(scope) !== false);
+}
+
 /**
- * What becomes of each of the asked scopes. One that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows; one beyond
+ * What becomes of each of the asked scopes, and of those that come by themselves. One that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows; one beyond
  * the client's own list refuses the request.
  */
-export const judgeScopes = (client: Client, asked: readonly string[], target: Target | null): ScopeRuling[] =>
-  asked.map((name) => ({ name, rule: ruleFor(client, name, target) }));
+export function judgeScopes(client: Client, asked: readonly string[], target: Target | null): ScopeRuling[] {
+  const judge = (name: string): ScopeRuling => ({ name, rule: ruleFor(client, name, target) });
+  const unasked = defaultScopes(client, asked, target).map(judge);
+  return [...asked.map(judge), ...unasked.filter(({ rule }) => rule === 'granted')];
+}
 
 /** The scopes that are given. */
 export const granted = (rulings: readonly ScopeRuling[]): string[] =>
@@ -34,7 +44,7 @@ type Asking = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
 
 /** What the client may have of what the person holds. */
 async function grantable(ctx: Context, { client }: Asking, resource: ApiResource, held: readonly string[]): Promise<string[]> {
-  const askable = (await askableScopes(ctx, client.id, resource)) ?? [];
+  const askable = (await askableScopes(ctx, client, resource)) ?? [];
   return held.filter((scope) => askable.includes(scope) && client.scopes?.includes(scope) !== false);
 }
 

@@ -1,10 +1,13 @@
 import { isSelfRegistered } from '../../domain/clients/rules.js';
-import { apiResourceOf, askableScopes, type Client } from '../../domain/clients/clients.js';
+import { askableScopes, namedResource, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import type { Target } from '../../domain/tokens/target.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
+import { canonicalResource } from '../../lib/resource-identifier.js';
 import { parseScope } from '../../lib/scope-set.js';
 import type { RefusalDetail, RefusalRule } from '../../lib/refusal-rules.js';
 import { AuthorizationError } from './authorization-error.js';
@@ -123,6 +126,8 @@ const malformed = (is: boolean, description: string): Problem | null => (is ? ['
 
 function once({ sent }: Reading): Problem | null {
   const [twice] = sent.repeated;
+  // RFC 8707 2 allows several; but a scope means something else at each.
+  if (twice === 'resource') return ['invalid_target', 'only one resource can be asked for at once'];
   // The name comes from the request: only a plain one is repeated in the answer.
   return twice === undefined ? null : ['invalid_request', `${/^[\w.-]{1,64}$/.test(twice) ? twice : 'a parameter'} was sent twice`];
 }
@@ -149,13 +154,15 @@ function responseType({ get }: Reading): Problem | null {
   return type === 'code' ? null : ['unsupported_response_type', 'response_type must be code'];
 }
 
-function responseMode({ get, addressee }: Reading): Problem | null {
+function responseMode({ get, client, addressee }: Reading): Problem | null {
   const mode = get('response_mode');
   if (mode === undefined || mode === addressee.response_mode) return null;
-  const known = (responseModes as readonly string[]).includes(mode);
+  if (!(responseModes as readonly string[]).includes(mode))
+    return ['invalid_request', `response_mode must be one of ${responseModes.join(', ')}`];
+  const signed = client.authorization_signed_response_alg !== null;
   return [
     'invalid_request',
-    known ? 'this client has its answers signed: response_mode must be jwt' : `response_mode must be one of ${responseModes.join(', ')}`,
+    signed ? 'this client has its answers signed: response_mode must be jwt' : 'this client gets no posted answers that are not signed',
   ];
 }
 
@@ -165,7 +172,9 @@ function mayUseCodes({ client }: Reading): Problem | null {
 }
 
 function notTheManagementApi({ ctx, client, get }: Reading): Problem | null {
-  if (!isSelfRegistered(client) || get('resource') !== ctx.environment.management_audience) return null;
+  const resource = get('resource');
+  if ((client.verified && !isSelfRegistered(client)) || resource === undefined) return null;
+  if (canonicalResource(resource) !== canonicalResource(ctx.environment.management_audience)) return null;
   return ['invalid_target', 'a client that registered itself may not ask for the Management API', 'no_client_grant'];
 }
 
@@ -187,10 +196,11 @@ function pkce({ client, get }: Reading): Problem | null {
 async function findTarget(r: Reading): Promise<Problem | null> {
   const identifier = r.get('resource');
   if (identifier === undefined) return null;
-  const resource = await apiResourceOf(r.ctx, identifier);
-  if (!resource) return ['invalid_target', 'the resource is not registered', 'unknown_resource'];
-  const askable = await askableScopes(r.ctx, r.client.id, resource);
-  if (!askable) return ['invalid_target', 'the client may not ask people for this resource', 'no_client_grant'];
+  const resource = await namedResource(r.ctx, identifier);
+  if (!resource) return ['invalid_target', `the resource ${quoted(identifier)} is not registered`, 'unknown_resource'];
+  const askable = await askableScopes(r.ctx, r.client, resource);
+  if (!askable) return ['invalid_target', `the client may not ask people for the resource ${quoted(identifier)}`, 'no_client_grant'];
+  if (!takesTokensOf(r.client, resource)) return ['invalid_target', tokensNotTaken, 'tokens_not_taken'];
   r.target = { resource, askable };
   return null;
 }

@@ -1,9 +1,10 @@
 import type { Request, Response } from 'express';
-import { apiResourceOf, askableScopes, type Client } from '../../domain/clients/clients.js';
+import { askableScopes, namedResource, type Client } from '../../domain/clients/clients.js';
 import { isSelfRegistered } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
 import { deviceCodeLifetime, pollInterval, startDeviceCode } from '../../domain/device-codes/device-codes.js';
 import type { Target } from '../../domain/tokens/target.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import { OAuthError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { traceNarrowed } from '../../http/request/trace.js';
@@ -17,12 +18,13 @@ import { devicePath } from './paths.js';
 /** The resource that the device wants tokens for (RFC 8707 2), as far as its client may ask people for it; null without one. @throws {OAuthError} */
 async function targetOf(ctx: Context, client: Client, identifier: string | undefined): Promise<Target | null> {
   if (identifier === undefined) return null;
-  if (isSelfRegistered(client) && identifier === ctx.environment.management_audience)
+  const resource = await namedResource(ctx, identifier);
+  if (!resource) throw OAuthError.invalid_target(`the resource ${quoted(identifier)} is not registered`).by('unknown_resource');
+  if (isSelfRegistered(client) && resource.is_system)
     throw OAuthError.invalid_target('a client that registered itself may not ask for the Management API').by('no_client_grant');
-  const resource = await apiResourceOf(ctx, identifier);
-  if (!resource) throw OAuthError.invalid_target('the resource is not registered').by('unknown_resource');
-  const askable = await askableScopes(ctx, client.id, resource);
-  if (!askable) throw OAuthError.invalid_target('the client may not ask people for this resource').by('no_client_grant');
+  const askable = await askableScopes(ctx, client, resource);
+  if (!askable)
+    throw OAuthError.invalid_target(`the client may not ask people for the resource ${quoted(identifier)}`).by('no_client_grant');
   return { resource, askable };
 }
 
@@ -47,7 +49,8 @@ export async function judgeDeviceRequest(
   client: Client,
   asked: { readonly resource: string | undefined; readonly scope: string | undefined },
 ): Promise<DeviceRequest> {
-  if (!client.grant_types.includes(deviceCodeGrantType)) throw OAuthError.unauthorized_client('the client may not use the device flow').by('grant_type_not_allowed');
+  if (!client.grant_types.includes(deviceCodeGrantType))
+    throw OAuthError.unauthorized_client('the client may not use the device flow').by('grant_type_not_allowed');
   const target = await targetOf(ctx, client, asked.resource);
   return { target, rulings: rulingsOf(client, asked.scope, target) };
 }

@@ -1,4 +1,5 @@
-import { apiResourceOf, clientGrantOf, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { clientGrantOf, letsIn, namedResource, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
@@ -9,6 +10,7 @@ import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/clien
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { PreviewRule } from '../../lib/refusal-rules.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 import { grant, optional, required, type GrantedTokens } from './grant.js';
 
@@ -30,13 +32,13 @@ export type OwnTarget = { readonly resource: ApiResource; readonly granted: read
 
 /** What the client gets of the resource within its grant. @throws {OAuthError} `invalid_target`, `invalid_scope` */
 export async function ownTarget(ctx: Context, client: Client, params: Wanted): Promise<OwnTarget> {
-  const resource = await apiResourceOf(ctx, params.resource);
-  const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
+  const resource = await namedResource(ctx, params.resource);
+  const clientGrant = resource && letsIn(client, resource) && (await clientGrantOf(ctx, client.id, resource, 'client'));
   if (!resource || !clientGrant)
-    throw OAuthError.invalid_target(`the resource is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`).by(
-      resource ? 'no_client_grant' : 'unknown_resource',
-      { client_id: client.id },
-    );
+    throw OAuthError.invalid_target(
+      `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
+    ).by(resource ? 'no_client_grant' : 'unknown_resource', { client_id: client.id });
+  if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken).by('tokens_not_taken', { client_id: client.id });
   const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
   const asked = parseScope(params.scope ?? '');
   const rulings = (asked ?? []).map((name) => ({ name, rule: ruleFor(name, held, resource) }));

@@ -2,7 +2,8 @@ import { findUserClaims } from '../../db/tables/user_claims.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import { issueExchangedToken, type Issued } from '../../db/tables/exchanged_tokens.js';
 import { logSecurityEvent, securityEventRow, type SecurityEventDetails } from '../../domain/audit/security-trail.js';
-import { apiResourceOf, exchangeableScopes, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { exchangeableScopes, namedResource, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
@@ -12,6 +13,7 @@ import { accessTokenMappedClaims, drawsOnUser } from '../../domain/tokens/claim-
 import type { InactiveToken } from '../../domain/tokens/active-token.js';
 import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import { isClass, satisfies } from '../../domain/sessions/classes.js';
 import { OAuthError } from '../../errors.js';
 import { tokenExchangeGrantType } from '../../lib/grant-types.js';
@@ -66,12 +68,15 @@ type Policy = { readonly resource: ApiResource; readonly grant: ClientGrantRow; 
 
 /** What the client may have of the API resource for people. @throws {OAuthError} `invalid_target`, `unauthorized_client` */
 async function policyOf(ctx: Context, client: Client, identifier: string): Promise<Policy> {
-  const resource = await apiResourceOf(ctx, identifier);
-  const policy = resource && (await exchangeableScopes(ctx, client.id, resource));
+  const resource = await namedResource(ctx, identifier);
+  const policy = resource && (await exchangeableScopes(ctx, client, resource));
   if (!resource || !policy)
-    throw OAuthError.invalid_target('the resource is unknown, or the client has no grant for it in the name of people');
+    throw OAuthError.invalid_target(
+      `the resource ${quoted(identifier)} is unknown, or the client has no grant for it in the name of people`,
+    );
   if (policy.grant.token_exchange === 'none')
     throw OAuthError.unauthorized_client('the grant of the client for this resource does not allow token exchange');
+  if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken).by('tokens_not_taken');
   return { resource, ...policy };
 }
 

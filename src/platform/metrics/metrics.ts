@@ -164,13 +164,20 @@ function passwordMetrics(registers: Registry[]) {
   };
 }
 
-/** Metrics of security events. */
+/** Metrics of security events and of where they are sent. */
 function securityEventMetrics(registers: Registry[]) {
   return {
     securityEvents: new Counter({
       name: 'security_events_total',
       help: 'Security events by name.',
       labelNames: ['event'],
+      registers,
+    }),
+    logStreamLag: new Gauge({
+      name: 'log_stream_lag_seconds',
+      help: 'How long the oldest record that waits for a log stream has waited.',
+      labelNames: ['log_stream_id'],
+      aggregator: 'max',
       registers,
     }),
     securityEventsDropped: new Counter({

@@ -61,6 +61,8 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
   expect([await countOf('events'), await countOf('audit_logs')]).toEqual(after);
   const [entry] = (await api.get('/audit_logs?filter[action]=config.applied')).body['data'] as Document[];
   expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 9], update: [null, 1], delete: [null, 0] });
+  const [event] = (await api.get('/security_events?filter[event]=config.applied')).body['data'] as Document[];
+  expect([event?.['id'], event?.['attributes'].severity]).toEqual([entry?.['id'], 'warning']);
 });
 
 test('export, apply elsewhere, export: equal, in another environment and at a fresh service', async () => {

@@ -121,10 +121,13 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'environment.allowed_email_domains': [{ allowed_email_domains: ['walked.example'] }],
   'permission.name': [{ name: 'walked' }],
   'signing_key.algorithm': [{ algorithm: 'RS256' }],
+  'registration_token.expires_at': [{ expires_at: new Date(Date.now() + 86_400_000).toISOString() }],
   'user.birthdate': [{ birthdate: '1990-01-31' }],
   'user.password': [{ password: 'walked through every door' }],
   'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
   'user.phone_number': [{ phone_number: '+441632960961' }],
+  'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
+  'log_stream.authorization': [{ authorization: 'Bearer other' }, { authorization: null }],
   'webhook.events': [{ events: ['user.created'] }, { events: ['*'] }, { events: ['role.created'] }, { events: ['token.issued'] }],
 };
 
@@ -140,6 +143,7 @@ export function creations(type: string, world: World): { attributes: Document; r
         relationships: { user: one('user', name) },
       }));
     case 'role':
+    case 'registration_token':
       return [{ attributes: { name: 'New' } }];
     case 'permission':
       return [{ attributes: { name: 'new' }, relationships: { api_resource: one('api_resource', 'api near') } }];
@@ -186,6 +190,8 @@ export function creations(type: string, world: World): { attributes: Document; r
           },
         },
       ];
+    case 'log_stream':
+      return [{ attributes: { name: 'New', url: 'https://new.example/', format: 'ecs', sources: ['security_events'], status: 'paused' } }];
     case 'webhook':
       return [{ attributes: { name: 'New', url: 'https://new.example/', events: ['role.created'] } }];
     case 'environment':
