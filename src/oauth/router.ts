@@ -48,6 +48,10 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
     post: [traced('pushed_authorization_request'), cors, tellNonce, form, asking, pushRequest(web)],
     options: [cors, preflight],
   });
+  routes.add(endpoints.device_authorization_endpoint, {
+    post: [traced('device_authorization'), cors, form, limited, startDevice],
+    options: [cors, preflight],
+  });
   const guarded = guardedClientAuthentication(web);
   routes.add(endpoints.introspection_endpoint, { post: [form, guarded, confidentialOnly, introspect] });
   routes.add(endpoints.revocation_endpoint, { post: [cors, form, guarded, revoke], options: [cors, preflight] });
