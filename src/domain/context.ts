@@ -18,6 +18,7 @@ import type { ClientUse } from './clients/use-notes.js';
 import type { Environment } from './environments/environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
 import type { PasswordHasher } from './passwords/passwords.js';
+import type { WaitingTraces } from './request-traces/waiting-traces.js';
 import type { SecurityTrail } from './audit/security-notes.js';
 
 /** What the whole process shares, built once in `main.ts` (tests build the same with fakes at `platform/` only). */
@@ -41,6 +42,7 @@ export type Deps = {
   readonly clientUse: ClientUse;
   readonly metadataDocuments: MetadataDocuments;
   readonly securityTrail: SecurityTrail;
+  readonly requestTraces: WaitingTraces;
 };
 
 /** Deps plus the environment that the work belongs to; what every operation takes first. */
@@ -63,11 +65,11 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
   const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
-  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, metadataDocuments, securityTrail } = deps;
+  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, metadataDocuments, securityTrail, requestTraces } = deps;
   const scope = createScope(knex, environment.id, deadline);
   return {
     config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, breachedPasswords, newKeyPair,
-    clientUse, metadataDocuments, securityTrail, environment, scope,
+    clientUse, metadataDocuments, securityTrail, requestTraces, environment, scope,
   }; // prettier-ignore
 }
 

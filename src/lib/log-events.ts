@@ -82,6 +82,8 @@ export const logEvents = {
   'replica.used': 'Look-ups go to the read replica.',
   'request.failed': 'A request met an unknown failure (500); `err` is the cause.',
   'request.unavailable': 'A request could not be served now (503), say because the database is away; `err` is the cause.',
+  'request_traces.full': 'So many traces of refused requests (`dropped`) were dropped for want of room.',
+  'request_traces.lost': 'A process that ended without a database took the traces of the last second along.',
   'requests.refused': 'So many requests (`count`) were answered with 503 since the last line because too many were waiting.',
   'secret_key.in_use': 'At the start: the key that seals, and those that open, by their ids.',
   'secret_key.missing': 'Values can not be opened: the key of `key_id` is in neither variable.',

@@ -20,6 +20,8 @@ import { signing } from '../domain/tokens/formats/jwt.js';
 import { createMetadataDocuments } from '../domain/clients/metadata-documents.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
+import { startRequestTraces } from '../domain/request-traces/request-traces.js';
+import { createWaitingTraces } from '../domain/request-traces/waiting-traces.js';
 import { createSecurityTrail } from '../domain/audit/security-notes.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
@@ -86,6 +88,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     clientUse: createClientUse(),
     metadataDocuments: createMetadataDocuments({ fetch, clock, logger }),
     securityTrail: createSecurityTrail(),
+    requestTraces: createWaitingTraces(),
     ...overrides,
   };
 }
@@ -141,6 +144,7 @@ function startLoops(deps: Deps): Record<string, Loop> {
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
     unused_clients: startUnusedClients(deps),
+    request_traces: startRequestTraces(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });
 }

@@ -20,10 +20,11 @@ export const managementCollections = [
   'event_types',
   'audit_logs',
   'security_events',
+  'request_traces',
 ] as const;
 
 /** Collections that nobody writes through the API. */
-const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events']);
+const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events', 'request_traces']);
 
 /** Every permission of the built-in Management API resource. */
 export const managementPermissions: readonly string[] = managementCollections.flatMap((collection) =>

@@ -4,6 +4,7 @@ import { eventsPage } from './events-page.js';
 import { documentJsonSchemaText } from '../../management/configuration/document.js';
 import { guidePages } from './guides.js';
 import { logLinesPage } from './log-lines-page.js';
+import { refusalRulesPage } from './refusal-rules-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
 /** The documents and schemas that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
@@ -13,6 +14,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/events.md': eventsPage(),
     'docs/errors.md': errorsPage(),
     'docs/log-lines.md': logLinesPage(),
+    'docs/refusal-rules.md': refusalRulesPage(),
     'docs/security-events.md': securityEventsPage(),
     'schemas/config-v1.schema.json': documentJsonSchemaText(),
     ...guidePages(),
