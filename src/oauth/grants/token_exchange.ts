@@ -71,10 +71,6 @@ async function policyOf(ctx: Context, client: Client, identifier: string): Promi
     );
   if (policy.grant.token_exchange === 'none')
     throw OAuthError.unauthorized_client('the grant of the client for this resource does not allow token exchange');
-<<<<<<< HEAD
-  if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken).by('tokens_not_taken');
-=======
->>>>>>> main
   return { resource, ...policy };
 }
 
