@@ -6,7 +6,6 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import type { Context } from '../../src/domain/context.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
-import { flushRequestTraces } from '../../src/domain/request-traces/request-traces.js';
 import { proofNow } from '../../src/domain/sessions/proofs.js';
 import { startSession } from '../../src/domain/sessions/sessions.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -15,6 +14,7 @@ import { addClient, addGrant, addResource, addUser, type TestClient } from '../s
 import { answerDevice, deviceCode, pollDevice } from '../support/device.js';
 import { Api, manage, managementToken, secondEnvironment, startManagedService, type Document } from '../support/management.js';
 import { claimsOf, oauthPost, tokenRequest, type TokenAnswer } from '../support/oauth.js';
+import { findTrace } from '../support/request-traces.js';
 import type { TestService } from '../support/service.js';
 
 let service: TestService;
@@ -111,8 +111,7 @@ const asked = ({ resource, scope }: Case): Record<string, string> => ({
 
 /** Why the request was refused, as its trace says. */
 async function refusal(request_id: string | null): Promise<Outcome> {
-  await flushRequestTraces(service.deps);
-  const { attributes } = (await api.get(`/request_traces/${request_id}`)).body['data'] as Document;
+  const { attributes } = (await findTrace(service, api, request_id)).body['data'] as Document;
   return { error: attributes.error, rule: attributes.rule };
 }
 

@@ -1,11 +1,11 @@
 // A second environment sees nothing of the first: by id, by filter, by include, by relationship, in any verb (attack 15.169).
 import { beforeAll, expect, test } from 'vitest';
 import { giveConsent } from '../../src/domain/grants/consents.js';
-import { flushRequestTraces } from '../../src/domain/request-traces/request-traces.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { link, links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
 import { addUser, password } from '../support/data.js';
 import { Browser } from '../support/browser.js';
+import { findTrace } from '../support/request-traces.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
@@ -45,8 +45,7 @@ beforeAll(async () => {
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);
   const refused = await fetch(`${service.url}/oauth/authorize?client_id=nobody`);
-  await flushRequestTraces(service.deps);
-  records.set('request_traces', (await api.get(`/request_traces/${refused.headers.get('x-request-id')}`)).body['data']);
+  records.set('request_traces', (await findTrace(service, api, refused.headers.get('x-request-id'))).body['data']);
   records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
   const stream = { name: 'One', url: 'http://127.0.0.1:49151/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
   await keep('log_streams', api.create('log_streams', 'log_stream', stream));

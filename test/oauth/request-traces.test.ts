@@ -10,6 +10,7 @@ import { addClient, addGrant, addResource, addUser, password, type TestClient } 
 import { Api, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import type {} from '../support/service.js';
+import { findTrace } from '../support/request-traces.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
@@ -34,8 +35,7 @@ const only = async (...permissions: string[]) =>
 
 /** The trace of the answer's request. */
 async function traceOf(answer: { headers: Headers }, by = api): Promise<Document> {
-  await flushRequestTraces(service.deps);
-  const found = await by.get(`/request_traces/${answer.headers.get('x-request-id')}`);
+  const found = await findTrace(service, by, answer.headers.get('x-request-id'));
   expect([found.status, found.text]).toEqual([200, expect.any(String)]);
   return (found.body['data'] as Document)['attributes'] as Document;
 }
