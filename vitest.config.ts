@@ -36,6 +36,7 @@ const slow = [
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   'test/platform/silent-mail-server.test.ts',
+  'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
   'test/sso/hanging-provider.test.ts',
 ];
 

@@ -5,6 +5,7 @@ import { rotateClientSecret } from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
 import { createLogStream, rotateStreamSecret, type LogStreamInput } from '../../domain/log-streams/log-streams.js';
+import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { WebhookInput } from '../../domain/webhooks/input.js';
 import { createWebhook, rotateSecret } from '../../domain/webhooks/webhooks.js';
 import type { Call } from '../call.js';
@@ -29,7 +30,9 @@ function withGiven(item: Item, secret: string | undefined): Resource {
   const creating = (run: Create['run']): Resource => ({ ...resource, create: { ...create, run } });
   if (type === 'client') {
     const chosen = { client_id: item.key, client_secret: secret };
-    return creating((tx, actor, input, related) => createClient(tx, actor, input as ClientInput, related, chosen));
+    return creating((tx, actor, input, related, key) =>
+      createClient(tx, actor, input as ClientInput, related, chosen, key as NewSigningKey | null),
+    );
   }
   if (secret === undefined) return resource;
   if (type === 'webhook')
