@@ -80,8 +80,11 @@ describe('federated credentials', () => {
     [{ sub: { prefix: ':' } }, '/data/attributes/claims/sub'],
     [{ sub: { prefix: 'repo:' } }, '/data/attributes/claims/sub'],
     [{ sub: { prefix: 'https://' } }, '/data/attributes/claims/sub'],
+    [{ sub: { prefix: 'system:serviceaccount:' } }, '/data/attributes/claims/sub'],
+    [{ sub: { prefix: 'arn:aws:' } }, '/data/attributes/claims/sub'],
+    [{ sub: { prefix: 'arn:aws:iam::' } }, '/data/attributes/claims/sub'],
     [{ sub: 'a', ref: ['x', 'refs/*'] }, '/data/attributes/claims/ref'],
-  ])('%j is too wide: 422', async (claims, pointer) => {
+  ])('%j is too wide: 422 (attack 29.762)', async (claims, pointer) => {
     expect(refusalOf(await api.post('/federated_credentials', credentialBody({ claims })))).toEqual([422, pointer]);
   });
 
