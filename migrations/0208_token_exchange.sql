@@ -1,4 +1,6 @@
 -- Token exchange (RFC 8693): whether a client may bring people's tokens and have others for them, and of which API resources' tokens.
+-- phase: expand
+-- locks: access_tokens access exclusive; client_grants access exclusive, reads its rows
 alter table client_grants
   add column token_exchange text not null default 'none' check (token_exchange in ('none', 'delegation', 'impersonation')),
   add column subject_audiences text[] not null default '{}';

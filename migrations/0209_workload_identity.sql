@@ -1,4 +1,6 @@
 -- Issuers outside whose tokens prove workloads (RFC 7523), and which of their tokens prove which client.
+-- phase: expand
+-- locks: clients share row exclusive; environments share row exclusive
 create table trusted_issuers (
   environment_id uuid not null references environments (id) on delete cascade,
   id uuid not null,

@@ -1,4 +1,6 @@
 -- What an API resource tells clients of itself (RFC 9728), and which scopes are granted where none of it was asked for.
+-- phase: expand
+-- locks: api_resources access exclusive, rewrites its rows
 alter table api_resources
   add column default_scopes text[] not null default '{}',
   add column documentation_url text,

@@ -1,4 +1,6 @@
 -- Who may register clients: nobody, who brings an initial access token (RFC 7591 1.2), or everybody. What was open stays open.
+-- phase: expand
+-- locks: clients access exclusive, reads its rows; environments access exclusive, reads its rows
 alter table environments
   add column client_registration_policy text not null default 'off' check (client_registration_policy in ('off', 'initial_access_token', 'open')),
   add column self_registered_client_limit integer not null default 10000 check (self_registered_client_limit >= 0),

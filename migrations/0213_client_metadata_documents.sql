@@ -1,4 +1,6 @@
 -- Clients whose id is the address of a document that describes them (OAuth Client ID Metadata Document).
+-- phase: expand
+-- locks: client_assertions access exclusive, reads its rows; clients access exclusive, reads its rows; consents access exclusive; environments access exclusive, reads its rows
 alter table environments
   add column client_id_metadata_documents text not null default 'off' check (client_id_metadata_documents in ('off', 'allow_list', 'open')),
   add column client_id_metadata_hosts text[] not null default '{}';

@@ -1,5 +1,6 @@
 -- phase: expand
 -- The configuration document that was last applied to an environment: secrets are references in it. `records` says what it made of which record.
+-- locks: environments share row exclusive
 create table configurations (
   environment_id uuid not null references environments (id) on delete cascade,
   document jsonb not null,

@@ -1,4 +1,5 @@
 -- phase: expand
+-- locks: audit_logs access exclusive, reads its rows
 -- What a row of the audit log is as a security event (src/lib/security-events.ts); null where it is none. Rows of the release before have a null too: there
 -- security_event says that the action is the name.
 alter table audit_logs add column event text;

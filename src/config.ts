@@ -174,6 +174,9 @@ function problemsOf(present: Readonly<Record<string, string | undefined>>, parse
   return problems;
 }
 
+/** All variables of the process, for a command that is told the name of one. */
+export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env;
+
 /**
  * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
  * @throws {ConfigError} with every problem found, never only the first.

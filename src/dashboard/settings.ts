@@ -8,6 +8,7 @@ import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
+import { managedNotice } from './managed-notice.js';
 import type { Part } from './page-parts.js';
 import type { FieldSpec, ViewContext } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
@@ -191,7 +192,14 @@ async function show(
       lead: `Of this environment. Each part is saved on its own.${holdsEverything(call.actor) ? '' : guarded}`,
       errors: failed?.errors ?? {},
       labels,
-      parts: [...exposureNotice(req.ctx), ...(await factorNotice(call)), facts, ...forms, ...(await secretKeyPart(req.ctx))],
+      parts: [
+        ...exposureNotice(req.ctx),
+        ...(await managedNotice(call, 'environment', req.ctx.environment.id)),
+        ...(await factorNotice(call)),
+        facts,
+        ...forms,
+        ...(await secretKeyPart(req.ctx)),
+      ],
     },
     status,
   );

@@ -63,6 +63,8 @@ export const apiErrorCodes = {
   invalid_value: [[422], 'Send one of the values that the detail or the reference gives.'],
   reserved_claim: [[422], 'Map it under another name: this one is a claim of the protocol, or says how a person is met.'],
   signing_algorithm_unavailable: [[422], 'Choose an algorithm of the environment’s `signing_algorithms`, or add this one there.'],
+  profile_rule_unmet: [[422], 'Change the setting as the detail says, or take `profile` from the client.'],
+  pushed_requests_required: [[422], 'Set `require_pushed_authorization_requests` too.'],
   invalid_format: [[422], 'Correct the form of the value; the detail says how.'],
   invalid_characters: [[422], 'Leave control characters out.'],
   too_long: [[422], 'Shorten the value, or lower the number.'],

@@ -38,6 +38,7 @@ export const digestPurposes = [
   'demo',
   'user code',
   'dpop nonce',
+  'backup',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

@@ -173,7 +173,9 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
           : null;
     if (wanted === null || document === undefined) return problem(status, code, detail, undefined, meta);
     const place = resolvable(document, wanted);
-    const field = place.missing === null ? {} : { field: String(wanted.at(-1)) };
+    const last = wanted.at(-1);
+    // A member of a list that the request doesn't hold: the list is named.
+    const field = place.missing === null ? {} : { field: String(typeof last === 'number' ? place.missing : last) };
     const allMeta = { ...field, ...meta };
     return problem(status, code, detail, pointerTo(...place.path), Object.keys(allMeta).length > 0 ? allMeta : undefined);
   });

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { algorithmFor } from '../domain/clients/profile.js';
 import { sessionBounds } from '../domain/sessions/sessions.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
@@ -100,7 +101,7 @@ export async function introspect(req: Request, res: Response): Promise<void> {
     res.setHeader('Content-Type', 'application/json');
     return void res.end(JSON.stringify(token_introspection));
   }
-  const signer = await signerFor(ctx, client.introspection_signed_response_alg ?? 'RS256');
+  const signer = await signerFor(ctx, client.introspection_signed_response_alg ?? algorithmFor(client));
   const claims = { iss: ctx.environment.issuer, aud: client.id, iat: seconds(ctx.clock.now()), token_introspection };
   res.setHeader('Content-Type', jwtMediaType);
   res.end(await signJwt(signer, 'token-introspection+jwt', claims));

@@ -5,7 +5,8 @@ import type { Deps } from '../domain/context.js';
 import { defaultContext } from '../domain/environments/bootstrap.js';
 import { exposureWarnings } from '../domain/environments/exposure.js';
 import { needsSetup, setupUrl } from '../domain/users/setup.js';
-import { startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
+import { clusterExists } from '../db/postgres/embedded/cluster.js';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
 import { answers } from '../db/postgres/reachable.js';
 import { listEnvironments } from '../db/tables/environments.js';
 import type { Logger } from '../platform/log/logger.js';
@@ -51,6 +52,18 @@ export async function joinDatabase(config: Config, logger: Logger): Promise<Data
     }
   }
   return openDatabase(config, logger);
+}
+
+/**
+ * The same for commands that only look at a database, which an embedded one has to be made for by a start of the service before.
+ * @throws {EmbeddedPostgresError} when there is none
+ */
+export async function joinExistingDatabase(config: Config, logger: Logger): Promise<Database> {
+  if (config.databaseUrl === null && !(await clusterExists(join(config.dataDir, 'postgres'))))
+    throw new EmbeddedPostgresError(
+      `there is no database in DATA_DIR ${config.dataDir}: name the directory of the service there, or set DATABASE_URL.`,
+    );
+  return joinDatabase(config, logger);
 }
 
 /** What has been started, to be stopped in reverse. */

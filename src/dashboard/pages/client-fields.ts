@@ -3,6 +3,7 @@ import { signingAlgorithmChoices } from '../choices.js';
 import { demandFields } from '../demand-fields.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { FieldSpec, SectionSpec } from '../presentation.js';
+import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, kinds, methodChoices } from './client-kinds.js';
 
 const [where, demands, tokens, told, looks] = [
@@ -63,6 +64,13 @@ export const clientFields: readonly FieldSpec[] = [
   },
   ...demandFields('a sign-in to it', demands),
   {
+    name: 'profile',
+    label: 'Security profile',
+    section: tokens,
+    choices: profileChoices,
+    hint: 'FAPI 2.0 asks for private_key_jwt and keys; PKCE, pushed requests, DPoP and ES256 are filled in. From then on no setting may contradict it.',
+  },
+  {
     name: 'grant_types',
     label: 'Grant types',
     kind: 'checks',
@@ -83,6 +91,13 @@ export const clientFields: readonly FieldSpec[] = [
     section: tokens,
     attributes: uris,
   },
+  {
+    name: 'jwks',
+    label: 'Its public keys (JWKS)',
+    hint: 'Instead of the address: {"keys": [...]}, public keys only.',
+    section: tokens,
+    attributes: uris,
+  },
   { name: 'scopes', label: 'Scopes that it may ask for', hint: 'One a line; leave it empty for all.', section: tokens },
   { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore
   { name: 'require_pkce', label: 'Require PKCE', hint: 'Always on for public clients.', section: tokens },
@@ -90,6 +105,12 @@ export const clientFields: readonly FieldSpec[] = [
     name: 'require_pushed_authorization_requests',
     label: 'Require pushed authorization requests',
     hint: 'Its requests come through /oauth/par only (RFC 9126).',
+    section: tokens,
+  },
+  {
+    name: 'require_signed_request_object',
+    label: 'Require signed requests',
+    hint: 'What it pushes is signed with its key (RFC 9101); for FAPI 2.0 Message Signing.',
     section: tokens,
   },
   {

@@ -4,6 +4,7 @@ import type { Part, Value } from '../page-parts.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { includedRecord, may, relatedOf } from '../resource-objects.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
+import { profileParts, profileValue } from './client-profile.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
 import { kinds, methodLabels } from './client-kinds.js';
 import { claimsTab } from './claims-preview.js';
@@ -98,7 +99,7 @@ export const clients: Presentation = {
       label: 'Secret',
       value:
         a['secret_hint'] === null
-          ? quiet('None: a public client')
+          ? quiet(a['token_endpoint_auth_method'] === 'none' ? 'None: a public client' : 'None: it signs with its key')
           : stack(code(`cs_…${words(a['secret_hint'])}`), quiet('shown once, when it was made')),
     },
     ...(a['previous_secret_expires_at'] === null
@@ -114,9 +115,11 @@ export const clients: Presentation = {
     { label: 'Allowed origins', value: lines(a['allowed_origins']) },
     { label: 'Sign-in begins at', value: openLink(req.ctx.environment, a['initiate_login_uri']) },
     { label: 'Scopes', value: a['scopes'] === null ? quiet('All') : tags(a['scopes']) },
+    { label: 'Security profile', value: profileValue(a['profile']) },
     { label: 'PKCE', value: text(a['require_pkce'] === true ? 'Required' : 'Optional') },
     { label: 'DPoP', value: text(a['dpop_bound_access_tokens'] === true ? 'Required' : 'Optional') },
     { label: 'Pushed authorization requests', value: text(a['require_pushed_authorization_requests'] === true ? 'Required' : 'Optional') },
+    { label: 'Signed requests', value: text(a['require_signed_request_object'] === true ? 'Required' : 'Optional') },
     { label: 'Skips consent', value: yesNo(a['first_party']) },
     { label: 'Asks about others’ tokens', value: yesNo(a['introspection_allowed']) },
     { label: 'Claims in the ID token', value: text(a['id_token_claims'] === 'profile' ? 'The profile too' : 'Protocol claims') },
@@ -137,6 +140,7 @@ export const clients: Presentation = {
     { label: 'Last used', value: time(a['last_used_at'], now) },
     { label: 'Created', value: time(a['created_at'], now) },
   ],
+  more: profileParts,
   sections: clientSections,
   fields: clientFields,
   createFields: clientCreateFields,

@@ -12,7 +12,7 @@ const actorOf = (record: ResourceObject) => record.attributes['actor'] as Actor;
 const detailOf = (record: ResourceObject) => record.attributes['detail'] as Detail;
 const timesOf = (record: ResourceObject) => record.attributes['count'] as number;
 
-const severities = { info: ['good', 'Info'], warning: ['warning', 'Warning'], critical: ['bad', 'Critical'] } as const;
+const severities = { info: ['quiet', 'Info'], warning: ['warning', 'Warning'], critical: ['bad', 'Critical'] } as const;
 
 function severity(record: ResourceObject): Value {
   const [tone, label] = severities[record.attributes['severity'] as keyof typeof severities];
@@ -78,7 +78,7 @@ export const security_events: Presentation = {
     const [user_id, client_id] = [attributes['user_id'], attributes['client_id']] as (string | null)[];
     const meaning = Object.entries(securityEvents).find(([name]) => name === attributes['event'])?.[1].description ?? null;
     return [
-      { label: 'What it means', value: text(meaning) },
+      { label: 'What it means', value: text(meaning?.replaceAll('`', '') ?? null) },
       { label: 'When', value: time(attributes['occurred_at'], now) },
       { label: 'Outcome', value: text(words(attributes['outcome'])) },
       { label: 'Reason', value: code(reason) },

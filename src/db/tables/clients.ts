@@ -7,6 +7,9 @@ import type { requiredAcrs } from './environments.js';
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
 
+/** Security profiles; `fapi2`: FAPI 2.0 Security Profile. */
+export const clientProfiles = ['fapi2'] as const;
+
 /** Where a client comes from. */
 export const clientOrigins = ['administrator', 'registration', 'metadata_document'] as const;
 
@@ -59,9 +62,12 @@ export type ClientRow = {
   /** `profile`: what the scopes release stands in the ID token too, not only at userinfo (OIDC Core 5.4). */
   id_token_claims: (typeof idTokenClaims)[number];
   claim_mappings: ClaimMapping[];
-  /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON. */
+  /** The security profile that it is held to; null: none. */
+  profile: (typeof clientProfiles)[number] | null;
   /** Whether it has to push its authorization requests (RFC 9126 6). */
   require_pushed_authorization_requests: boolean;
+  /** Whether what it pushes has to be a signed request object (RFC 9101 10.5). */
+  require_signed_request_object: boolean;
   /** Whether its tokens have to be bound to a key (RFC 9449 5.2). */
   dpop_bound_access_tokens: boolean;
   /** What its ID and logout tokens are signed with: one of the environment's. */
@@ -70,7 +76,7 @@ export type ClientRow = {
   authorization_signed_response_alg: SigningAlgorithm | null;
   /** What introspection responses are signed with (RFC 9701 6); null: JSON, unless a request asks for a JWT. */
   introspection_signed_response_alg: SigningAlgorithm | null;
-  /** Null: userinfo is JSON for it. */
+  /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null: JSON. */
   userinfo_signed_response_alg: SigningAlgorithm | null;
   /** The class that its sign-ins must reach (`acr`); null: any. */
   required_acr: (typeof requiredAcrs)[number] | null;

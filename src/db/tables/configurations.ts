@@ -27,13 +27,23 @@ export async function findConfiguration(scope: Scope): Promise<ConfigurationRow 
   return (await table<ConfigurationRow>(scope, 'configurations').first()) ?? null;
 }
 
-/** Whether the document that was last applied manages the record. */
-export async function isManaged(scope: Scope, record: Pick<ManagedRecord, 'type' | 'id'>): Promise<boolean> {
-  const { type, id } = record;
-  const found = await table<ConfigurationRow>(scope, 'configurations')
-    .whereRaw('records @> ?::jsonb', [JSON.stringify([{ type, id }])])
-    .first('applied_at');
-  return found !== undefined;
+/** Who applied the document that manages a record, when. */
+export type Managing = Pick<ConfigurationRow, 'applied_at' | 'actor_display'>;
+
+/** Which of the records of a type the document that was last applied manages. */
+export async function findManaged(scope: Scope, type: string, ids: readonly string[]): Promise<{ ids: string[] } & Managing> {
+  const rows = await run<{ id: string } & Managing>(
+    scope,
+    {
+      name: 'configurations.managed',
+      text: `select r.id, c.applied_at, c.actor_display
+             from configurations c cross join lateral jsonb_to_recordset(c.records) as r (type text, id text)
+             where c.environment_id = $1 and r.type = $2 and r.id = any($3::text[])`,
+    },
+    [type, [...ids]],
+  );
+  const [first] = rows;
+  return { ids: rows.map(({ id }) => id), applied_at: first?.applied_at ?? new Date(0), actor_display: first?.actor_display ?? '' };
 }
 
 /** Stores the document in the place of the one before. */

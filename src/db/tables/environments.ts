@@ -144,6 +144,21 @@ export async function lockSigningAlgorithms(scope: Scope): Promise<readonly Sign
   return row?.signing_algorithms ?? [];
 }
 
+/** Adds an algorithm to those that the scope's environment signs with; false when it was among them. */
+export async function storeSigningAlgorithm(scope: Scope, algorithm: SigningAlgorithm, updated_at: Date): Promise<boolean> {
+  const { knex } = scope;
+  const added = await knex('environments')
+    .where({ id: scope.environment_id })
+    .whereRaw('not ? = any (signing_algorithms)', [algorithm])
+    .update({
+      signing_algorithms: knex.raw('array_append(signing_algorithms, ?)', [algorithm]),
+      updated_at,
+      version: knex.raw('version + 1'),
+    });
+  if (added > 0) scope.touched.add('environments');
+  return added > 0;
+}
+
 /** Deletes an environment with everything in it. */
 export async function deleteEnvironment(scope: Scope, id: string): Promise<void> {
   scope.touched.add('environments');

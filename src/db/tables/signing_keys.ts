@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import type { JWK } from 'jose';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, table, update, type Scope } from '../scope.js';
@@ -48,4 +49,12 @@ export async function longestSignedLifetime(scope: Scope): Promise<number> {
     [scope.environment_id, scope.environment_id, scope.environment_id],
   );
   return result.rows[0]?.seconds ?? 0;
+}
+
+/** The `kid` of every key, of all environments, that isn't deactivated. */
+export async function listPublishedKids(knex: Knex): Promise<Pick<SigningKeyRow, 'environment_id' | 'kid'>[]> {
+  return knex<SigningKeyRow>('signing_keys')
+    .whereNot({ status: 'deactivated' })
+    .orderBy(['environment_id', 'created_at'])
+    .select('environment_id', 'kid');
 }

@@ -5,11 +5,14 @@ import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
+import { fapi2Algorithm, withFapi2 } from './fapi2.js';
+import { isFapi2 } from './profile.js';
 import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
-import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
+import { addSigningAlgorithm, requireSigningAlgorithms } from '../signing-keys/algorithms.js';
+import { generateSigningKey, type NewSigningKey } from '../signing-keys/signing-keys.js';
 import { holdsEverything } from '../reach/reach.js';
 import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
 
@@ -35,7 +38,19 @@ const blank = {
   jwks: null,
   jwks_uri: null,
   initiate_login_uri: null,
+  profile: null,
+  require_signed_request_object: false,
+  require_pushed_authorization_requests: false,
+  dpop_bound_access_tokens: false,
+  id_token_signed_response_alg: 'RS256' as const,
+  userinfo_signed_response_alg: null,
+  authorization_signed_response_alg: null,
+  introspection_signed_response_alg: null,
 };
+
+/** The input with what follows from it: what its profile fills in, and for a new client the defaults. */
+const completed = (input: ClientInput, client: ClientRow | null): ClientInput =>
+  client ? withFapi2(input, client) : withDefaults(withFapi2(input, null));
 
 const selfRegistered: Problem = {
   status: 422,
@@ -46,7 +61,8 @@ const selfRegistered: Problem = {
 
 /** Problems of a new client, or of a change of `client`, as far as the given input tells. */
 export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
-  const next = client ? { ...client, ...input } : ({ ...blank, ...withDefaults(input) } as RuledClient);
+  const given = completed(input, client);
+  const next = client ? { ...client, ...given } : ({ ...blank, ...given } as RuledClient);
   const problems = [
     ...clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }),
     ...claimMappingProblems(input.claim_mappings ?? [], claimPlaces),
@@ -63,6 +79,21 @@ export const chosenAlgorithms = (client: ClientInput) => ({
   introspection_signed_response_alg: client.introspection_signed_response_alg,
 });
 
+/**
+ * A key for the algorithm that a profile fills in, where the environment doesn't sign with it yet; null where none is needed. Made outside of any
+ * transaction.
+ */
+export async function generateProfileKey(
+  ctx: Pick<Context, 'environment' | 'sealer' | 'newKeyPair'>,
+  input: ClientInput,
+  client: ClientRow | null,
+): Promise<NewSigningKey | null> {
+  const { profile, id_token_signed_response_alg } = { ...client, ...completed(input, client) };
+  const missing = !ctx.environment.signing_algorithms.includes(fapi2Algorithm);
+  const wanted = isFapi2({ profile: profile ?? null }) && id_token_signed_response_alg === fapi2Algorithm;
+  return wanted && missing ? generateSigningKey(ctx, fapi2Algorithm) : null;
+}
+
 /** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */
 const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
   first_party ?? (grant_types.some((one) => one === 'authorization_code' || one === deviceCodeGrantType) && holdsEverything(actor));
@@ -72,6 +103,7 @@ export type ChosenCredentials = { readonly client_id?: string; readonly client_s
 
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
+ * @param key of {@link generateProfileKey}
  * @throws {Refusal} 422
  */
 export async function registerClient(
@@ -79,10 +111,12 @@ export async function registerClient(
   actor: Actor,
   input: ClientInput,
   chosen: ChosenCredentials = {},
+  key: NewSigningKey | null = null,
 ): Promise<{ client: ClientRow; client_secret: string | null }> {
-  const given = withDefaults(input);
+  const given = completed(input, null);
   const wanted = { ...given, first_party: isFirstParty(actor, given) };
   refuseIfAny(clientInputProblems(tx, wanted, null));
+  if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
@@ -114,12 +148,23 @@ export async function emitUpdated(tx: Context, before: ClientRow, after: ClientR
   if (Object.keys(previous_attributes).length > 0) await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
 }
 
-/** Changes a client; one that becomes public loses its secret. Emits `client.updated`. @throws {Refusal} 422 */
-export async function changeClient(tx: Context, client: ClientRow, input: ClientInput): Promise<ClientRow> {
+/**
+ * Changes a client; one that becomes public loses its secret. Emits `client.updated`.
+ * @param key of {@link generateProfileKey}
+ * @throws {Refusal} 422
+ */
+export async function changeClient(
+  tx: Context,
+  client: ClientRow,
+  sent: ClientInput,
+  key: NewSigningKey | null = null,
+): Promise<ClientRow> {
+  const input = completed(sent, client);
   const becomesPublic = (input.token_endpoint_auth_method ?? client.token_endpoint_auth_method) === 'none';
   const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
   const next = { ...client, ...wanted };
   refuseIfAny(clientInputProblems(tx, wanted, client));
+  if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   const secret = isSecretless(next)
     ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }

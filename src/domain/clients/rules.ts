@@ -5,6 +5,8 @@ import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import type { Problem } from '../refusal.js';
+import { fapi2Problems, type Fapi2Settings } from './fapi2.js';
+import { isFapi2 } from './profile.js';
 
 /** What can be set on a client (RFC 7591 2 for the names). */
 export type ClientInput = Partial<
@@ -15,7 +17,7 @@ export type ClientInput = Partial<
     | 'token_rate_limit' | 'backchannel_logout_uri' | 'backchannel_logout_session_required' | 'client_uri' | 'logo_uri' | 'policy_uri' | 'tos_uri' | 'contacts'
     | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
     | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
-    | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
+    | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens' | 'profile' | 'require_signed_request_object'
   >
 >; // prettier-ignore
 
@@ -27,8 +29,9 @@ export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_dig
 export type RuledClient = Pick<
   ClientRow,
   | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types' | 'token_endpoint_auth_method'
-  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri' | 'initiate_login_uri'
->; // prettier-ignore
+  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri' | 'initiate_login_uri' | 'profile' | 'require_signed_request_object'
+> &
+  Fapi2Settings; // prettier-ignore
 
 /** What a client is where the input says nothing. */
 export function withDefaults(input: ClientInput): ClientInput {
@@ -144,10 +147,28 @@ function keyProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
       'jwks_required',
       'private_key_jwt needs jwks or jwks_uri.',
     ],
+    [
+      client.require_signed_request_object && jwks === null && jwks_uri === null,
+      'require_signed_request_object',
+      'jwks_required',
+      'Signed requests need jwks or jwks_uri.',
+    ],
     [address !== null, 'jwks_uri', 'invalid_url', `The URL ${(address && urlTexts[address]) ?? 'can not be used'}.`],
   ];
   return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
 }
+
+/** Signed requests are pushed: nothing of them goes through the browser, and they are judged before anybody signs in. */
+const signedRequestProblems = (client: RuledClient): Problem[] =>
+  client.require_signed_request_object && !client.require_pushed_authorization_requests
+    ? [
+        refused(
+          'require_signed_request_object',
+          'pushed_requests_required',
+          'Signed requests are pushed: require_pushed_authorization_requests goes with them.',
+        ),
+      ]
+    : [];
 
 /** OIDC Core 4: https; as for redirect URIs http on loopback, for development. A person's browser opens it. */
 function initiationProblems({ initiate_login_uri: uri }: RuledClient): Problem[] {
@@ -175,7 +196,9 @@ export function clientProblems(client: RuledClient, policy: ClientPolicy): Probl
     ...originProblems(client.allowed_origins),
     ...grantProblems(client),
     ...keyProblems(client, policy),
+    ...signedRequestProblems(client),
     ...initiationProblems(client),
+    ...(isFapi2(client) ? fapi2Problems(client, policy) : []),
     ...(logout === null ? [] : [refused('backchannel_logout_uri', 'invalid_url', `The URL ${urlTexts[logout] ?? 'can not be used'}.`)]),
   ];
 }

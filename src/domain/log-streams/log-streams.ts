@@ -51,6 +51,7 @@ export async function createLogStream(tx: Context, input: LogStreamInput, given?
   const times = { created_at: now, updated_at: now };
   const stream = await insertLogStream(tx.scope, {
     id,
+    destination: id,
     ...rest,
     sources: [...sources],
     ...secret,

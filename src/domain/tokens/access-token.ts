@@ -35,8 +35,8 @@ export type AccessTokenContent = {
   readonly act?: Readonly<Record<string, unknown>> | null;
   /** `typ` of the header; RFC 9068's unless the API resource says otherwise. */
   readonly typ?: 'at+jwt' | 'JWT';
-  /** What it is signed with: the API resource's algorithm, else RS256. */
-  readonly algorithm?: SigningAlgorithm;
+  /** What a JWT is signed with: as the API resource, else the client, has it. */
+  readonly algorithm: SigningAlgorithm;
   /** Claims under names that administrators chose; none of the protocol's is among them. */
   readonly mapped?: Readonly<Record<string, unknown>>;
   /** The thumbprint of the key that it is bound to (RFC 9449 6.1). */
@@ -77,5 +77,5 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
 export async function accessTokenValue(ctx: Context, content: AccessTokenContent): Promise<string> {
   if (content.format === 'opaque') return content.seed.value;
   requireTime(ctx);
-  return signJwt(await signerFor(ctx, content.algorithm ?? 'RS256'), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
+  return signJwt(await signerFor(ctx, content.algorithm), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
 }

@@ -1,4 +1,5 @@
 import { apiResourceOf, askableScopes, namedResource, withoutUnaskable, type ApiResource, type Client } from '../clients/clients.js';
+import { takesTokensOf } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import { OAuthError } from '../../errors.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
@@ -11,8 +12,9 @@ export type Target = {
   readonly exchanged?: boolean;
 };
 
-/** The refusal of a client that may no longer ask people for the resource (RFC 8707 2). */
-export const notLetIn = () => OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it');
+/** The refusal of a client that may no longer ask people for the resource, or take its tokens (RFC 8707 2). */
+export const notLetIn = () =>
+  OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it, or take its tokens');
 
 /** `resource` of a token request as it is registered, whose spelling may be another one; the text itself when nothing is registered so. */
 export const registeredName = async (ctx: Context, named: string): Promise<string> =>
@@ -21,7 +23,7 @@ export const registeredName = async (ctx: Context, named: string): Promise<strin
 /** The target that an authorization was given for, as it is now, from memory; null when the client is no longer let in. */
 export async function targetInForce(ctx: Context, client: Client, identifier: string): Promise<Target | null> {
   const resource = await apiResourceOf(ctx, identifier);
-  const askable = resource && (await askableScopes(ctx, client, resource));
+  const askable = resource && takesTokensOf(client, resource) ? await askableScopes(ctx, client, resource) : null;
   return resource && askable && { resource, askable };
 }
 

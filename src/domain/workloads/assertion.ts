@@ -5,6 +5,7 @@ import { noteWorkloadRefusal } from '../../db/tables/workload_refusals.js';
 import { uuidv7 } from '../../lib/random.js';
 import { enabledClient, type Client } from '../clients/clients.js';
 import type { ClientKey } from '../clients/key-set.js';
+import { isFapi2 } from '../clients/profile.js';
 import { remembered, type Context } from '../context.js';
 import { unmetConditions } from './conditions.js';
 import { issuerKeys } from './issuer-keys.js';
@@ -108,6 +109,7 @@ async function judge(ctx: Context, assertion: string, client_id: string | null):
   if ('reason' in credential) return credential;
   const client = await enabledClient(ctx, credential.client_id);
   if (client?.token_endpoint_auth_method !== 'private_key_jwt') return { reason: 'the client does not authenticate by private_key_jwt' };
+  if (isFapi2(client)) return { reason: 'the profile of the client takes assertions of its own keys only' };
   return client;
 }
 

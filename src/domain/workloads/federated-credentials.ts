@@ -8,6 +8,7 @@ import {
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { uuidv7 } from '../../lib/random.js';
+import { isFapi2 } from '../clients/profile.js';
 import { isSelfRegistered } from '../clients/rules.js';
 import type { Context } from '../context.js';
 import { Refusal, type Problem } from '../refusal.js';
@@ -68,7 +69,7 @@ export function credentialProblems({ claims }: FederatedCredentialInput): Proble
 
 /**
  * Lets tokens of the issuer that fit prove the client. The audience is this environment's issuer unless told otherwise.
- * @throws {Refusal} 422 for a public or self-registered client
+ * @throws {Refusal} 422 for a public or self-registered client, and for one whose profile takes its own keys only
  */
 export async function createFederatedCredential(
   tx: Context,
@@ -81,6 +82,13 @@ export async function createFederatedCredential(
       status: 422,
       code: 'auth_method_not_allowed',
       detail: 'Only a client that authenticates by private_key_jwt has federated credentials.',
+      relationship: 'client',
+    });
+  if (isFapi2(client))
+    throw new Refusal({
+      status: 422,
+      code: 'profile_rule_unmet',
+      detail: 'FAPI 2.0: a client proves itself with keys of its own.',
       relationship: 'client',
     });
   if (isSelfRegistered(client))

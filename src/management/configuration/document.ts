@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { subjectTypes } from '../../db/tables/client_grants.js';
 import { named } from '../../lib/named.js';
+import { etagOf } from '../documents.js';
 import { scopeToken } from '../resources/permissions.js';
 import { textOf } from '../openapi/schemas.js';
 import { kinds, settableAttributesOf, type Kind } from './kinds.js';
@@ -98,4 +99,16 @@ export function documentJsonSchema(): Readonly<Record<string, unknown>> {
   if (jsonSchema) return jsonSchema;
   const { $schema, ...rest } = z.toJSONSchema(documentSchema, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });
   return (jsonSchema = { $schema, ...rest });
+}
+
+/** The same as text, for a file. */
+export const documentJsonSchemaText = (): string => `${JSON.stringify(documentJsonSchema(), null, 2)}\n`;
+
+/** The same as it is sent, made for the first request. */
+export function createPublishedSchema(): () => { readonly body: string; readonly etag: string } {
+  let made: { readonly body: string; readonly etag: string } | undefined;
+  return () => {
+    const body = made?.body ?? documentJsonSchemaText();
+    return (made ??= { body, etag: etagOf(body, null) });
+  };
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { listChangesSince, type RecordedChange } from '../../db/tables/audit_logs.js';
 import { findConfiguration, type ConfigurationRow, type ManagedRecord } from '../../db/tables/configurations.js';
 import type { Call } from '../call.js';
-import { kindNames, kinds, type KindName } from './kinds.js';
+import { isKindName, kindNames, kinds } from './kinds.js';
 import { readLive, recordsOf, type Live, type LiveRecord } from './live.js';
 import { collectionsOf } from './prune.js';
 import { nameOf, readDocument } from './read-document.js';
@@ -33,8 +33,6 @@ const authorOf = ({ occurred_at, actor_kind, actor_id, actor_display, request_id
   request_id,
 });
 
-const isKind = (type: string): type is KindName => Object.hasOwn(kinds, type);
-
 /** Which of the record's attributes, or its secret, was changed by an entry; an entry about something else answers none. */
 const touches = ({ changes, action }: RecordedChange, names: readonly string[]): boolean =>
   names.length === 0 || names.some((name) => Object.hasOwn(changes, name)) || action.endsWith('.deleted');
@@ -46,7 +44,7 @@ const entriesOf = (entries: Entries, type: string, id: string): readonly Recorde
 /** What became of a managed record. */
 function compared(record: ManagedRecord, live: LiveRecord | undefined, entries: Entries): Drifted | null {
   const { type, id, key } = record;
-  if (!isKind(type)) return null;
+  if (!isKindName(type)) return null;
   const known = entriesOf(entries, type, id);
   const author = (names: readonly string[]) => {
     const found = known.find((entry) => touches(entry, names));

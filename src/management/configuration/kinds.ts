@@ -49,6 +49,9 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
 
 export const kindNames = Object.keys(kinds) as KindName[];
 
+/** Whether a type of record is one that documents describe. */
+export const isKindName = (type: string): type is KindName => Object.hasOwn(kinds, type);
+
 /** Where the records of a kind stand in a document. */
 export const collections = {
   api_resources: 'api_resource',

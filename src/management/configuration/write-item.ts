@@ -5,6 +5,7 @@ import type { Actor } from '../../domain/actor.js';
 import { rotateClientSecret } from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
+import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { WebhookInput } from '../../domain/webhooks/input.js';
 import { createWebhook, rotateSecret } from '../../domain/webhooks/webhooks.js';
 import type { Call } from '../call.js';
@@ -29,7 +30,9 @@ function withGiven(item: Item, secret: string | undefined): Resource {
   const creating = (run: Create['run']): Resource => ({ ...resource, create: { ...create, run } });
   if (type === 'client') {
     const chosen = { client_id: item.key, client_secret: secret };
-    return creating((tx, actor, input, related) => createClient(tx, actor, input as ClientInput, related, chosen));
+    return creating((tx, actor, input, related, key) =>
+      createClient(tx, actor, input as ClientInput, related, chosen, key as NewSigningKey | null),
+    );
   }
   if (type !== 'webhook' || secret === undefined) return resource;
   return creating(async (tx, _actor, input) => ({ row: (await createWebhook(tx, input as unknown as WebhookInput, secret)).webhook }));

@@ -5,12 +5,14 @@ import type { Actor } from '../../domain/actor.js';
 import {
   changeClient,
   clientInputProblems,
+  generateProfileKey,
   registerClient,
   removeClient,
   rotateClientSecret,
   type ChosenCredentials,
   verifyClient,
 } from '../../domain/clients/registration.js';
+import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
@@ -40,8 +42,9 @@ export async function createClient(
   input: ClientInput,
   related: RelatedRows,
   chosen: ChosenCredentials = {},
+  key: NewSigningKey | null = null,
 ): Promise<Written<ClientRow>> {
-  const { client, client_secret } = await registerClient(tx, actor, input, chosen);
+  const { client, client_secret } = await registerClient(tx, actor, input, chosen, key);
   await addClientConnections(tx.scope, client.id, offered(related)?.map(({ id }) => id) ?? []);
   return client_secret === null ? { row: client } : { row: client, once: { client_secret } };
 }
@@ -102,7 +105,10 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       initiate_login_uri: 'control',
       id_token_claims: 'control',
       claim_mappings: 'reach and control',
+      // Its rules only narrow what the client may do; the key that it may add is the service's own.
+      profile: 'control',
       require_pushed_authorization_requests: 'control',
+      require_signed_request_object: 'control',
       dpop_bound_access_tokens: 'control',
       id_token_signed_response_alg: 'control',
       authorization_signed_response_alg: 'control',
@@ -174,9 +180,10 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     }),
     once,
     problems: creationProblems,
-    prepare: async (ctx, _actor, { client_id_metadata_uri: address }) => (address === undefined ? null : readForRegistration(ctx, address)),
-    async run(tx, actor, { client_id_metadata_uri: _address, ...input }, related, prepared) {
-      if (prepared === null) return createClient(tx, actor, input, related);
+    prepare: async (ctx, _actor, { client_id_metadata_uri: address, ...input }) =>
+      address === undefined ? generateProfileKey(ctx, input, null) : readForRegistration(ctx, address),
+    async run(tx, actor, { client_id_metadata_uri: address, ...input }, related, prepared) {
+      if (address === undefined) return createClient(tx, actor, input, related, {}, prepared as NewSigningKey | null);
       const row = await registerDocumentClient(tx, prepared as ClientRow, input);
       await addClientConnections(tx.scope, row.id, offered(related)?.map(({ id }) => id) ?? []);
       return { row };
@@ -188,8 +195,9 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
       ...clientInputProblems(ctx, input, row),
       ...(row.origin === 'metadata_document' ? documentProblems(input, row) : []),
     ],
-    async run(tx, _actor, row, input, related) {
-      const [client, connections] = [await changeClient(tx, row, input), offered(related)];
+    prepare: (ctx, _actor, row, input) => generateProfileKey(ctx, input, row),
+    async run(tx, _actor, row, input, related, key) {
+      const [client, connections] = [await changeClient(tx, row, input, key as NewSigningKey | null), offered(related)];
       return { row: connections ? await replaceClientConnections(tx, client, connections) : client };
     },
   },

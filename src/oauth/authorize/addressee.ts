@@ -1,4 +1,5 @@
 import type { Client } from '../../domain/clients/clients.js';
+import { isFapi2 } from '../../domain/clients/profile.js';
 import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
@@ -60,10 +61,14 @@ function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Clie
   ];
 }
 
-/** The response mode that was asked for, where it is one; signed in any case for a client that has its answers signed. */
-function responseModeOf({ authorization_signed_response_alg }: Client, asked: string | undefined): ResponseMode {
-  const mode = responseModes.find((one) => one === asked) ?? 'query';
-  if (authorization_signed_response_alg === null || isSigned(mode)) return mode;
+/**
+ * The response mode that was asked for, where it is one that the client may have; signed in any case for a client that has its answers signed. With
+ * FAPI 2.0 nothing is posted unsigned.
+ */
+function responseModeOf(client: Client, asked: string | undefined): ResponseMode {
+  const known = responseModes.find((one) => one === asked) ?? 'query';
+  const mode = known === 'form_post' && isFapi2(client) ? 'query' : known;
+  if (client.authorization_signed_response_alg === null || isSigned(mode)) return mode;
   return mode === 'form_post' ? 'form_post.jwt' : 'query.jwt';
 }
 

@@ -1,5 +1,6 @@
 import { isSelfRegistered } from '../../domain/clients/rules.js';
 import { askableScopes, namedResource, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import type { Target } from '../../domain/tokens/target.js';
@@ -142,13 +143,15 @@ function responseType({ get }: Reading): Problem | null {
   return type === 'code' ? null : ['unsupported_response_type', 'response_type must be code'];
 }
 
-function responseMode({ get, addressee }: Reading): Problem | null {
+function responseMode({ get, client, addressee }: Reading): Problem | null {
   const mode = get('response_mode');
   if (mode === undefined || mode === addressee.response_mode) return null;
-  const known = (responseModes as readonly string[]).includes(mode);
+  if (!(responseModes as readonly string[]).includes(mode))
+    return ['invalid_request', `response_mode must be one of ${responseModes.join(', ')}`];
+  const signed = client.authorization_signed_response_alg !== null;
   return [
     'invalid_request',
-    known ? 'this client has its answers signed: response_mode must be jwt' : `response_mode must be one of ${responseModes.join(', ')}`,
+    signed ? 'this client has its answers signed: response_mode must be jwt' : 'this client gets no posted answers that are not signed',
   ];
 }
 
@@ -186,6 +189,7 @@ async function findTarget(r: Reading): Promise<Problem | null> {
   if (!resource) return ['invalid_target', `the resource ${quoted(identifier)} is not registered`];
   const askable = await askableScopes(r.ctx, r.client, resource);
   if (!askable) return ['invalid_target', `the client may not ask people for the resource ${quoted(identifier)}`];
+  if (!takesTokensOf(r.client, resource)) return ['invalid_target', tokensNotTaken];
   r.target = { resource, askable };
   return null;
 }

@@ -1,4 +1,5 @@
 import { clientGrantOf, letsIn, namedResource, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
@@ -37,6 +38,7 @@ async function ownTarget(
     throw OAuthError.invalid_target(
       `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
     );
+  if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken);
   const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
   const asked = parseScope(params.scope ?? '');
   if (asked === null || !isWithin(asked, held)) throw OAuthError.invalid_scope('the scope goes beyond what the client was granted');

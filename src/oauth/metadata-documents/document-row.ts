@@ -71,6 +71,8 @@ const blank = {
   claim_mappings: [],
   required_acr: null,
   max_authentication_age: null,
+  profile: null,
+  require_signed_request_object: false,
   status: 'enabled',
   is_system: false,
   secret_digest: null,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { clientSigningAlgorithms, publicKeySet } from '../../domain/clients/key-set.js';
+import { underFapi2 } from '../../domain/clients/fapi2.js';
 import { clientProblems } from '../../domain/clients/rules.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
@@ -135,14 +136,25 @@ function clientColumns(metadata: ClientMetadata, allowedGrants: readonly string[
   };
 }
 
+/** What an administrator decides of a client that registers itself; nothing of it is read from metadata. */
+const undecided = { profile: null, require_signed_request_object: false } as const;
+
 /**
- * Reads client metadata as columns, by the rules that hold for every client; first failure wins.
+ * Reads client metadata as columns, by the rules that hold for every client, and with what an administrator decided of this one; first failure wins.
  * @param allowedGrants the grant types that it may have
+ * @param before the client as it is, when its metadata are replaced
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata` (RFC 7591 3.2.2)
  */
-export function readClient(body: unknown, policy: Policy, allowedGrants: readonly string[]): ReturnType<typeof clientColumns> {
-  const columns = clientColumns(readClientMetadata(body, policy), allowedGrants);
-  const [problem] = clientProblems(columns, { ...policy, keysRequired: true });
+export function readClient(
+  body: unknown,
+  policy: Policy,
+  allowedGrants: readonly string[],
+  before: ClientRow | null = null,
+): ReturnType<typeof clientColumns> {
+  const metadata = clientColumns(readClientMetadata(body, policy), allowedGrants);
+  const columns = before ? underFapi2(metadata, before) : metadata;
+  const { profile, require_signed_request_object } = before ?? undecided;
+  const [problem] = clientProblems({ ...columns, profile, require_signed_request_object }, { ...policy, keysRequired: true });
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
   return columns;
 }

@@ -203,7 +203,7 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   }
   requireSmall(body);
   const ceiling = client.registration_ceiling;
-  const columns = readClient(body, policyOf(ctx), ceiling?.grant_types ?? openGrants);
+  const columns = readClient(body, policyOf(ctx), ceiling?.grant_types ?? openGrants, client);
   const scopes = await scopesOnOffer(ctx, columns.scopes, ceiling);
   const now = ctx.clock.now();
   const needsSecret = hasSecret(columns.token_endpoint_auth_method);

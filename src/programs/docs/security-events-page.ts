@@ -9,7 +9,7 @@ const introduction = `# Security events
 
 Each of these leaves a line in the log, whose \`event\` is the name, and an entry that \`/dashboard/security_events\` and \`GET /api/security_events\` (permission
 \`security_events:read\`, \`filter[event]\`) show, and the
-[log streams](guides/siem.md) send. It stands in the audit log too. Names are never changed; new ones may come. What an
+[log streams](siem.md) send. It stands in the audit log too. Names are never changed; new ones may come. What an
 entry holds and how long it stays is in [operations.md](operations.md#security-events).`;
 
 const written = `**In the change's transaction**: the row is there if and only if what it tells of happened. **Collected**: anybody can cause it as often as they like, so rows are gathered,

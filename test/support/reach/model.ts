@@ -23,6 +23,7 @@ const harmlessColumns: Readonly<Record<string, string>> = {
   environments:
     'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit,unused_client_lifetime,client_id_metadata_documents,client_id_metadata_hosts',
   api_resources: 'name,documentation_url',
+  log_streams: 'name,format,next_attempt_at,attempt_count,failing_since,last_error,last_response_status,last_sent_at,lease_id,leased_until',
   webhooks: 'name,description,past_events,last_delivery_at,last_success_at,failed_event_count',
 };
 const harmless = (table: string) => `'{version,created_at,updated_at,${harmlessColumns[table]}}'::text[]`;
@@ -150,6 +151,10 @@ select 'webhook ' || w.environment_id || ' ' || w.id,
     where t.environment_id = w.environment_id and t.id = w.id), '{}'),
   jsonb_build_array(to_jsonb(w) - ${harmless('webhooks')})
 from webhooks w
+union all
+select 'log-stream ' || s.environment_id || ' ' || s.id, (select array_agg(source || ':read') from unnest(s.sources) source),
+  jsonb_build_array(to_jsonb(s) - ${harmless('log_streams')})
+from log_streams s
 union all
 select 'sent ' || d.environment_id || ' ' || d.webhook_id || ' ' || d.event_type, er.names, jsonb_build_array(count(*))
 from webhook_deliveries d join event_reach er on er.event_type = d.event_type

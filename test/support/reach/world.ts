@@ -170,6 +170,13 @@ async function signIns(maker: Maker): Promise<void> {
   }
 }
 
+async function logStreams(maker: Maker): Promise<void> {
+  // Nobody listens there: a test of one is answered at once.
+  const nowhere = { url: 'http://127.0.0.1:49151/', format: 'native', status: 'paused', authorization: 'Bearer walked' };
+  await make(maker, 'log stream near', 'log_streams', 'log_stream', { name: 'Near', sources: ['security_events'], ...nowhere });
+  await make(maker, 'log stream far', 'log_streams', 'log_stream', { name: 'Far', sources: ['audit_logs'], ...nowhere });
+}
+
 async function deliveries(maker: Maker): Promise<void> {
   const { ctx } = maker;
   const now = ctx.clock.now();
@@ -254,6 +261,7 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await workloads(maker);
   await signIns(maker);
   await deliveries(maker);
+  await logStreams(maker);
   await surroundings(maker);
   ctx.cache.clear();
   const id = (name: string) => {
