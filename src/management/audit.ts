@@ -14,7 +14,7 @@ export type Changes = AuditLogRow['changes'];
 /** What a write was aimed at, and what became of it. */
 export type AuditEntry = {
   readonly action: string;
-  readonly resource: Resource;
+  readonly resource: Pick<Resource, 'type'>;
   readonly target_id: string | null;
   readonly target_display?: string | null;
   readonly changes?: Changes;

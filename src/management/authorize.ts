@@ -30,12 +30,17 @@ export async function authorizeRead(call: Call, resource: Resource, id: string |
   await recordDenial(call, entry, async () => requirePermissions(call, permissionFor(resource, 'read'), ...others));
 }
 
+/** Requires of a person the class of sign-in that the environment demands of whoever writes. @throws {ApiError} 401 `insufficient_user_authentication` */
+export function requireStrongSignIn(call: Call): void {
+  if (!isStrongEnough(call.ctx, call.actor)) throw insufficientAuthentication(call.ctx.environment);
+}
+
 /**
  * Requires of a person who writes the class of sign-in that the environment demands, then the permission to write a resource, and others, and tells
  * `needed`. @throws {ApiError} 401 `insufficient_user_authentication`, 403 `insufficient_scope`
  */
 export function requireForWrite(call: Call, resource: Resource, { needed }: AuthorizationOptions, others: readonly string[] = []): void {
-  if (!isStrongEnough(call.ctx, call.actor)) throw insufficientAuthentication(call.ctx.environment);
+  requireStrongSignIn(call);
   const permissions = [permissionFor(resource, 'write'), ...others];
   for (const one of permissions) needed?.add(one);
   requirePermissions(call, ...permissions);

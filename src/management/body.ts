@@ -2,7 +2,19 @@ import type { Request, Response } from 'express';
 import express from 'express';
 import { refuse } from './problems.js';
 
-const read = express.raw({ type: () => true, limit: '2mb', inflate: false });
+/** How long a body may be, in bytes, unless its endpoint takes more. */
+const standardLimit = 2 * 1024 * 1024;
+
+const readerOf = (limit: number) => express.raw({ type: () => true, limit, inflate: false });
+const readers = new Map([[standardLimit, readerOf(standardLimit)]]);
+
+/** Reads a body up to the limit; there are as many as different limits. */
+function readerFor(limit: number): ReturnType<typeof readerOf> {
+  const known = readers.get(limit) ?? readerOf(limit);
+  readers.set(limit, known);
+  return known;
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const maxDepth = 32;
 
@@ -16,8 +28,9 @@ function isStorable(value: unknown, depth = 0): boolean {
   return Object.entries(value).every(([key, item]) => key !== '__proto__' && isStorable(key) && isStorable(item, depth + 1));
 }
 
-/** The bytes of the body. @throws what body-parser throws: 413 beyond 2 MB, 400 for a wrong length */
-export async function readBody(req: Request, res: Response): Promise<Buffer> {
+/** The bytes of the body. @throws what body-parser throws: 413 beyond the limit, 400 for a wrong length */
+export async function readBody(req: Request, res: Response, limit = standardLimit): Promise<Buffer> {
+  const read = readerFor(limit);
   await new Promise<void>((resolve, reject) => read(req, res, (error?: unknown) => (error ? reject(error as Error) : resolve())));
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }

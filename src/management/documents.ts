@@ -170,6 +170,11 @@ export function documentOf<Data>(
   };
 }
 
+/** The document of an answer that shows no record: its `meta` says everything. */
+export function metaDocument(call: Pick<Call, 'ctx'>, self: string, meta: Readonly<Json>): Omit<Document, 'data'> {
+  return { jsonapi: { version: '1.1' }, links: { self, describedby: `${apiRoot(call)}/openapi.json` }, meta };
+}
+
 /** A strong ETag: the version, which If-Match compares, and a digest of the whole answer, which If-None-Match does. */
 export function etagOf(text: string, version: number | null): string {
   const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16);

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { etagOf, type Composed } from './documents.js';
+import { etagOf, type Document } from './documents.js';
 import { jsonApi } from './media-type.js';
 import { named } from '../lib/named.js';
 
@@ -7,7 +7,11 @@ import { named } from '../lib/named.js';
 export type Reply = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
 
 /** The one place where a document becomes text, with the ETag of that text. */
-export function documentReply(status: number, { document, version }: Composed, headers: Readonly<Record<string, string>> = named()): Reply {
+export function documentReply(
+  status: number,
+  { document, version }: { readonly document: Partial<Document>; readonly version: number | null },
+  headers: Readonly<Record<string, string>> = named(),
+): Reply {
   const body = JSON.stringify(document);
   return { status, headers: { 'Content-Type': jsonApi, Vary: 'Accept', ...headers, ETag: etagOf(body, version) }, body };
 }

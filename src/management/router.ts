@@ -6,8 +6,10 @@ import { inSequence } from '../http/exact-routes.js';
 import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
 import { OAuthError } from '../errors.js';
+import { answerEndpoint, endpointFor, methodsOfEndpoints } from './answer-endpoint.js';
 import { authenticate, type ApiCaller } from './authenticate.js';
 import type { Call } from './call.js';
+import { endpoints, endpointsByPath } from './calls/index.js';
 import type { Composed } from './documents.js';
 import { checkAccept } from './negotiation.js';
 import { createPublishedOpenApi } from './openapi/document.js';
@@ -21,10 +23,10 @@ import { answerWrite } from './write.js';
 
 /** A request of the Management API once its route is known. */
 type ApiRequest = {
-  readonly address: Address;
-  readonly route: Route;
   /** Who asks, or the 401 that is due once the request has been counted. */
   readonly caller: ApiCaller | OAuthError;
+  /** What it does, once it has been counted. */
+  readonly answer: (call: Call, req: Request, res: Response) => Promise<Reply>;
 };
 
 declare module 'express-serve-static-core' {
@@ -54,6 +56,8 @@ async function authenticated(web: Web, req: Request): Promise<ApiCaller | OAuthE
     throw error;
   }
 }
+
+const endpointAddresses = endpointsByPath(endpoints);
 
 /** What a read composes. @throws {ApiError} 400, 403, 404 */
 function compose(call: Call, route: Route, asked: ReadRequest): Promise<Composed> {
@@ -98,28 +102,38 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
     send(res, unlessKnown(req, { status: 200, headers, body }));
   }
 
-  /** Finds the route and who asks. Without a good token the limit by address is next, and then its 401. @throws {ApiError | MethodNotAllowedError} */
-  async function find(req: Request, res: Response, next: NextFunction): Promise<void> {
-    const address = addressOf(req.url);
-    if (address.path === '/openapi.json') return answerOpenApi(req, res);
+  /** What a request of the address does. @throws {ApiError | MethodNotAllowedError} 404, 405 */
+  function find(address: Address, method: string): ApiRequest['answer'] {
+    const found = endpointAddresses.get(address.path.slice(1));
+    const endpoint = found && endpointFor(found, method);
+    if (endpoint) return (call, req, res) => answerEndpoint(call, endpoint, address, req, res);
+    if (found) throw new MethodNotAllowedError(methodsOfEndpoints(found).join(', '));
     const route = findRoute(registry, address.path);
     if (!route) throw notFound('There is nothing at this address.');
-    if (!methodsOf(route).includes(req.method)) throw new MethodNotAllowedError(allowedMethodsOf(route).join(', '));
-    req.api = { address, route, caller: await authenticated(web, req) };
+    if (!methodsOf(route).includes(method)) throw new MethodNotAllowedError(allowedMethodsOf(route).join(', '));
+    if (verbOf(method) === 'read') return (call, req) => answerRead(call, route, address, req);
+    return (call, req, res) => answerWrite(call, { route, address, req, res });
+  }
+
+  /** Finds the route and who asks. Without a good token the limit by address is next, and then its 401. @throws {ApiError | MethodNotAllowedError} */
+  async function prepare(req: Request, res: Response, next: NextFunction): Promise<void> {
+    const address = addressOf(req.url);
+    if (address.path === '/openapi.json') return answerOpenApi(req, res);
+    const asked = find(address, req.method);
+    req.api = { caller: await authenticated(web, req), answer: asked };
     next();
   }
 
   async function answer(req: Request, res: Response): Promise<void> {
-    const { address, route, caller } = askedOf(req);
+    const { caller, answer: asked } = askedOf(req);
     if (caller instanceof OAuthError) throw caller;
     const call: Call = { ctx: req.ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id };
-    const reading = verbOf(req.method) === 'read';
-    send(res, await (reading ? answerRead(call, route, address, req) : answerWrite(call, { route, address, req, res })));
+    send(res, await asked(call, req, res));
   }
 
   return inSequence([
     tellNonce,
-    find,
+    prepare,
     limitBy(web, { name: 'api_address', limit: api, key: (req) => (subjectOf(req) === null ? addressKey(req.ip) : null) }),
     limitBy(web, { name: 'api', limit: api, key: (req) => subjectOf(req) && `${req.ctx.environment.id} ${subjectOf(req)}` }),
     answer,

@@ -6,6 +6,8 @@ import { managementPermissions } from '../../domain/api-resources/management-per
 import type { Environment } from '../../domain/environments/environment.js';
 import { etagOf } from '../documents.js';
 import type { Registry } from '../resource.js';
+import { endpointGroups, endpoints } from '../calls/index.js';
+import { endpointPathsOf } from './endpoints.js';
 import { pathsOf } from './operations.js';
 
 /** The document as plain JSON. */
@@ -61,9 +63,10 @@ function buildShared(registry: Registry): OpenApiDocument {
     },
     tags: [
       ...[...registry.byPath.values()].map((resource) => ({ name: resource.path, description: resource.description })),
+      ...Object.entries(endpointGroups).map(([name, text]) => ({ name, description: text })),
       { name: 'events', description: 'What the service sends to webhooks.' },
     ],
-    paths: pathsOf(registry),
+    paths: { ...pathsOf(registry), ...endpointPathsOf(endpoints) },
     webhooks: Object.fromEntries(eventTypes.map((type) => [type, webhookItem(type)])),
   });
 }

@@ -4,7 +4,7 @@ import { jsonApi } from '../media-type.js';
 import { permissionFor, targetOf, type Action, type Registry, type Relationship, type Resource, type Row } from '../resource.js';
 import { headerParameters, linkageParameters, listParameters, recordParameters } from './parameters.js';
 import { documentResponse, errorResponses, location, noContentResponse, notModified } from './responses.js';
-import { actionRequest, idSchema, linkageDocument, linkageRequest, schemasOf, type ResourceSchemas } from './schemas.js';
+import { idSchema, linkageDocument, linkageRequest, metaRequest, schemasOf, type ResourceSchemas } from './schemas.js';
 
 type Schemas = ReadonlyMap<string, ResourceSchemas>;
 
@@ -86,7 +86,7 @@ function actionItem(registry: Registry, all: Schemas, resource: Resource, verb: 
     summary: action.description,
     ...secured(permissionFor(resource, 'write'), ...(action.needs ?? [])),
     requestParams: { ...pathId(resource), ...queryOf(recordParameters(registry, answers)), header: z.object(headerParameters.change) },
-    ...(action.input ? { requestBody: body(actionRequest(`${resource.type}_${verb}_request`, action.input)) } : {}),
+    ...(action.input ? { requestBody: body(metaRequest(`${resource.type}_${verb}_request`, action.input)) } : {}),
     responses: {
       [action.method === 'PATCH' ? '200' : '202']: documentResponse(action.method === 'PATCH' ? 'As it is now.' : 'Under way.', answer),
       ...errorResponses(400, 404, 409, 412, ...(action.input ? [413, 415] : []), 422),

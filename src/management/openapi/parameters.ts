@@ -106,4 +106,5 @@ export const headerParameters = {
   create: { ...requestId, ...idempotencyKey },
   change: { ...requestId, ...ifMatch, ...idempotencyKey },
   remove: { ...requestId, ...ifMatch },
+  call: requestId,
 } as const;

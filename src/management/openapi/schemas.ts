@@ -172,9 +172,14 @@ export function schemasOf(registry: Registry, resource: Resource): ResourceSchem
   };
 }
 
-/** What an action with input takes. */
-export function actionRequest(id: string, input: z.ZodObject): z.ZodObject {
+/** A document whose `meta` says everything: what an action with input, or an endpoint, takes. */
+export function metaRequest(id: string, input: z.ZodObject): z.ZodObject {
   return z.object({ meta: input.meta({ id: `${id}_meta` }) }).meta({ id });
+}
+
+/** What an endpoint answers. */
+export function metaResponse(id: string, answer: z.ZodObject): z.ZodObject {
+  return z.looseObject({ jsonapi, links: documentLinks, meta: answer.meta({ id: `${id}_meta` }) }).meta({ id: `${id}_document` });
 }
 
 /** Linkage of a relationship URL. */

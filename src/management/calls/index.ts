@@ -1,0 +1,25 @@
+import { named } from '../../lib/named.js';
+import type { Endpoint } from './endpoint.js';
+
+/** What endpoints are listed under in OpenAPI and on the reference page. */
+export const endpointGroups: Readonly<Record<string, string>> = named({});
+
+/** What of the Management API concerns no single record. Routes, OpenAPI, the reference page and the command line follow from this list. */
+export const endpoints: readonly Endpoint[] = [];
+
+/** The endpoints of one address, by method. */
+export type EndpointsByMethod = Readonly<Record<string, Endpoint>>;
+
+/** @throws when two endpoints share an address or a name, or one stands under nothing */
+export function endpointsByPath(all: readonly Endpoint[]): ReadonlyMap<string, EndpointsByMethod> {
+  const found = new Map<string, Record<string, Endpoint>>();
+  for (const one of all) {
+    const known: Record<string, Endpoint> = found.get(one.path) ?? named();
+    if (known[one.method]) throw new Error(`there are two endpoints ${one.method} /api/${one.path}`);
+    if (endpointGroups[one.group] === undefined) throw new Error(`there is no group ${one.group}`);
+    known[one.method] = one;
+    found.set(one.path, known);
+  }
+  if (new Set(all.map(({ name }) => name)).size !== all.length) throw new Error('two endpoints have the same name');
+  return found;
+}
