@@ -17,6 +17,7 @@ import type { ClientUse } from './clients/use-notes.js';
 import type { Environment } from './environments/environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
 import type { PasswordHasher } from './passwords/passwords.js';
+import type { ForwardedNotes } from './diagnostics/forwarded-notes.js';
 import type { SecurityTrail } from './audit/security-notes.js';
 
 /** What the whole process shares, built once in `main.ts` (tests build the same with fakes at `platform/` only). */
@@ -39,6 +40,8 @@ export type Deps = {
   readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
   readonly securityTrail: SecurityTrail;
+  /** What requests say of the address that they were sent to. */
+  readonly forwarded: ForwardedNotes;
 };
 
 /** Deps plus the environment that the work belongs to; what every operation takes first. */
@@ -61,11 +64,11 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
   const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
-  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, securityTrail } = deps;
+  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, securityTrail, forwarded } = deps;
   const scope = createScope(knex, environment.id, deadline);
   return {
     config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, breachedPasswords, newKeyPair,
-    clientUse, securityTrail, environment, scope,
+    clientUse, securityTrail, forwarded, environment, scope,
   }; // prettier-ignore
 }
 

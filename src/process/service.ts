@@ -13,11 +13,13 @@ import { startClientUse } from '../domain/clients/use.js';
 import { createClientUse } from '../domain/clients/use-notes.js';
 import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
+import { startProcessReports } from '../jobs/processes.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { signing } from '../domain/tokens/formats/jwt.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
+import { createForwardedNotes } from '../domain/diagnostics/forwarded-notes.js';
 import { createSecurityTrail } from '../domain/audit/security-notes.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
@@ -81,6 +83,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     newKeyPair,
     clientUse: createClientUse(),
     securityTrail: createSecurityTrail(),
+    forwarded: createForwardedNotes(),
     ...overrides,
   };
 }
@@ -154,7 +157,8 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   // A worker's database was prepared by its primary. While there is none the loop goes on asking.
   await syncClock(deps).catch((error: unknown) => logger.warn({ err: error }, 'clock.unsynced'));
   const cacheSync = startCacheSync(deps);
-  const loops = startLoops(deps);
+  const working = startLoops(deps);
+  const loops = named({ ...working, processes: startProcessReports(deps, working) });
   const securityTrail = startSecurityTrail(deps);
   const notifications = listen({
     url: directUrl,
