@@ -32,7 +32,7 @@ const slow = [
   'test/db/knex.test.ts',
   'test/db/postgres/embedded-postgres.test.ts',
   'test/docs/webhooks-guide.test.ts',
-  'test/flows/{behind-a-pooler,behind-a-proxy,read-replica,secret-key-rotations}.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,read-replica,secret-key-rotations}.test.ts',
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   'test/platform/silent-mail-server.test.ts',

@@ -1,11 +1,12 @@
 import { named } from '../../lib/named.js';
+import { diagnostics } from './diagnostics.js';
 import type { Endpoint } from './endpoint.js';
 
 /** What endpoints are listed under in OpenAPI and on the reference page. */
-export const endpointGroups: Readonly<Record<string, string>> = named({});
+export const endpointGroups: Readonly<Record<string, string>> = named({ diagnostics: 'Diagnostics' });
 
 /** What of the Management API concerns no single record. Routes, OpenAPI, the reference page and the command line follow from this list. */
-export const endpoints: readonly Endpoint[] = [];
+export const endpoints: readonly Endpoint[] = [diagnostics];
 
 /** The endpoints of one address, by method. */
 export type EndpointsByMethod = Readonly<Record<string, Endpoint>>;

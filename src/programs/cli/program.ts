@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { callApi, type Access, type ResourceObject } from './api.js';
 import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
 import { addEndpoints } from './endpoints.js';
+import { addRecordCommands } from './records.js';
 import { columns, one, present, type Print, type Shell } from './shell.js';
 
 function originOf(text: string): string {
@@ -119,6 +120,7 @@ export function createProgram(print: Print): Command {
     addListAuthenticators,
     addResetAuthenticators,
     addImportAuthenticators,
+    addRecordCommands,
     addEndpoints,
   ];
   for (const add of commands) add(program, { options, show, print });

@@ -1,3 +1,4 @@
+import { doctorPage } from './doctor-page.js';
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
 import { guidePages } from './guides.js';
@@ -8,6 +9,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
   return {
     'docs/events.md': eventsPage(),
     'docs/errors.md': errorsPage(),
+    'docs/doctor.md': doctorPage(),
     'docs/security-events.md': securityEventsPage(),
     ...guidePages(),
   };
