@@ -11,7 +11,7 @@ const tones = {
   warning: ['warning', 'Warning'],
   notice: ['info', 'Notice'],
   skipped: ['quiet', 'Not looked at'],
-  ok: ['good', 'Well'],
+  ok: ['good', 'OK'],
 } as const satisfies Record<CheckResult['level'], readonly [Tone, string]>;
 
 /** Collections that have pages; records of other environments aren't on this dashboard. */
@@ -29,8 +29,9 @@ const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? 
 function stateOf(results: readonly CheckResult[]): { tone: Tone; word: string } {
   const count = (level: CheckResult['level']) => results.filter((one) => one.level === level).length;
   const [problems, warnings] = [count('problem'), count('warning')];
-  if (problems > 0) return { tone: 'bad', word: counted(problems, 'problem') };
-  return warnings > 0 ? { tone: 'warning', word: counted(warnings, 'warning') } : { tone: 'good', word: 'All well' };
+  const both = [counted(problems, 'problem'), ...(warnings > 0 ? [counted(warnings, 'warning')] : [])];
+  if (problems > 0) return { tone: 'bad', word: both.join(', ') };
+  return warnings > 0 ? { tone: 'warning', word: counted(warnings, 'warning') } : { tone: 'good', word: 'All is well' };
 }
 
 function partsOf(results: readonly CheckResult[]): Part[] {

@@ -13,7 +13,7 @@ const texts: Readonly<Record<OutboundReason, string>> = {
   connect: 'takes no connection',
   tls: 'has no TLS that can be trusted',
   blocked_address: 'may not be asked',
-  protocol: 'is no address of a web server',
+  protocol: 'may not be asked in this way',
   too_large: 'answers too much',
   busy: 'has too many requests without an answer',
 };

@@ -34,7 +34,7 @@ export const connections = check({
     },
     blocked: {
       level: 'warning',
-      when: 'the provider is at an address that requests may not go to (private networks, this machine)',
+      when: 'the provider is at an address that requests may not go to (private networks, this machine, plain http)',
       why: 'Sign-in through it ends with an error page.',
       mend: '`ALLOW_PRIVATE_NETWORK=on` where the network is yours, or `connections update <id> --status disabled`',
     },
@@ -51,7 +51,7 @@ export const connections = check({
       const finding = `The provider of the connection ${JSON.stringify(connection.name)}${within(connection.environment)} can not be reached: ${away} ${reachText(reason)}.`;
       return [
         {
-          fault: reason === 'blocked_address' ? 'blocked' : 'unreachable',
+          fault: reason === 'blocked_address' || reason === 'protocol' ? 'blocked' : 'unreachable',
           finding,
           fix,
           subject: recordOf(connection.environment, 'connections', connection.id),

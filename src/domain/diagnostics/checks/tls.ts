@@ -10,7 +10,8 @@ const maxHosts = 20;
 
 type Host = { readonly name: string; readonly port: number };
 
-function faultOf({ name, port }: Host, { problem, code, valid_to }: ServerCertificate, now: Date): Found<Fault>[] {
+/** What is wrong with the certificate that a host shows. */
+export function certificateFault({ name, port }: Host, { problem, code, valid_to }: ServerCertificate, now: Date): Found<Fault>[] {
   const subject = port === 443 ? name : `${name}:${port}`;
   const show = `openssl s_client -connect ${shellWord(`${name}:${port}`)} -servername ${shellWord(name)} -showcerts </dev/null`;
   const until = valid_to.toISOString().slice(0, 10);
@@ -36,7 +37,7 @@ function faultOf({ name, port }: Host, { problem, code, valid_to }: ServerCertif
 
 async function judge(host: Host, now: Date): Promise<Found<Fault>[]> {
   try {
-    return faultOf(host, await lookAtCertificate(host.name, host.port, 3000), now);
+    return certificateFault(host, await lookAtCertificate(host.name, host.port, 3000), now);
   } catch {
     const address = `${host.name}:${host.port}`;
     return [

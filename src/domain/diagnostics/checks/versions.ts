@@ -4,7 +4,7 @@ import type { Installation } from '../installation.js';
 
 type Fault = 'unsupported' | 'ended' | 'mixed' | 'addresses';
 
-/** The releases of Node that this one runs on, with the day after which nobody mends holes in them. */
+/** The releases of Node that this one runs on, with the last day of their security releases. */
 const lines: readonly { readonly major: number; readonly minor: number; readonly end: string }[] = [
   { major: 20, minor: 19, end: '2026-04-30' },
   { major: 22, minor: 0, end: '2027-04-30' },
@@ -20,7 +20,7 @@ function nodeFaults({ clock }: Installation, node: string): Found<Fault>[] {
   if (major < 20 || major > 24 || (line && minor < line.minor))
     return [{ fault: 'unsupported', finding: `Node.js ${node} is not one that this release runs on (20.19 to 24).`, fix, subject: 'node' }];
   if (!line || clock.now().toISOString().slice(0, 10) > line.end)
-    return [{ fault: 'ended', finding: `Nobody mends holes in Node.js ${major} any more.`, fix, subject: 'node' }];
+    return [{ fault: 'ended', finding: `Node.js ${major} has reached the end of its life.`, fix, subject: 'node' }];
   return [];
 }
 
@@ -41,7 +41,7 @@ export const versions = check({
     ended: {
       level: 'notice',
       when: 'the time of the Node.js release is over, or it is an odd one',
-      why: 'Holes that are found in it stay open.',
+      why: 'Security holes that are found in it stay open.',
       mend: 'Node.js 24 (`nvm install 24`)',
     },
     mixed: {

@@ -22,8 +22,8 @@ function faultOf(installation: Installation, webhook: WatchedWebhook, reached: R
       { fault: 'disabled', finding: `${who} was disabled, because ${disabledBecause[disabled_reason]}.`, fix: update('enabled'), subject },
     ];
   const { origin } = new URL(url);
-  if (reached === 'blocked_address') {
-    const finding = `${who} leads to an address that requests may not go to: ${origin}.`;
+  if (reached === 'blocked_address' || reached === 'protocol') {
+    const finding = `${who} leads where requests may not go: ${origin}.`;
     return [{ fault: 'blocked', finding, fix: update('disabled'), subject }];
   }
   if (reached !== null)
@@ -58,7 +58,7 @@ export const webhooks = check({
     },
     blocked: {
       level: 'warning',
-      when: 'its address is one that requests may not go to (private networks, this machine)',
+      when: 'its address is one that requests may not go to: private networks, this machine, plain http',
       why: 'Every delivery fails.',
       mend: 'another address, `webhooks update <id> --status disabled`, or `ALLOW_PRIVATE_NETWORK=on` where the network is yours',
     },
