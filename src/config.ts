@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { inspectVariables, type ConfigInspection } from './lib/config-inspection.js';
 import { earlierKeyProblem, randomKeyProblem } from './lib/random-key.js';
+import { fileVariable, withFiles, withPassword, type ResolvedVariables } from './lib/variable-files.js';
 import {
   integer,
   listOf,
@@ -48,6 +50,7 @@ const variables = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
     .optional(),
+  DATABASE_PASSWORD: z.string().optional(),
   DATABASE_POOL_MAX: integer(10, 4, 1000),
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
   DATA_DIR: z.string().default('.data'),
@@ -97,6 +100,21 @@ const variables = z.object({
   SECURITY_CONTACT: securityContact.optional(),
 });
 
+/** What may stand in a file, which a variable of its name with `_FILE` names. */
+const secrets = [
+  'SECRET_KEY',
+  'SECRET_KEY_PREVIOUS',
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'DATABASE_REPLICA_URL',
+  'DATABASE_PASSWORD',
+  'ADMIN_PASSWORD',
+  'MANAGEMENT_CLIENT_SECRET',
+  'SMTP_URL',
+  'REDIS_URL',
+  'METRICS_TOKEN',
+] as const;
+
 const pairs = [
   ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
   ['MANAGEMENT_CLIENT_ID', 'MANAGEMENT_CLIENT_SECRET'],
@@ -127,17 +145,27 @@ function problemsOf(present: Readonly<Record<string, string | undefined>>, parse
   return problems;
 }
 
-/** An empty variable counts as absent. */
-const presentOf = (environment: NodeJS.ProcessEnv) => Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+const databaseUrls = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const;
+
+/** The variables that have a value; an empty one counts as absent, what stands in a file as set. */
+function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const { values, problems } = withFiles(present, secrets, (path) => readFileSync(path, 'utf8'));
+  const password = values['DATABASE_PASSWORD'];
+  const owned = databaseUrls.map((name) => [name, withPassword(values[name], password)]);
+  const useless =
+    password !== undefined && values['DATABASE_URL'] === undefined ? ['DATABASE_PASSWORD needs DATABASE_URL, whose password it is'] : [];
+  return { values: { ...values, ...Object.fromEntries(owned) }, problems: [...problems, ...useless] };
+}
 
 /**
  * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
  * @throws {ConfigError} with every problem found, never only the first.
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
-  const present = presentOf(environment);
-  const parsed = variables.safeParse(present);
-  const problems = problemsOf(present, parsed);
+  const { values, problems: unread } = resolved(environment);
+  const parsed = variables.safeParse(values);
+  const problems = [...unread, ...problemsOf(values, parsed)];
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
 
   const v = parsed.data;
@@ -210,10 +238,14 @@ export type Config = ReturnType<typeof readConfig>;
 
 /** What stands in the environment variables, sound or not, for somebody who wants to know what is wrong with them. Never throws. */
 export function inspectConfig(environment: NodeJS.ProcessEnv = process.env): ConfigInspection<Config> {
-  const known = Object.keys(variables.shape);
-  return inspectVariables(presentOf(environment), {
+  const known = [...Object.keys(variables.shape), ...secrets.map(fileVariable)];
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  return inspectVariables(present, {
     known,
-    problemsOf: (present) => problemsOf(present, variables.safeParse(present)),
+    problemsOf(sound) {
+      const { values, problems } = resolved(sound);
+      return [...problems, ...problemsOf(values, variables.safeParse(values))];
+    },
     read: readConfig,
   });
 }

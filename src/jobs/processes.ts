@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { removeProcess, reportProcess, type LoopReport } from '../db/tables/processes.js';
 import type { Deps } from '../domain/context.js';
-import { ownRelease } from '../domain/diagnostics/of-service.js';
+import { ownRelease } from '../domain/diagnostics/own-installation.js';
 import { named } from '../lib/named.js';
 import { startLoop, type Loop, type LoopState } from '../platform/loop.js';
 

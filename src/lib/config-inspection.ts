@@ -1,4 +1,5 @@
 import { distance } from './edit-distance.js';
+import { fileVariable } from './variable-files.js';
 
 /** What is wrong with some variables, as a sentence that shows no value. */
 export type VariableProblem = { readonly variables: readonly string[]; readonly text: string };
@@ -39,9 +40,11 @@ export function inspectVariables<Config>(
     return meant === undefined ? [] : [{ name, meant, isSet: present[meant] !== undefined }];
   });
   let sound = present;
-  for (let left = problems; left.length > 0; left = problemsOf(sound).map((text) => ({ variables: named(text), text }))) {
-    const wrong = new Set(left.flatMap(({ variables }) => variables));
-    sound = Object.fromEntries(Object.entries(sound).filter(([name]) => !wrong.has(name)));
+  for (let texts = problemsOf(sound); texts.length > 0; texts = problemsOf(sound)) {
+    const wrong = new Set(texts.flatMap(named).flatMap((name) => [name, fileVariable(name)]));
+    const left = Object.fromEntries(Object.entries(sound).filter(([name]) => !wrong.has(name)));
+    // Whatever is wrong then stands in none of the variables that it names.
+    sound = Object.keys(left).length < Object.keys(sound).length ? left : {};
   }
   return { config: read(sound), problems, nearby };
 }

@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres
 import { findDataDirectoryProblem } from '../db/postgres/embedded/inspect-data-directory.js';
 import { answers } from '../db/postgres/reachable.js';
 import type { ClosedDatabase, Installation, OpenDatabase } from '../domain/diagnostics/installation.js';
-import { ownSurroundings } from '../domain/diagnostics/of-service.js';
+import { ownSurroundings } from '../domain/diagnostics/own-installation.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { createSealer } from '../lib/seal.js';
 import { createAdjustableClock } from '../platform/clock.js';
@@ -68,7 +68,7 @@ export async function openInstallation(): Promise<{ installation: Installation; 
   const surroundings = ownSurroundings();
   const fetch = createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork });
   stops.add(() => fetch.close());
-  const unusable = problems.some(({ variables }) => ['DATABASE_URL', 'DATA_DIR'].some((name) => variables.includes(name)));
+  const unusable = problems.some(({ variables }) => ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATABASE_PASSWORD_FILE', 'DATA_DIR'].some((name) => variables.includes(name)));
   const database: OpenDatabase | ClosedDatabase = unusable
     ? { fault: 'away', finding: 'A variable is wrong.', fix: surroundings.command('doctor', '--check config') }
     : await openDatabase(config, surroundings.command, stops);

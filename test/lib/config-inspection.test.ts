@@ -54,6 +54,12 @@ test('every problem with the variables that it is about, and a configuration of 
   ]);
 });
 
+test('problems of what stands in files end the inspection, too', () => {
+  const { config, problems } = inspectConfig({ DATABASE_URL_FILE: '/nowhere', SMTP_URL: 'smtp://mail', SECRET_KEY_FILE: '/nowhere' });
+  expect(problems.map(({ variables }) => variables[0])).toEqual(['SECRET_KEY_FILE', 'DATABASE_URL_FILE']);
+  expect([config.databaseUrl, config.smtpUrl]).toEqual([null, 'smtp://mail']);
+});
+
 test('no value stands in a problem', () => {
   const { problems } = inspectConfig({
     DATABASE_URL: 'hidden-1',

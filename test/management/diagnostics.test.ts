@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { checks } from '../../src/domain/diagnostics/checks/index.js';
 import type { CheckResult } from '../../src/domain/diagnostics/diagnose.js';
 import { sharedDiagnosis } from '../../src/domain/diagnostics/diagnose.js';
-import { installationOf } from '../../src/domain/diagnostics/of-service.js';
+import { installationOf } from '../../src/domain/diagnostics/own-installation.js';
 import { signedInWith } from '../support/administrators.js';
 import { freePort } from '../support/service.js';
 import { manage, secondEnvironment, type Api } from '../support/management.js';

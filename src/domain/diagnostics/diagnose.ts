@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { look as lookOnly } from '../../db/look.js';
+import { fileVariable } from '../../lib/variable-files.js';
 import { checks, type CheckId } from './checks/index.js';
 import type { Check, Found, Level, Look } from './check.js';
 import { isOpen, type Installation } from './installation.js';
@@ -109,6 +110,15 @@ async function outcomeOf(id: CheckId, ms: number, look: Look): Promise<Outcome> 
 
 const skipped = (id: CheckId, why: string): Outcome => ({ results: [result(id, 'skipped', why)], faults: null });
 
+/** Runs statements that can change nothing, two looks at a time. @throws {Error} where there is no database */
+function askingAt(database: Installation['database']): Look['database'] {
+  const lane = createLanes(lanes);
+  return async (work) => {
+    if (!isOpen(database)) throw new Error('there is no database to ask');
+    return lane(() => lookOnly(database.knex, limits.statement, work));
+  };
+}
+
 /**
  * Looks at everything that is known to go wrong with an installation. Checks run side by side, each with a time limit; those that need a database, or the
  * schema of this release, wait for the checks of these, and are skipped when there is none. Nine seconds at most; nothing is changed.
@@ -116,14 +126,10 @@ const skipped = (id: CheckId, why: string): Outcome => ({ results: [result(id, '
  */
 export async function diagnose(installation: Installation, only: readonly CheckId[] | null = null): Promise<Diagnosis> {
   const { database, variables } = installation;
-  const lane = createLanes(lanes);
-  const ask = async <T>(work: (trx: Knex) => Promise<T>): Promise<T> => {
-    if (!isOpen(database)) throw new Error('there is no database to ask');
-    return lane(() => lookOnly(database.knex, limits.statement, work));
-  };
+  const ask = askingAt(database);
   const wrong = new Set(variables.problems.flatMap(({ variables: named }) => named));
   const isWanted = (id: CheckId) => only === null || only.includes(id);
-  const blocked = (id: CheckId): string | undefined => checks[id].variables.find((name) => wrong.has(name));
+  const blocked = (id: CheckId): string | undefined => checks[id].variables.find((name) => wrong.has(name) || wrong.has(fileVariable(name)));
 
   const until = performance.now() + limits.all;
   const look: Look = { installation, database: ask, hasSchema: async () => (await schema) === null };

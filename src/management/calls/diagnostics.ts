@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sharedDiagnosis } from '../../domain/diagnostics/diagnose.js';
-import { installationOf } from '../../domain/diagnostics/of-service.js';
+import { installationOf } from '../../domain/diagnostics/own-installation.js';
 import { endpoint } from './endpoint.js';
 
 const levels = ['ok', 'notice', 'warning', 'problem', 'skipped'] as const;
@@ -21,16 +21,18 @@ export const diagnostics = endpoint({
   words: ['diagnostics'],
   answer: z.object({
     status: z.enum(['ok', 'warning', 'problem']).meta({ description: 'The worst level; notices count as ok.' }),
-    checks: z.array(
-      z.object({
-        id: text('The name of the check. One that found several things is there several times.'),
-        level: z.enum(levels),
-        finding: text('What was found, in one sentence.'),
-        why: text('What follows from it.').nullable(),
-        fix: text('The command or variable that mends it.').nullable(),
-        subject: text('What it is about: a variable, or `<collection>/<id>`.').nullable(),
-      }),
-    ),
+    checks: z
+      .array(
+        z.object({
+          id: text('The name of the check. One that found several things is there several times.'),
+          level: z.enum(levels).meta({ description: 'How bad it is; `skipped` could not be looked at.' }),
+          finding: text('What was found, in one sentence.'),
+          why: text('What follows from it; null where nothing is wrong.').nullable(),
+          fix: text('The command or variable that mends it; null where nothing has to be mended.').nullable(),
+          subject: text('What it is about: a variable, or `<collection>/<id>`; null: the whole.').nullable(),
+        }),
+      )
+      .meta({ description: 'What was found, in the order of the list of checks.' }),
   }),
   run: async ({ ctx }) => {
     const { status, checks } = await sharedDiagnosis(ctx.knex, () => installationOf(ctx));

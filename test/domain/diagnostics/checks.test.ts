@@ -10,7 +10,7 @@ import type { Context } from '../../../src/domain/context.js';
 import { checks, type CheckId } from '../../../src/domain/diagnostics/checks/index.js';
 import { diagnose, type CheckResult } from '../../../src/domain/diagnostics/diagnose.js';
 import type { Installation } from '../../../src/domain/diagnostics/installation.js';
-import { installationOf } from '../../../src/domain/diagnostics/of-service.js';
+import { installationOf } from '../../../src/domain/diagnostics/own-installation.js';
 import { setupUrl } from '../../../src/domain/users/setup.js';
 import { createSealer } from '../../../src/lib/seal.js';
 import { createGuardedFetch } from '../../../src/platform/fetch/fetch.js';

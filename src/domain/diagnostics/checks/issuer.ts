@@ -1,6 +1,7 @@
 import { findDefaultEnvironment } from '../../../db/tables/environments.js';
 import { listVerifiedDomains } from '../../../db/tables/custom_domains.js';
 import { listProcesses } from '../../../db/tables/processes.js';
+import { own } from '../../../lib/named.js';
 import { createGuardedFetch, OutboundError } from '../../../platform/fetch/fetch.js';
 import { check, shellWord, type Look } from '../check.js';
 
@@ -81,7 +82,7 @@ export const issuer = check({
     const { baseUrl } = look.installation.config;
     const [answer, known] = await Promise.all([askDiscovery(baseUrl), expected(look).catch(() => null)]);
     if ('failed' in answer) {
-      const how = Object.hasOwn(reasons, answer.failed) ? reasons[answer.failed as keyof typeof reasons] : 'what answers there is no HTTP';
+      const how = own(reasons, answer.failed) ?? 'what answers there is no HTTP';
       const finding = `Discovery at ${baseUrl} is away: ${how}.`;
       // Where the database doesn't tell either, a closed port on this machine does.
       const stopped = known ? known.processes === 0 : answer.failed === 'connect' && look.installation.config.loopback;

@@ -4,11 +4,11 @@ import { check, shellWord, type Found } from '../check.js';
 
 type Fault = 'none' | 'away' | 'tls' | 'authentication' | 'refused' | 'sender';
 
-const usualPort = { 'smtp:': '587', 'smtps:': '465' } as const;
+const usualPort = (protocol: string) => (protocol === 'smtps:' ? '465' : '587');
 
 function faultOf(smtpUrl: string, { step, code }: MailServerProblem): Found<Fault> {
   const { protocol, hostname, port } = new URL(smtpUrl);
-  const at = `${hostname}:${port || usualPort[protocol as keyof typeof usualPort]}`;
+  const at = `${hostname}:${port || usualPort(protocol)}`;
   const subject = 'SMTP_URL';
   const answered = code === null ? '' : ` (it answered ${code})`;
   if (step === 'dns')
