@@ -68,7 +68,9 @@ export async function openInstallation(): Promise<{ installation: Installation; 
   const surroundings = ownSurroundings();
   const fetch = createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork });
   stops.add(() => fetch.close());
-  const unusable = problems.some(({ variables }) => ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATABASE_PASSWORD_FILE', 'DATA_DIR'].some((name) => variables.includes(name)));
+  const unusable = problems.some(({ variables }) =>
+    ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATABASE_PASSWORD_FILE', 'DATA_DIR'].some((name) => variables.includes(name)),
+  );
   const database: OpenDatabase | ClosedDatabase = unusable
     ? { fault: 'away', finding: 'A variable is wrong.', fix: surroundings.command('doctor', '--check config') }
     : await openDatabase(config, surroundings.command, stops);

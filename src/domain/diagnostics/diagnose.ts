@@ -129,7 +129,8 @@ export async function diagnose(installation: Installation, only: readonly CheckI
   const ask = askingAt(database);
   const wrong = new Set(variables.problems.flatMap(({ variables: named }) => named));
   const isWanted = (id: CheckId) => only === null || only.includes(id);
-  const blocked = (id: CheckId): string | undefined => checks[id].variables.find((name) => wrong.has(name) || wrong.has(fileVariable(name)));
+  const blocked = (id: CheckId): string | undefined =>
+    checks[id].variables.find((name) => wrong.has(name) || wrong.has(fileVariable(name)));
 
   const until = performance.now() + limits.all;
   const look: Look = { installation, database: ask, hasSchema: async () => (await schema) === null };
