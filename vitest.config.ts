@@ -33,11 +33,12 @@ const slow = [
   'test/dashboard/hostile-text.test.ts',
   'test/db/knex.test.ts',
   'test/db/postgres/embedded-postgres.test.ts',
-  'test/docs/webhooks-guide.test.ts',
+  'test/docs/{configuration,webhooks}-guide.test.ts',
   'test/flows/{behind-a-pooler,behind-a-proxy,doctor,read-replica,secret-key-rotations}.test.ts',
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   'test/platform/silent-mail-server.test.ts',
+  'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
   'test/sso/hanging-provider.test.ts',
 ];
 

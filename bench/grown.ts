@@ -75,6 +75,7 @@ const insert = (ctx: Context) => {
     proof: null,
     lifetime: 3600,
     event_id: uuidv7(now.getTime()),
+    grant_type: 'client_credentials',
     subscribers: [],
   });
 };
@@ -109,7 +110,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
         ...common,
         successor_digest: none,
         known_successors: [],
-        successor_expires_at: later,
+        next_expires_at: later,
         access_token_format: 'opaque',
         access_token_lifetime: 60,
         scope: '',

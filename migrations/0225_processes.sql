@@ -1,3 +1,5 @@
+-- phase: expand
+-- locks: none
 -- The processes at work, as each tells of itself every half minute: what runs there, how its loops fare, what proxies in front of it say. A row that
 -- wasn't renewed for a while belongs to a killed one.
 create table processes (

@@ -22,7 +22,7 @@ import { registry } from './management/resources/index.js';
 import { referenceRouter } from './management/reference/router.js';
 import { managementRouter } from './management/router.js';
 import { crossOriginPaths, endpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
-import { addMetadataRoutes, addOauthRoutes, registrationRouter } from './oauth/router.js';
+import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from './oauth/router.js';
 import { signing } from './domain/tokens/formats/jwt.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
 import { ssoRouter } from './sso/router.js';
@@ -36,7 +36,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   const store = openRateLimitStore(config.rateLimits, {
     knex: deps.knex,
     clock: deps.clock,
-    onError: (error) => deps.logger.warn({ err: error }, 'rate_limits.store'),
+    onError: (error) => deps.logger.warn({ event: 'rate_limits.store', err: error }, 'the shared store of rate limits failed'),
   });
   const limiter = createLimiter({ store, enabled: config.rateLimits.enabled });
   const assets = createAssets();
@@ -57,7 +57,17 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   routes.add(healthPaths.metrics, { get: [metrics(deps)], head: true });
   addMetadataRoutes(routes.behind(environment(deps, recallPublicEnvironment)));
   addOauthRoutes(routes.behind(byHost), web);
-  app.use(inSequence([requestId(deps), requestDeadlines(), routes.handler, assets.handler, byHost, registrationRouter(web)]));
+  app.use(
+    inSequence([
+      requestId(deps),
+      requestDeadlines(),
+      routes.handler,
+      assets.handler,
+      byHost,
+      registrationRouter(web),
+      resourceMetadataRouter(),
+    ]),
+  );
   app.use(accountRouter(web));
   app.use(ssoRouter(web));
   app.use(dashboardRouter(web));
@@ -84,6 +94,6 @@ function createDoor({ config, logger, clock }: Deps): Admission {
     // Behind a proxy all come from it: whose they are would have to be read out of headers first.
     ...(config.trustProxy === false && { callerOf: (req) => addressKey(req.socket.remoteAddress) }),
     now: () => clock.now().getTime(),
-    onRefused: (count) => logger.warn({ count }, 'requests.refused'),
+    onRefused: (count) => logger.warn({ event: 'requests.refused', count }, 'requests were refused because too many wait'),
   });
 }

@@ -34,22 +34,15 @@ const loopbackHosts = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export const isLoopbackHost = (host: string) => loopbackHosts.test(host.toLowerCase()) || host === '::1';
 const namesLoopback = (url: string | undefined) => url === undefined || (URL.canParse(url) && isLoopbackHost(new URL(url).hostname));
 
+const postgresAddress = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address');
+
 const variables = z.object({
   PORT: integer(3000, 0, 65535),
   HOST: z.string().default('127.0.0.1'),
   BASE_URL: origin.optional(),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
-  DATABASE_DIRECT_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
-  DATABASE_REPLICA_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
-    .optional(),
+  DATABASE_URL: postgresAddress.optional(),
+  DATABASE_DIRECT_URL: postgresAddress.optional(),
+  DATABASE_REPLICA_URL: postgresAddress.optional(),
   DATABASE_PASSWORD: z.string().optional(),
   DATABASE_POOL_MAX: integer(10, 4, 1000),
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
@@ -96,6 +89,7 @@ const variables = z.object({
   WEBHOOK_TIMEOUT_MS: integer(10_000, 10, 60_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LOG_FORMAT: z.enum(['pretty', 'json']).optional(),
+  SECURITY_EVENT_DAYS: integer(180, 1, 3650),
   METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   SECURITY_CONTACT: securityContact.optional(),
 });
@@ -157,6 +151,9 @@ function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
     password !== undefined && values['DATABASE_URL'] === undefined ? ['DATABASE_PASSWORD needs DATABASE_URL, whose password it is'] : [];
   return { values: { ...values, ...Object.fromEntries(owned) }, problems: [...problems, ...useless] };
 }
+
+/** All variables of the process, for a command that is told the name of one. */
+export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env;
 
 /**
  * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
@@ -227,6 +224,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
     logLevel: v.LOG_LEVEL,
     logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),
+    securityEventDays: v.SECURITY_EVENT_DAYS,
     metricsToken: v.METRICS_TOKEN ?? null,
     /** The URI that /.well-known/security.txt names; null: there is no such file. */
     securityContact: v.SECURITY_CONTACT ?? null,

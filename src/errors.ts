@@ -94,6 +94,8 @@ export class ApiError extends Error {
   constructor(
     errors: ApiErrorObject | readonly ApiErrorObject[],
     readonly headers: Readonly<Record<string, string>> = named(),
+    /** Of the answer; null: that of its errors, and 400 when they have several. */
+    readonly status: number | null = null,
   ) {
     const list = Array.isArray(errors) ? (errors as readonly ApiErrorObject[]) : [errors as ApiErrorObject];
     super(list.map((error) => `${error.code}: ${error.detail}`).join('; '));

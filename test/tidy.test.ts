@@ -69,6 +69,7 @@ const partOf: Readonly<Record<string, string>> = {
   user_roles: 'roles',
   session_clients: 'sessions',
   secret_key_holders: 'secret_keys',
+  log_stream_entries: 'log_streams',
   webhook_delivery_attempts: 'webhook_deliveries',
 };
 
@@ -80,6 +81,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   refresh_tokens: ['access_tokens'],
   // What clients' own tokens are stored with: the other side of access_tokens.
   client_tokens: ['access_tokens'],
+  // What an exchanged token leaves behind, whatever that is, is one statement.
+  exchanged_tokens: ['access_tokens', 'audit_logs'],
   // A try is counted together with the passcode that it was made at.
   passcodes: ['passcode_budgets'],
   // A code is spent and what is left of its set counted down together.
@@ -90,6 +93,9 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   webhook_queue: ['webhook_deliveries', 'webhooks'],
   webhook_disabling: ['webhook_deliveries', 'webhooks'],
   removed_webhooks: ['webhook_deliveries'],
+  // Whether nobody uses a client is decided over consents and refresh tokens, by the statement that removes it.
+  unused_clients: ['clients'],
+  document_clients: ['clients'],
 };
 
 /** The tables that a file in src/db names as what it writes, or queries with the builder, as `path:line table`. Joins may name any. */

@@ -1,5 +1,5 @@
 import { Pool, type Dispatcher } from 'undici';
-import { deliveryHeaders } from '../../src/outbox/webhooks/sign.js';
+import { deliveryHeaders } from '../../src/domain/webhooks/sign.js';
 import type { Courier, Destination, Message } from './courier.js';
 
 /** In flight at once: more gains nothing on loopback. */

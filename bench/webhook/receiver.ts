@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { serviceSignature } from '../../src/outbox/webhooks/sign.js';
+import { serviceSignature } from '../../src/domain/webhooks/sign.js';
 
 const headEnd = Buffer.from('\r\n\r\n');
 const answer = Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok');

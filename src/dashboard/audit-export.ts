@@ -98,6 +98,9 @@ export async function exportAuditLogs(req: Request, res: Response): Promise<void
   await pipeline(Readable.from(file(), { objectMode: false }), res).catch((error: unknown) => {
     // A client that closes the connection is no error; on other errors the response is aborted, so that the file is visibly incomplete.
     if ((error as { code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    call.ctx.logger.error({ err: error, request_id: req.request_id }, 'audit_logs.export_failed');
+    call.ctx.logger.error(
+      { event: 'audit_logs.export_failed', err: error, request_id: req.request_id },
+      'an export of the audit log broke off',
+    );
   });
 }

@@ -1,19 +1,33 @@
+import type { ResourceObject } from '../management/documents.js';
 import type { Choice } from './page-parts.js';
 import type { ViewContext } from './presentation.js';
 import { relatedId, listOf, may } from './resource-objects.js';
 import { inWords, words } from './values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../lib/signing-algorithm.js';
-import { breachedPasswordRules, dpopNonceRules, environmentKinds } from '../db/tables/environments.js';
+import {
+  breachedPasswordRules,
+  clientRegistrationPolicies,
+  dpopNonceRules,
+  environmentKinds,
+  metadataDocumentPolicies,
+} from '../db/tables/environments.js';
 import { named, own } from '../lib/named.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
 
 const most = 100;
 
 /** The records of a collection as choices, the first hundred by name. Empty when the actor may not read them. */
-async function choicesFrom(look: ViewContext, path: string, label: string, sort: string, hint?: string): Promise<Choice[]> {
+async function choicesFrom(
+  look: ViewContext,
+  path: string,
+  label: string,
+  sort: string,
+  hint?: string,
+  fits: (record: ResourceObject) => boolean = () => true,
+): Promise<Choice[]> {
   if (!may(look.req.call, path, 'read')) return [];
   const { records } = await listOf(look.req.call, path, { sort, size: most });
-  return records.map((record) => ({
+  return records.filter(fits).map((record) => ({
     value: record.id,
     label: words(record.attributes[label] ?? record.id),
     hint: hint === undefined ? null : ((record.attributes[hint] as string | null) ?? null),
@@ -23,7 +37,13 @@ async function choicesFrom(look: ViewContext, path: string, label: string, sort:
 export const roleChoices = (look: ViewContext) => choicesFrom(look, 'roles', 'name', 'name', 'description');
 export const apiResourceChoices = (look: ViewContext) => choicesFrom(look, 'api_resources', 'name', 'name');
 export const connectionChoices = (look: ViewContext) => choicesFrom(look, 'connections', 'display_name', 'name');
+export const trustedIssuerChoices = (look: ViewContext) => choicesFrom(look, 'trusted_issuers', 'name', 'name', 'issuer');
 export const clientChoices = (look: ViewContext) => choicesFrom(look, 'clients', 'name', 'name');
+/** Clients that workloads can be. */
+export const workloadClientChoices = (look: ViewContext) => choicesFrom(look, 'clients', 'name', 'name', undefined, takesWorkloads);
+
+/** Whether workloads can be the client: by a token of a platform in place of a signature of its own (RFC 7523). */
+export const takesWorkloads = (record: ResourceObject): boolean => record.attributes['token_endpoint_auth_method'] === 'private_key_jwt';
 
 /** Permissions, grouped by their API resource. */
 export async function permissionChoices(look: ViewContext): Promise<Choice[]> {
@@ -51,6 +71,22 @@ const breachedPasswordWords = { refuse: 'Refuse them', off: 'Accept them, withou
 /** What becomes of passwords that are known from data breaches. */
 export const breachedPasswordChoices = async (): Promise<Choice[]> =>
   breachedPasswordRules.map((value) => ({ value, label: breachedPasswordWords[value] }));
+
+const registrationWords: Readonly<Record<(typeof clientRegistrationPolicies)[number], string>> = {
+  off: 'Nobody',
+  initial_access_token: 'Whoever has a registration token',
+  open: 'Everybody',
+};
+export const clientRegistrationChoices = async (): Promise<Choice[]> =>
+  clientRegistrationPolicies.map((value) => ({ value, label: registrationWords[value] }));
+
+const metadataDocumentWords: Readonly<Record<(typeof metadataDocumentPolicies)[number], string>> = {
+  off: 'Nobody',
+  allow_list: 'Applications of these hosts',
+  open: 'Everybody',
+};
+export const metadataDocumentChoices = async (): Promise<Choice[]> =>
+  metadataDocumentPolicies.map((value) => ({ value, label: metadataDocumentWords[value] }));
 
 const dpopNonceWords = { optional: 'Optional', required: 'Required' } as const;
 

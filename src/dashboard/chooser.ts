@@ -2,6 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { connectionStrategies } from '../domain/connections/strategies.js';
 import { requirePermissions } from '../management/authorize.js';
 import { kinds } from './pages/client-kinds.js';
+import { platforms } from './pages/platforms.js';
 import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 import { named } from '../lib/named.js';
@@ -17,13 +18,13 @@ function chooser(
     title: string;
     lead: string;
     crumb: { label: string; path: string };
-    items: readonly Tile[];
+    items: readonly Tile[] | ((req: Request) => readonly Tile[]);
   },
 ) {
   return (req: Request, res: Response, next: NextFunction): void => {
     requirePermissions(req.call, spec.permission);
     if (new URL(req.originalUrl, 'http://own.invalid').searchParams.has(spec.parameter)) return next();
-    const tiles: Part = { kind: 'tiles', title: spec.title, items: spec.items };
+    const tiles: Part = { kind: 'tiles', title: spec.title, items: typeof spec.items === 'function' ? spec.items(req) : spec.items };
     render(req, res, { title: spec.title, lead: spec.lead, crumbs: [spec.crumb], parts: [tiles] });
   };
 }
@@ -42,6 +43,30 @@ export const clientChooser = (render: Render) =>
       path: `/dashboard/clients/new?application_type=${type}`,
     })),
   });
+
+/** GET of a new issuer's or credential's form without a platform; what else the address says goes along. */
+const platformChooser = (render: Render, collection: 'trusted_issuers' | 'federated_credentials', title: string, label: string) =>
+  chooser(render, {
+    permission: `${collection}:write`,
+    parameter: 'platform',
+    title,
+    lead: 'Where does the workload run?',
+    crumb: { label, path: `/dashboard/${collection}` },
+    items: (req) => {
+      const query = new URL(req.originalUrl, 'http://own.invalid').searchParams;
+      return Object.entries(platforms).map(([name, { label: platform, text }]) => {
+        query.set('platform', name);
+        return { title: platform, text, path: `/dashboard/${collection}/new?${query.toString()}` };
+      });
+    },
+  });
+
+/** GET /dashboard/trusted_issuers/new without a platform. */
+export const issuerChooser = (render: Render) => platformChooser(render, 'trusted_issuers', 'Add a trusted issuer', 'Trusted issuers');
+
+/** GET /dashboard/federated_credentials/new without a platform. */
+export const credentialChooser = (render: Render) =>
+  platformChooser(render, 'federated_credentials', 'Create a federated credential', 'Federated credentials');
 
 const about: Readonly<Record<string, string>> = named({
   oidc: 'Any provider with a discovery document: Keycloak, Okta, Entra ID, another one of these.',

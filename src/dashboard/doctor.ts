@@ -15,7 +15,7 @@ const tones = {
 } as const satisfies Record<CheckResult['level'], readonly [Tone, string]>;
 
 /** Collections that have pages; records of other environments aren't on this dashboard. */
-const shown = /^(?:webhooks|connections|clients|signing_keys)\/[^/]+$/;
+const shown = /^(?:webhooks|log_streams|connections|clients|signing_keys)\/[^/]+$/;
 
 function findingOf({ id, level, finding, why, fix, subject }: CheckResult, index: number): Finding {
   const [tone, word] = tones[level];

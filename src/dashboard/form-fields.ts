@@ -63,7 +63,7 @@ export function boundFields(resource: Resource, fields: readonly FieldSpec[], mo
       if (spec.relationship)
         return [{ spec, kind: spec.kind ?? (spec.relationship === 'many' ? 'checks' : 'select'), core: null, needed: false }];
       const core = schemaOf(shape, spec.name);
-      const needed = schemaOf(creation, spec.name)?.optional === false;
+      const needed = spec.needed ?? schemaOf(creation, spec.name)?.optional === false;
       return core ? [{ spec, kind: spec.kind ?? kindOf(core.schema), core, needed }] : [];
     });
 }

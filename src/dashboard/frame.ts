@@ -44,6 +44,12 @@ const doctor: Item = {
   needs: null,
   isOpen: ({ ctx, actor }) => ctx.environment.is_default && diagnostics.permissions.every((one) => actor.permissions.has(one)),
 };
+const arrivals: Item = {
+  label: 'Arrivals',
+  path: '/dashboard/arrivals',
+  icon: ['M11 4h5.5v12H11', 'M3.5 10H12M8.5 6.5 12 10l-3.5 3.5'],
+  needs: 'clients',
+};
 const documentation: Item = {
   label: 'Documentation',
   path: '/docs',
@@ -73,7 +79,12 @@ const groups: readonly { readonly label: string | null; readonly items: readonly
   { label: null, items: [overview] },
   ...navigationGroups.map((label) => ({
     label,
-    items: [...(label === 'Environment' ? [settings] : []), ...itemsOf(label), ...(label === 'Environment' ? [doctor] : [])],
+    items: [
+      ...(label === 'Environment' ? [settings] : []),
+      ...itemsOf(label),
+      ...(label === 'Applications' ? [arrivals] : []),
+      ...(label === 'Environment' ? [doctor] : []),
+    ],
   })),
   { label: 'Help', items: [documentation] },
 ];

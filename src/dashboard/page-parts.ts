@@ -36,8 +36,15 @@ export type Column = {
 /** A button in a row that posts at once. `about` completes its name for those who can't see the row. */
 export type RowAction = { readonly label: string; readonly about: string; readonly action: string; readonly variant?: 'quiet' | 'danger' };
 
-/** `path`: where the first cell leads. */
-export type TableRow = { readonly path: string | null; readonly cells: readonly Value[]; readonly action?: RowAction | null };
+/** `path`: where the first cell leads; `mark`: a word that stands beside it. */
+export type TableRow = {
+  readonly path: string | null;
+  readonly cells: readonly Value[];
+  readonly action?: RowAction | null;
+  /** Where there are several. */
+  readonly actions?: readonly RowAction[];
+  readonly mark?: string | null;
+};
 
 export type Empty = { readonly title: string; readonly text: string; readonly code?: string | null; readonly button: LinkButton | null };
 

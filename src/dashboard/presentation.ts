@@ -53,6 +53,8 @@ export type FieldSpec = {
   /** What a new record starts with. */
   readonly initial?: string | readonly string[];
   readonly optional?: boolean;
+  /** That a record made here has it always, though the schema of a creation can do without. */
+  readonly needed?: boolean;
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
 };
 

@@ -8,6 +8,7 @@ import { readForm } from './form-input.js';
 import { proofOf, confirmInForm } from './confirmation.js';
 import type { Part } from './page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
+import { managedNotice } from './managed-notice.js';
 import { mayLink, reachNote } from './reach-note.js';
 import type { ResourceObject } from '../management/documents.js';
 import { relatedIds, recordOf, resourceOf, recordVersion } from './resource-objects.js';
@@ -73,7 +74,7 @@ async function renderEdit(
       lead,
       errors,
       labels: labelsOf(fields),
-      parts: [...before, ...(proof?.instead ?? [form])],
+      parts: [...before, ...(await managedNotice(req.call, resource.type, record.id)), ...(proof?.instead ?? [form])],
     },
     status,
   );

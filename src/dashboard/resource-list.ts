@@ -4,6 +4,7 @@ import { queryOf } from '../http/request/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
 import type { Render } from './render.js';
+import { managedIds } from './managed-notice.js';
 import { readableIncludes } from './resource-record.js';
 import type { Choice, Column, FilterField, LinkButton, Part, RowAction, TablePart } from './page-parts.js';
 import { recordPath, type ColumnSpec, type FilterSpec, type ViewContext, type Presentation } from './presentation.js';
@@ -118,6 +119,7 @@ export function tableOf(look: ViewContext, presentation: Presentation, listing: 
     rows: listing.records.map((record) => ({
       path: readable ? recordPath(presentation.path, record.id) : null,
       cells: spec.columns.map((column) => column.value(record, look, listing)),
+      mark: listing.managed?.has(record.id) ? 'managed' : null,
       action: rowActionOf(look, presentation, record, presentation.name(record, listing.included)),
     })),
     empty: spec.empty,
@@ -205,7 +207,12 @@ export function listPage(render: Render, presentation: Presentation) {
       return { records: [], included: [], previous: null, next: null };
     });
     const beside = await presentation.beside?.(look, listing.records);
-    const shown: Listing = beside ? { ...listing, beside } : listing;
+    const managed = await managedIds(
+      call,
+      resource.type,
+      listing.records.map(({ id }) => id),
+    );
+    const shown: Listing = { ...listing, ...(beside && { beside }), managed };
     const creatable = presentation.create !== undefined && resource.create !== undefined && may(call, presentation.path, 'write');
     const button: LinkButton | null =
       creatable && presentation.create ? { label: presentation.create.label, path: `${path}/new`, variant: 'primary' } : null;

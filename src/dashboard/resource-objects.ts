@@ -14,6 +14,8 @@ export type Listing = {
   readonly next: string | null;
   /** Values that columns show beside the records, by record id. */
   readonly beside?: ReadonlyMap<string, Value>;
+  /** Ids of those that a configuration document manages. */
+  readonly managed?: ReadonlySet<string>;
 };
 
 /** What a page asks of a list, in the words of the API: `filter[status]` is `filters.status`, `filter[created_at][gte]` `filters['created_at][gte']`. */

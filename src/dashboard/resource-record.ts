@@ -4,6 +4,7 @@ import type { Render } from './render.js';
 import type { LinkButton, Part, PostButton } from './page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
+import { managedNotice } from './managed-notice.js';
 import { may, recordOf, resourceOf } from './resource-objects.js';
 
 /** The id of the record that the address names. */
@@ -90,9 +91,10 @@ export function recordPage(render: Render, presentation: Presentation) {
     const look: ViewContext = { req, now: req.call.ctx.clock.now() };
     const { dangers, ...frame } = recordFrame(look, presentation, record, included, null);
     const more = (await presentation.more?.(look, record, included)) ?? [];
+    const managed = await managedNotice(req.call, resourceOf(req.call, presentation.path).type, record.id);
     render(req, res, {
       ...frame,
-      parts: [{ kind: 'summary', title: null, rows: presentation.summary(record, look, included) }, ...more, ...dangers],
+      parts: [...managed, { kind: 'summary', title: null, rows: presentation.summary(record, look, included) }, ...more, ...dangers],
     });
   };
 }

@@ -6,9 +6,10 @@ import { csrf } from '../http/auth/csrf.js';
 import { formOrJson } from '../http/request/form.js';
 import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
+import { arrivalsPage, decideArrival, letClientsConnect } from './arrivals.js';
 import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
-import { clientChooser, connectionChooser } from './chooser.js';
+import { clientChooser, connectionChooser, credentialChooser, issuerChooser } from './chooser.js';
 import { downloadPayload } from './delivery-payload.js';
 import { doctorPage } from './doctor.js';
 import { createRender } from './frame.js';
@@ -39,6 +40,8 @@ function resourceRoutes(router: Router, render: Render, write: readonly RequestH
   const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = named({
     clients: clientChooser(render),
     connections: connectionChooser(render),
+    trusted_issuers: issuerChooser(render),
+    federated_credentials: credentialChooser(render),
   });
   for (const presentation of presentations) {
     const { path } = presentation;
@@ -74,6 +77,8 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/doctor', { get: [...reading, doctorPage(render)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
   route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
+  route(router, '/dashboard/arrivals', { get: [...reading, arrivalsPage(render)], post: [...write, letClientsConnect] });
+  route(router, '/dashboard/arrivals/:id/:verb', { post: [...write, decideArrival] });
   route(router, '/dashboard/webhooks/:id/redeliver_failed', {
     get: [...reading, redeliverFailedPage(render)],
     post: [...write, resendFailed(render)],

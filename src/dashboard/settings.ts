@@ -3,10 +3,12 @@ import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
+import { arrivalSections } from './arrival-sections.js';
 import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
+import { managedNotice } from './managed-notice.js';
 import type { Part } from './page-parts.js';
 import type { FieldSpec, ViewContext } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
@@ -122,12 +124,7 @@ const sections: readonly Section[] = [
     text: 'Clients that prove a key get tokens bound to it (RFC 9449). With a nonce nobody makes proofs ahead of time; it costs a client one more request now and then.',
     fields: [{ name: 'dpop_nonce', label: 'A nonce in every proof', choices: dpopNonceChoices }],
   },
-  {
-    name: 'registration_of_clients',
-    title: 'Dynamic client registration',
-    text: 'Lets anybody register a client at /oauth/register (RFC 7591). Off unless you need it.',
-    fields: [{ name: 'dynamic_registration_enabled', label: 'Clients can register themselves' }],
-  },
+  ...arrivalSections,
 ];
 
 type Failed = { readonly section: Section; readonly entries: Entries; readonly errors: Record<string, string> };
@@ -195,7 +192,14 @@ async function show(
       lead: `Of this environment. Each part is saved on its own.${holdsEverything(call.actor) ? '' : guarded}`,
       errors: failed?.errors ?? {},
       labels,
-      parts: [...exposureNotice(req.ctx), ...(await factorNotice(call)), facts, ...forms, ...(await secretKeyPart(req.ctx))],
+      parts: [
+        ...exposureNotice(req.ctx),
+        ...(await managedNotice(call, 'environment', req.ctx.environment.id)),
+        ...(await factorNotice(call)),
+        facts,
+        ...forms,
+        ...(await secretKeyPart(req.ctx)),
+      ],
     },
     status,
   );

@@ -12,6 +12,7 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   touched: 'The last activity is now.',
   revoked: 'Revoked.',
   sent: 'On its way. Reload this page to see what came of it.',
+  stream_tested: 'A test was sent. “Last try” says what the receiver answered.',
   redelivered: 'On its way again. Reload this page to see what came of it.',
   nothing_to_redeliver: 'Nothing had failed for good in this period.',
   mail_sent: 'A mail with a link and a code is on its way.',

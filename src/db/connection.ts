@@ -67,6 +67,9 @@ export class DeadlineClient extends pg.Client {
   // oxlint-disable-next-line typescript/no-explicit-any -- pg overloads query() in nine ways; this passes each of them through
   override query(...args: any[]): any {
     const last: unknown = args.at(-1);
+    // A COPY is a stream, which tells its end and its failure itself; only those without a limit make one.
+    if (args.length === 1 && typeof (last as { readonly submit?: unknown } | null)?.submit === 'function')
+      return super.query(last as string);
     if (typeof last !== 'function') {
       return new Promise((resolve, reject) => {
         this.query(...args, (error: Error | null, result: unknown) => (error ? reject(error) : resolve(result)));

@@ -1,6 +1,6 @@
 import createPool, { type Knex } from 'knex';
 import pg from 'pg';
-import type { Logger } from 'pino';
+import type { Logger } from '../platform/log/logger.js';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { PoolState } from '../platform/metrics/metrics.js';
 import { QueueGauge, type QueueState } from '../platform/metrics/queue-state.js';
@@ -130,10 +130,10 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
     acquireConnectionTimeout: databaseTimeoutMs,
     pool: { min: 0, max: poolMax, idleTimeoutMillis: 30_000 },
     log: {
-      warn: (message: string) => logger?.warn({ message }, 'database.pool'),
-      error: (message: string) => logger?.error({ message }, 'database.pool'),
-      debug: (message: string) => logger?.debug({ message }, 'database.pool'),
-      deprecate: (method: string) => logger?.debug({ method }, 'database.deprecated'),
+      warn: (message: string) => logger?.warn({ event: 'database.pool', message }, 'the connection pool reports'),
+      error: (message: string) => logger?.error({ event: 'database.pool', message }, 'the connection pool reports'),
+      debug: (message: string) => logger?.debug({ event: 'database.pool', message }, 'the connection pool reports'),
+      deprecate: (method: string) => logger?.debug({ event: 'database.deprecated', method }, 'a deprecated way to call the database'),
     },
   });
   const dialect = knex.client as PoolClient;
@@ -151,7 +151,10 @@ export function createKnex(options: { url: string; poolMax: number; unlimited?: 
     // A line has a clock of its own for a server that is silent.
     const open = (statement_timeout: number) => new pg.Client({ ...connection, ...byKey, statement_timeout } as pg.ClientConfig);
     const onChange = (statement: string, isolated: boolean) =>
-      logger?.warn({ statement }, isolated ? 'database.statement_isolated' : 'database.statement_rejoined');
+      logger?.warn(
+        { event: isolated ? 'database.statement_isolated' : 'database.statement_rejoined', statement },
+        isolated ? 'a slow statement runs apart from the others' : 'a statement is quick again',
+      );
     const own: StatementLines = {
       look_up: createStatementLine({ open, onChange, ...lineOptions.look_up }),
       write: createStatementLine({ open, onChange, ...lineOptions.write }),

@@ -121,6 +121,13 @@ export async function findRows(
   return (await query) as ListedRow[];
 }
 
+/** All rows that the scope may see and the conditions leave, by key; at most `limit` of them. */
+export async function listAll(scope: Scope, source: Source, conditions: readonly Condition[], limit: number): Promise<ListedRow[]> {
+  const query = rowsOf(scope, source).orderBy(`${source.table}.${source.key}`).limit(limit).select(`${source.table}.*`);
+  for (const condition of conditions) condition(query, source);
+  return (await query) as ListedRow[];
+}
+
 /** A link table between two resources. */
 export type LinkTable = { readonly table: string; readonly near: string; readonly far: string };
 

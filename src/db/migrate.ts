@@ -2,11 +2,12 @@ import type { Knex } from 'knex';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
+import type { Logger } from '../platform/log/logger.js';
 import { createKnex } from './knex.js';
 import { packageRoot } from './package-root.js';
 
-const directory = join(packageRoot, 'migrations');
+/** Where the SQL files are. */
+export const migrationDirectory = join(packageRoot, 'migrations');
 
 /** The advisory lock's key: "migr" in ASCII. */
 const lockKey = 0x6d696772;
@@ -18,7 +19,7 @@ const source: Knex.MigrationSource<string> = {
   getMigrations: () => migrationNames(),
   getMigrationName: (name) => name,
   async getMigration(name) {
-    const sql = await readFile(join(directory, `${name}.sql`), 'utf8');
+    const sql = await readFile(join(migrationDirectory, `${name}.sql`), 'utf8');
     return {
       // Knex takes a bare question mark for a binding.
       up: (transaction) => transaction.raw(sql.replaceAll('?', '\\?')),
@@ -29,8 +30,9 @@ const source: Knex.MigrationSource<string> = {
 
 const migrations: Knex.MigratorConfig = { migrationSource: source, tableName: 'knex_migrations', disableMigrationsListValidation: true };
 
-async function migrationNames(): Promise<string[]> {
-  const files = await readdir(directory);
+/** The migrations of this release, in their order. */
+export async function migrationNames(): Promise<string[]> {
+  const files = await readdir(migrationDirectory);
   return files
     .filter((file) => file.endsWith('.sql'))
     .map((file) => file.slice(0, -'.sql'.length))
@@ -65,8 +67,19 @@ async function runPending(knex: Knex, log?: Logger): Promise<string[]> {
     const [name] = names;
     if (name === undefined) return done;
     done.push(name);
-    log?.info({ migration: name }, 'database.migrated');
+    log?.info({ event: 'database.migrated', migration: name }, 'a migration was applied');
   }
+}
+
+/** Runs exactly these migrations, in a transaction of the caller's: all of them take effect with it, or none. */
+export async function migrateWithin(trx: Knex.Transaction, names: readonly string[]): Promise<void> {
+  await trx.migrate.latest({ ...migrations, migrationSource: { ...source, getMigrations: () => Promise.resolve([...names]) } });
+}
+
+/** Takes the lock of migrations until the transaction ends; false while somebody migrates. */
+export async function tryMigrationLock(trx: Knex.Transaction): Promise<boolean> {
+  const { rows } = await trx.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_xact_lock(?) as locked', [lockKey]);
+  return rows[0]?.locked === true;
 }
 
 /** Polls for the lock instead of waiting in the server, where the open statement's snapshot would block `create index concurrently`. */
@@ -74,7 +87,7 @@ async function waitForLock(knex: Knex, log?: Logger): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     const { rows } = await knex.raw<{ rows: { locked: boolean }[] }>('select pg_try_advisory_lock(?) as locked', [lockKey]);
     if (rows[0]?.locked) return;
-    if (attempt === 0) log?.info({}, 'database.migration_awaited');
+    if (attempt === 0) log?.info({ event: 'database.migration_awaited' }, 'waiting for another process to migrate');
     await delay(100);
   }
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Logger } from 'pino';
+import type { Logger } from '../platform/log/logger.js';
 import type { Config } from '../config.js';
 import type { Replica } from '../db/postgres/replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/failures.js';
@@ -13,6 +13,7 @@ import type { Mailer } from '../platform/mailer.js';
 import type { Metrics } from '../platform/metrics/metrics.js';
 import type { TxtLookup } from '../platform/fetch/txt-look-up.js';
 import type { Cache } from './cache/cache.js';
+import type { MetadataDocuments } from './clients/metadata-documents.js';
 import type { ClientUse } from './clients/use-notes.js';
 import type { Environment } from './environments/environment.js';
 import type { BreachedPasswords } from './passwords/breached-passwords.js';
@@ -39,6 +40,7 @@ export type Deps = {
   readonly breachedPasswords: BreachedPasswords;
   readonly newKeyPair: NewKeyPair;
   readonly clientUse: ClientUse;
+  readonly metadataDocuments: MetadataDocuments;
   readonly securityTrail: SecurityTrail;
   /** What requests say of the address that they were sent to. */
   readonly forwarded: ForwardedNotes;
@@ -64,11 +66,11 @@ export function afterCommit(ctx: Pick<Context, 'committed'>, work: () => void): 
  */
 export function createContext(deps: Deps, environment: Environment, deadline: Deadline = noDeadline): Context {
   const { config, knex, replica, logger, clock, mailer, fetch, txtLookup } = deps;
-  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, securityTrail, forwarded } = deps;
+  const { metrics, cache, sealer, passwords, breachedPasswords, newKeyPair, clientUse, metadataDocuments, securityTrail, forwarded } = deps;
   const scope = createScope(knex, environment.id, deadline);
   return {
     config, knex, replica, logger, clock, mailer, fetch, txtLookup, metrics, cache, sealer, passwords, breachedPasswords, newKeyPair,
-    clientUse, securityTrail, forwarded, environment, scope,
+    clientUse, metadataDocuments, securityTrail, forwarded, environment, scope,
   }; // prettier-ignore
 }
 
@@ -96,6 +98,17 @@ export function requireTime({ scope }: Pick<Context, 'scope'>): void {
  */
 export function lookUpScope({ scope, replica, knex, committed }: Context): Scope {
   return replica === null || committed ? scope : createScope(knex, scope.environment_id, scope.deadline, replica);
+}
+
+/**
+ * Runs `work` inside the transaction of `tx` so that it can be taken back alone: when it throws, what it wrote is gone, and the transaction goes on.
+ * @throws what `work` throws
+ */
+export async function savepoint<T>(tx: Context, work: (inner: Context) => Promise<T>): Promise<T> {
+  const committed: (() => void)[] = [];
+  const done = await tx.scope.knex.transaction((knex: Knex.Transaction) => work({ ...tx, scope: { ...tx.scope, knex }, committed }));
+  tx.committed?.push(...committed);
+  return done;
 }
 
 const maxTries = 4;

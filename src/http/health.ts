@@ -58,7 +58,7 @@ async function databaseProblem(deps: Deps): Promise<string | null> {
     deps.logger.error({ event: 'readiness.secret_key', key_ids: deps.sealer.key_ids }, 'SECRET_KEY does not open the primary signing key');
     return 'SECRET_KEY does not open the signing key';
   } catch (error) {
-    deps.logger.warn({ err: error }, 'readiness.database');
+    deps.logger.warn({ event: 'readiness.database', err: error }, 'the database does not answer the readiness check');
     return 'the database can not be reached';
   }
 }

@@ -35,7 +35,7 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'knex' | 'logger' | 'c
       seen = new Set(changes.map((change) => change.id));
       deps.cache.synced(started);
     } catch (error) {
-      if (!closed) deps.logger.warn({ err: error }, 'cache.unsynced');
+      if (!closed) deps.logger.warn({ event: 'cache.unsynced', err: error }, 'the cache could not be brought up to date');
     }
   };
 

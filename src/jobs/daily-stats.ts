@@ -19,6 +19,6 @@ async function flushDailyStats(deps: Pick<Deps, 'knex' | 'clock' | 'metrics'>): 
 /** Writes the counts every twenty seconds, and a last time when it stops. */
 export function startDailyStats(deps: Deps): Loop {
   const { logger } = deps;
-  const lost = (error: unknown) => logger.warn({ err: error }, 'daily_stats.lost');
+  const lost = (error: unknown) => logger.warn({ event: 'daily_stats.lost', err: error }, 'figures of the day were lost');
   return startFlushing({ name: 'daily_stats', pauseMs, logger, flush: () => flushDailyStats(deps), lost });
 }

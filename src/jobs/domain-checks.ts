@@ -52,9 +52,13 @@ async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise
   const { id: environment_id } = tx.environment;
   const told = { environment_id, domain: after.domain, is_primary: before.is_primary, failure_reason: after.failure_reason };
   if (after.status === 'failed') {
-    tx.logger.error(told, 'custom_domain.failed');
+    tx.logger.error({ event: 'custom_domain.failed', ...told }, 'a custom domain is no longer proven');
     await recordFailure(tx, before, after);
-  } else if (after.missing_since !== null) tx.logger.warn({ ...told, missing_since: after.missing_since }, 'custom_domain.record_missing');
+  } else if (after.missing_since !== null)
+    tx.logger.warn(
+      { event: 'custom_domain.record_missing', ...told, missing_since: after.missing_since },
+      'the TXT record of a custom domain is missing',
+    );
   if (after.status === 'failed' || (before.missing_since === null && after.missing_since !== null)) await tellAdministrators(tx, after);
 }
 

@@ -26,12 +26,12 @@ async function inBatches(deleteBatch: () => Promise<number>): Promise<number> {
  * One pass over what has expired: batches of a thousand rows by the index on their expiry, a bounded number of batches, one replica at
  * a time. @returns how many rows went, by table.
  */
-export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock'>): Promise<Record<string, number>> {
+export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock' | 'config'>): Promise<Record<string, number>> {
   const gone: Record<string, number> = named();
   await tryAdvisoryLock(deps.knex, 'janitor', async () => {
     gone['cache_changes'] = await deleteOldCacheChanges(deps.knex);
     gone['rate_limits'] = await inBatches(() => deleteExpiredRateLimits(deps.knex, batch));
-    for (const table of expiringTables) {
+    for (const table of expiringTables(deps.config)) {
       gone[table.name] = (gone[table.name] ?? 0) + (await inBatches(() => deleteExpired(deps.knex, table, deps.clock.now(), batch)));
     }
   });
@@ -49,7 +49,7 @@ const statisticsPauseMs = 3_000;
 export function startStatistics({ knex, logger }: Deps): Loop {
   const renew = async () => {
     const analyzed = await analyzeGrownTables(knex);
-    if (analyzed.length > 0) logger.debug({ tables: analyzed }, 'statistics.renewed');
+    if (analyzed.length > 0) logger.debug({ event: 'statistics.renewed', tables: analyzed }, 'statistics of grown tables were renewed');
   };
   const pass = () => tryAdvisoryLock(knex, 'statistics', renew);
   return startLoop({ name: 'statistics', pauseMs: statisticsPauseMs, logger, pass });

@@ -4,7 +4,9 @@ import { listPublishedSigningKeys, longestSignedLifetime, type SigningKeyRow } f
 import type { SigningAlgorithm } from '../lib/signing-algorithm.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
+import { recordSecurityEvent, serviceActor } from '../domain/audit/security-trail.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
+import { noOrigin } from '../domain/origin.js';
 import { activateKey, deactivateKey, publishNextKey } from '../domain/signing-keys/operations.js';
 import { generateSigningKey } from '../domain/signing-keys/signing-keys.js';
 
@@ -18,6 +20,15 @@ const pauseMs = 600_000;
 /** The `kid`s that a pass has generated, activated and deactivated. */
 export type Rotation = { generated: string[]; activated: string[]; deactivated: string[] };
 
+/** What the service does by itself is found where the rest is. */
+const recordRotation = (tx: Context, kid: string, done: keyof Rotation) =>
+  recordSecurityEvent(tx, 'signing_key.changed', {
+    actor: serviceActor,
+    target: { target_type: 'signing_key', target_id: kid },
+    origin: noOrigin,
+    detail: { action: `signing_key.${done}`, reason: 'rotation' },
+  });
+
 /** Generates and activates the keys of one algorithm according to their age (specification 5.11.1). */
 async function rotateAlgorithm(ctx: Context, keys: readonly SigningKeyRow[], algorithm: SigningAlgorithm, done: Rotation): Promise<void> {
   const now = ctx.clock.now().getTime();
@@ -26,10 +37,16 @@ async function rotateAlgorithm(ctx: Context, keys: readonly SigningKeyRow[], alg
   const since = primary?.activated_at?.getTime() ?? now;
   if (!next && now >= since + rotationMs - publishedBeforeMs) {
     const key = await generateSigningKey(ctx, algorithm);
-    await transaction(ctx, (tx) => publishNextKey(tx, key));
+    await transaction(ctx, async (tx) => {
+      await publishNextKey(tx, key);
+      await recordRotation(tx, key.kid, 'generated');
+    });
     done.generated.push(key.kid);
   } else if (next && now >= since + rotationMs && now >= next.created_at.getTime() + publishedBeforeMs) {
-    await transaction(ctx, (tx) => activateKey(tx, next));
+    await transaction(ctx, async (tx) => {
+      await activateKey(tx, next);
+      await recordRotation(tx, next.kid, 'activated');
+    });
     done.activated.push(next.kid);
   }
 }
@@ -45,7 +62,10 @@ async function rotateKeys(ctx: Context, done: Rotation): Promise<void> {
   const keepMs = (await longestSignedLifetime(ctx.scope)) * 1000;
   for (const key of keys) {
     if (key.status !== 'previous' || now < (key.retired_at?.getTime() ?? now) + keepMs) continue;
-    await transaction(ctx, (tx) => deactivateKey(tx, key, 'rotation'));
+    await transaction(ctx, async (tx) => {
+      await deactivateKey(tx, key, 'rotation');
+      await recordRotation(tx, key.kid, 'deactivated');
+    });
     done.deactivated.push(key.kid);
   }
 }

@@ -34,7 +34,9 @@ export function startProcessReports(deps: Deps, loops: Readonly<Record<string, P
     wake: loop.wake,
     async stop() {
       await loop.stop();
-      await removeProcess(knex, id).catch((error: unknown) => logger.warn({ err: error }, 'processes.row_left'));
+      await removeProcess(knex, id).catch((error: unknown) =>
+        logger.warn({ event: 'processes.row_left', err: error }, 'the report of this process could not be removed'),
+      );
     },
   };
 }

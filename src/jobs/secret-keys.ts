@@ -1,9 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { announceSecretKeys, listSecretKeyHolders, removeSecretKeyHolder } from '../db/tables/secret_keys.js';
 import { startLoop, type Loop } from '../platform/loop.js';
-import type { Deps } from '../domain/context.js';
-import { createResealMemory, reseal, logOnce, type ResealDeps, type ResealMemory } from '../domain/secret-key/reseal.js';
+import { recordSecurityEvent, serviceActor } from '../domain/audit/security-trail.js';
+import { transaction, type Deps } from '../domain/context.js';
+import { defaultContext } from '../domain/environments/bootstrap.js';
+import { noOrigin } from '../domain/origin.js';
+import { createResealMemory, reseal, logOnce, type ResealMemory } from '../domain/secret-key/reseal.js';
 import { pendingCount, secretKeyStatus } from '../domain/secret-key/status.js';
+
+/** Writes the heartbeat; the first process that seals with another key than before records that. */
+async function announce(deps: Deps, holder_id: string): Promise<void> {
+  const { key_id, key_ids } = deps.sealer;
+  await transaction(await defaultContext(deps), async (tx) => {
+    const changed = await announceSecretKeys(tx.scope.knex, { id: holder_id, sealing_key: key_id, opening_keys: key_ids });
+    if (!changed) return;
+    await recordSecurityEvent(tx, 'secret_key.changed', {
+      actor: serviceActor,
+      target: { target_type: 'environment', target_id: tx.environment.id, display: tx.environment.name },
+      origin: noOrigin,
+      detail: { key_id },
+    });
+  });
+}
 
 /** Milliseconds between two heartbeats of a process; it counts as gone after 90 s without one. */
 const pauseMs = 30_000;
@@ -13,12 +31,12 @@ const pauseMs = 30_000;
  * @returns whether there is more to do at once
  */
 export async function secretKeyPass(
-  deps: ResealDeps,
+  deps: Deps,
   holder_id: string,
   { signal, memory = createResealMemory() }: { signal?: AbortSignal; memory?: ResealMemory } = {},
 ): Promise<boolean> {
   const { knex, sealer, logger, metrics, clock } = deps;
-  await announceSecretKeys(knex, { id: holder_id, sealing_key: sealer.key_id, opening_keys: sealer.key_ids });
+  await announce(deps, holder_id);
   const keys = await secretKeyStatus(deps);
   metrics.sealedRowsPending.set(pendingCount(keys));
   const newest = keys.find(({ seals }) => seals);
@@ -50,7 +68,9 @@ export function startSecretKeys(deps: Deps): Loop {
     wake: () => loop.wake(),
     async stop() {
       await loop.stop();
-      await removeSecretKeyHolder(deps.knex, holder_id).catch((error: unknown) => logger.warn({ err: error }, 'secret_keys.holder_left'));
+      await removeSecretKeyHolder(deps.knex, holder_id).catch((error: unknown) =>
+        logger.warn({ event: 'secret_keys.holder_left', err: error }, "the note of this process's keys could not be removed"),
+      );
     },
   };
 }

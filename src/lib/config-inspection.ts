@@ -1,4 +1,4 @@
-import { distance } from './edit-distance.js';
+import { distanceBetween } from './nearest.js';
 import { fileVariable } from './variable-files.js';
 
 /** What is wrong with some variables, as a sentence that shows no value. */
@@ -22,7 +22,7 @@ const tolerance = (name: string): number => (name.length < 6 ? 0 : name.length <
 
 /** The variable that somebody meant who set another one; undefined when it is none of ours. */
 const meantBy = (name: string, known: readonly string[]): string | undefined =>
-  known.find((one) => one === name.toUpperCase() || distance(one, name) <= tolerance(one));
+  known.find((one) => one === name.toUpperCase() || distanceBetween(one, name) <= tolerance(one));
 
 /**
  * Looks at the variables without giving up at the first wrong one.

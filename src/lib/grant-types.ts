@@ -1,2 +1,8 @@
 /** The grant type by which a device without a browser gets its tokens (RFC 8628 3.4). */
 export const deviceCodeGrantType = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** The grant type by which a service gets a token for a person on the strength of one that it was called with (RFC 8693 2.1). */
+export const tokenExchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
+
+/** The grant type by which a workload gets a client's token for one of its platform's (RFC 7523 2.1). */
+export const jwtBearerGrantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

@@ -5,6 +5,12 @@ const allInvisible = new RegExp(`${invisible.source}+`, 'gu');
 /** Whether a text contains invisible characters, which make one name look like another or reorder the text around it (UTS 39, UAX 9). */
 export const holdsInvisible = (text: string): boolean => invisible.test(text.replace(joiners, ''));
 
+/** A name that a stranger chose, as text for a page: one line without invisible characters, of at most so many. */
+export function strangersName(name: string, most: number): string {
+  const seen = [...name.replaceAll(allInvisible, ' ').replaceAll(/\s+/g, ' ').trim()];
+  return seen.length > most ? `${seen.slice(0, most - 1).join('')}…` : seen.join('');
+}
+
 /** Joiners that belong to scripts and emoji: they join two characters that are there. */
 const joiners =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200c\u200d](?=[\p{L}\p{M}\p{Extended_Pictographic}])/gu;

@@ -3,7 +3,8 @@ import { opensElsewhere } from './redirect-schemes.js';
 /** Parameters that the authorization response adds itself; registered in the URI they would be answered twice. */
 const responseParameters = ['code', 'state', 'error', 'iss', 'id_token', 'access_token'];
 
-const isLoopbackHost = (host: string) =>
+/** Whether the host is this machine, by address or by name (RFC 6761 6.3). */
+export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** Why the text can't be registered as a redirect URI (RFC 6749 3.1.2, RFC 9700 2.6, RFC 8252 7), or null. */
@@ -25,17 +26,25 @@ export function redirectUriProblem(text: string): string | null {
   return null;
 }
 
-const loopbackLiteral = /^http:\/\/(127\.0\.0\.1|\[::1\])(:\d{1,5})?(?=[/?]|$)/;
+/** Where a native application listens (RFC 8252 7.3); `localhost` as well, for many do. */
+const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d{1,5})?(?=[/?]|$)/;
 
 /**
  * Whether the requested URI is a registered one: the exact same text (RFC 9700 2.1). For a native client the port of a
- * registered loopback literal is free (RFC 8252 7.3).
+ * registered loopback address is free, of each address for itself (RFC 8252 7.3).
  */
 export function matchesRedirectUri(registered: readonly string[], requested: string, native: boolean): boolean {
   if (registered.includes(requested)) return true;
-  if (!native || !loopbackLiteral.test(requested)) return false;
-  const withoutPort = (uri: string) => uri.replace(loopbackLiteral, 'http://$1');
-  return registered.some((uri) => loopbackLiteral.test(uri) && withoutPort(uri) === withoutPort(requested));
+  if (!native || !loopback.test(requested)) return false;
+  const withoutPort = (uri: string) => uri.replace(loopback, 'http://$1');
+  return registered.some((uri) => loopback.test(uri) && withoutPort(uri) === withoutPort(requested));
+}
+
+/** Whether only an application on the person's device gets the answer: a loopback address, or a private-use scheme (RFC 8252 7.1, 7.3). */
+export function isNativeRedirectUri(uri: string): boolean {
+  if (!URL.canParse(uri)) return false;
+  const { protocol, hostname } = new URL(uri);
+  return protocol === 'http:' ? isLoopbackHost(hostname) : protocol !== 'https:';
 }
 
 /** The redirect URI with the parameters added to its query; what was registered in the query stays. */

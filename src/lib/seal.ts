@@ -8,6 +8,7 @@ import { equalDigests, keyedDigest } from './digest.js';
 export const sealPurposes = [
   'signing_keys',
   'webhooks',
+  'log_streams',
   'connections',
   'idempotency_keys',
   'mails',
@@ -37,6 +38,7 @@ export const digestPurposes = [
   'demo',
   'user code',
   'dpop nonce',
+  'backup',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

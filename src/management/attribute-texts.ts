@@ -1,4 +1,5 @@
 import { named } from '../lib/named.js';
+import { logAttributeTexts } from './log-attribute-texts.js';
 
 /**
  * What attributes mean, for the OpenAPI document and the reference: by type, under `*` those that mean the same everywhere. What takes more than a
@@ -95,6 +96,18 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   client_grant: {
     scopes: 'Names of permissions of the API resource.',
     subject_type: '`client`: what the client may have for itself; `user`: what it may ask people for.',
+    token_exchange: 'Whether it exchanges people’s tokens for those of the API (RFC 8693): `delegation` names it in the claim `act`, `impersonation` does not.',
+    subject_audiences: 'Identifiers of the API resources whose tokens, issued to other clients, it may bring; tokens of its own it always may.',
+  },
+  trusted_issuer: {
+    name: 'For administrators.',
+    jwks_uri: 'Where its keys are; null = where its own metadata says, or given by value.',
+    jwks: 'Its keys by value (RFC 7517); null = they are fetched.',
+    status: '`disabled`: its tokens prove nothing.',
+    last_error_at: 'When the keys could not be had; null = they could.',
+  },
+  federated_credential: {
+    claims: 'What the tokens have to say: claim name to its text, a list of texts of which one must be it, or `{"prefix": "..."}`.',
   },
   api_resource: {
     identifier: 'An absolute URI: the `resource` parameter (RFC 8707) and the `aud` of its tokens; no address of this service. It can not be changed.',
@@ -218,15 +231,5 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     last_checked_at: 'When the record was last looked for; null = never.',
     failure_reason: 'Why the record was not found; null = it was, or nobody has looked.',
   },
-  audit_log: {
-    occurred_at: 'When.',
-    action: 'What was done, such as `webhook.secret_rotated`, or the name of a security event.',
-    outcome: 'Whether it was done.',
-    reason: 'Why it was not; null = it was.',
-    actor: 'Who did it; null for a member = not known.',
-    targets: 'What it was done to.',
-    ip_address: 'The address that it was asked from; null = from nobody outside.',
-    user_agent: 'The `User-Agent` that it was asked with; null = there was none.',
-    request_id: 'The request that did it; null = none did.',
-  },
+  ...logAttributeTexts,
 });

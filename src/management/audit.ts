@@ -1,24 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Refusal } from '../domain/refusal.js';
 import { afterCommit } from '../domain/context.js';
-import { isSecurityEvent } from '../domain/audit/security-events.js';
-import { idOfMinute, logSecurityEvent } from '../domain/audit/security-trail.js';
-import { countAuditLog, insertAuditLog, type AuditLogRow } from '../db/tables/audit_logs.js';
+import { isSecurityEvent } from '../lib/security-events.js';
+import { idOfMinute, logSecurityEvent, recordSecurityEvent } from '../domain/audit/security-trail.js';
+import { countAuditLog, insertAuditLog } from '../db/tables/audit_logs.js';
 import { ApiError } from '../errors.js';
 import { uuidv7 } from '../lib/random.js';
+import type { AuditEntry, Changes } from './audit-entry.js';
 import type { Call } from './call.js';
 import type { Resource } from './resource.js';
-
-export type Changes = AuditLogRow['changes'];
-
-/** What a write was aimed at, and what became of it. */
-export type AuditEntry = {
-  readonly action: string;
-  readonly resource: Pick<Resource, 'type'>;
-  readonly target_id: string | null;
-  readonly target_display?: string | null;
-  readonly changes?: Changes;
-};
+import { securityEventsOf } from './write-security-events.js';
 
 /** What the audit log calls the operations of a resource. */
 export const operationNames = {
@@ -83,9 +74,13 @@ export async function recordWrite(call: Call, entry: AuditEntry): Promise<void> 
   const occurred_at = call.ctx.clock.now();
   const row = rowOf(call, entry, 'success', null, occurred_at);
   const idempotency_key_digest = call.idempotency_key_digest ?? null;
-  await insertAuditLog(call.ctx.scope, { ...row, id: uuidv7(occurred_at.getTime()), idempotency_key_digest });
-  const { action } = row;
-  if (isSecurityEvent(action)) afterCommit(call.ctx, () => logSecurityEvent(call.ctx, action, detailsOf(call, entry, null)));
+  const event = isSecurityEvent(row.action) ? row.action : null;
+  await insertAuditLog(call.ctx.scope, { ...row, event, id: uuidv7(occurred_at.getTime()), idempotency_key_digest });
+  if (event !== null) afterCommit(call.ctx, () => logSecurityEvent(call.ctx, event, detailsOf(call, entry, null)));
+  for (const { name, detail } of securityEventsOf(entry)) {
+    const target = { target_type: row.target_type, target_id: row.target_id, display: row.target_display };
+    await recordSecurityEvent(call.ctx, name, { ...detailsOf(call, entry, null), target, detail });
+  }
 }
 
 /** Appends the entry of a refusal; the same one again within a minute adds to its count, so that repeated refusals don't fill the log. */
@@ -93,7 +88,7 @@ async function recordRefusal(call: Call, entry: AuditEntry, reason: string): Pro
   const row = rowOf(call, entry, 'denied', reason, call.ctx.clock.now());
   const alike = [row.action, reason, row.actor_kind, row.actor_id, row.target_id, row.ip_address];
   const id = idOfMinute(row.occurred_at, call.ctx.environment.id, ...alike);
-  await countAuditLog(call.ctx.scope, { ...row, id, count: 1, security_event: false });
+  await countAuditLog(call.ctx.scope, { ...row, id, count: 1, security_event: false, event: 'management.denied' });
   logSecurityEvent(call.ctx, 'management.denied', detailsOf(call, entry, reason));
 }
 
@@ -112,8 +107,12 @@ function deniedCode(error: unknown): string | null {
   return codes.find((code) => deniedCodes.has(code)) ?? null;
 }
 
-/** Runs `work`; a refusal for want of permission leaves an entry of its own, after the transaction is gone. */
+/**
+ * Runs `work`; a refusal for want of permission leaves an entry of its own, after the transaction is gone. Within somebody else's transaction it is
+ * theirs to note.
+ */
 export async function recordDenial<T>(call: Call, entry: AuditEntry, work: () => Promise<T>): Promise<T> {
+  if (call.ctx.committed) return work();
   try {
     return await work();
   } catch (error) {

@@ -1,6 +1,7 @@
 import { transaction, type Context } from '../domain/context.js';
 import { authorizeWrite, requireForWrite, requirePermissions, targetIdOf, type AuthorizationOptions } from './authorize.js';
-import { changesBetween, operationNames, recordDenial, recordWrite, type AuditEntry, type Changes } from './audit.js';
+import type { AuditEntry, Changes } from './audit-entry.js';
+import { changesBetween, operationNames, recordDenial, recordWrite } from './audit.js';
 import type { Call } from './call.js';
 import { attributesOf } from './documents.js';
 import { readCreation, readMeta, resolveRelationships, updateAttributes, type Input } from './input.js';
@@ -16,6 +17,8 @@ export type WriteResult = Written<Row> & { readonly resource: Resource };
 export type WriteOptions = AuthorizationOptions & {
   /** The versions that the caller saw (`If-Match`); null accepts any. */
   readonly expected?: readonly number[] | null | undefined;
+  /** What an update's `prepare` has made already, for whoever updates within a transaction. */
+  readonly prepared?: unknown;
   /** First thing inside the transaction. */
   readonly begin?: ((call: Call) => Promise<void>) | undefined;
   /** Last thing inside the transaction. */
@@ -152,7 +155,7 @@ export async function updateRecord(
     return translated(input.document, async () => {
       const related = await resolveRelationships(call, resource, input, seen);
       const attributes = updateAttributes(call, resource, seen, input);
-      const prepared = await update.prepare?.(call.ctx, call.actor, seen, attributes, related);
+      const prepared = options.prepared ?? (await update.prepare?.(call.ctx, call.actor, seen, attributes, related));
       const outcome = await write(call, {
         entry: { ...entry, target_display: displayOf(resource, seen) },
         document: input.document,

@@ -107,7 +107,13 @@ const zodCodes: Record<string, ApiErrorCode> = named({
 });
 
 /** Where values are in a document, and what an unknown one is called there. */
-type PointerBase = { readonly path: readonly string[]; readonly unknownCode: ApiErrorCode; readonly unknownText: string };
+type PointerBase = {
+  readonly path: readonly string[];
+  readonly unknownCode: ApiErrorCode;
+  readonly unknownText: string;
+  /** What somebody probably meant who wrote the unknown name at the path; null when nothing comes near. */
+  readonly nearest?: (path: readonly (string | number)[], name: string) => string | null;
+};
 
 const inAttributes: PointerBase = {
   path: ['data', 'attributes'],
@@ -116,10 +122,17 @@ const inAttributes: PointerBase = {
 };
 const inMeta: PointerBase = { path: ['meta'], unknownCode: 'unknown_member', unknownText: 'is not a member that this action knows.' };
 
-function fromIssue(issue: z.core.$ZodIssue, value: unknown, { path: root, unknownCode, unknownText }: PointerBase): ApiErrorObject[] {
+/** An issue of a schema as errors, with pointers below the place of the value. */
+export function fromIssue(issue: z.core.$ZodIssue, value: unknown, base: PointerBase): ApiErrorObject[] {
+  const { path: root, unknownCode, unknownText } = base;
   const path = issue.path.filter((part) => typeof part !== 'symbol') as (string | number)[];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => problem(422, unknownCode, `"${key.slice(0, 100)}" ${unknownText}`, pointerTo(...root, ...path, key)));
+    return issue.keys.map((key) => {
+      const nearest = base.nearest?.(path, key) ?? null;
+      const hint = nearest === null ? '' : ` Did you mean "${nearest}"?`;
+      const meta = nearest === null ? undefined : { nearest };
+      return problem(422, unknownCode, `"${key.slice(0, 100)}" ${unknownText}${hint}`, pointerTo(...root, ...path, key), meta);
+    });
   }
   const place = resolvable(value, path);
   if (place.missing !== null) {
@@ -160,7 +173,9 @@ export function fromProblems(problems: readonly Problem[], document: unknown): A
           : null;
     if (wanted === null || document === undefined) return problem(status, code, detail, undefined, meta);
     const place = resolvable(document, wanted);
-    const field = place.missing === null ? {} : { field: String(wanted.at(-1)) };
+    const last = wanted.at(-1);
+    // A member of a list that the request doesn't hold: the list is named.
+    const field = place.missing === null ? {} : { field: String(typeof last === 'number' ? place.missing : last) };
     const allMeta = { ...field, ...meta };
     return problem(status, code, detail, pointerTo(...place.path), Object.keys(allMeta).length > 0 ? allMeta : undefined);
   });

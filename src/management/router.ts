@@ -12,6 +12,8 @@ import type { Call } from './call.js';
 import { endpoints, endpointsByPath } from './calls/index.js';
 import type { Composed } from './documents.js';
 import { checkAccept } from './negotiation.js';
+import type { Environment } from '../domain/environments/environment.js';
+import { createPublishedSchema } from './configuration/document.js';
 import { createPublishedOpenApi } from './openapi/document.js';
 import { notFound } from './problems.js';
 import { parametersOf } from './query.js';
@@ -57,6 +59,12 @@ async function authenticated(web: Web, req: Request): Promise<ApiCaller | OAuthE
   }
 }
 
+/** A document that anybody may read, with its ETag. */
+type Published = {
+  readonly textOf: (environment: Environment) => { readonly body: string; readonly etag: string };
+  readonly headers: Readonly<Record<string, string>>;
+};
+
 const endpointAddresses = endpointsByPath(endpoints);
 
 /** What a read composes. @throws {ApiError} 400, 403, 404 */
@@ -92,14 +100,18 @@ async function answerRead(call: Call, route: Route, { query }: Address, req: Req
  */
 export function managementRouter(web: Web, registry: Registry): RequestHandler {
   const { api } = web.deps.config.rateLimits;
-  const openApi = createPublishedOpenApi(registry);
+  /** Documents that need no token (specification 6.2.1), by their address. */
+  const published: ReadonlyMap<string, Published> = new Map([
+    ['/openapi.json', { textOf: createPublishedOpenApi(registry), headers: {} }],
+    ['/config/schema.json', { textOf: createPublishedSchema(), headers: { 'Access-Control-Allow-Origin': '*' } }],
+  ]);
 
-  /** `/api/openapi.json` needs no token (specification 6.2.1). */
-  function answerOpenApi(req: Request, res: Response): void {
+  function answerPublished({ textOf, headers }: Published, req: Request, res: Response): void {
     if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowedError('GET, HEAD');
-    const { body, etag } = openApi(req.ctx.environment);
-    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300', ETag: etag };
-    send(res, unlessKnown(req, { status: 200, headers, body }));
+    const { body, etag } = textOf(req.ctx.environment);
+    const all = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300', ...headers, ETag: etag };
+    const reply = unlessKnown(req, { status: 200, headers: all, body });
+    send(res, { ...reply, headers: { ...reply.headers, ...headers } });
   }
 
   /** What a request of the address does. @throws {ApiError | MethodNotAllowedError} 404, 405 */
@@ -118,7 +130,8 @@ export function managementRouter(web: Web, registry: Registry): RequestHandler {
   /** Finds the route and who asks. Without a good token the limit by address is next, and then its 401. @throws {ApiError | MethodNotAllowedError} */
   async function prepare(req: Request, res: Response, next: NextFunction): Promise<void> {
     const address = addressOf(req.url);
-    if (address.path === '/openapi.json') return answerOpenApi(req, res);
+    const open = published.get(address.path);
+    if (open) return answerPublished(open, req, res);
     const asked = find(address, req.method);
     req.api = { caller: await authenticated(web, req), answer: asked };
     next();

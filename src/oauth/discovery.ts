@@ -54,6 +54,7 @@ export function metadata(environment: Environment): Record<string, unknown> {
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,
+    ...(environment.client_id_metadata_documents === 'off' ? {} : { client_id_metadata_document_supported: true }),
     resource_indicators_supported: takes('resource'),
   };
 }

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { algorithmFor } from '../domain/clients/profile.js';
 import { sessionBounds } from '../domain/sessions/sessions.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
@@ -34,6 +35,7 @@ function describe({ token, permissions, mapped }: DescribedToken): object {
     ...(token.auth_time === null ? {} : { auth_time: seconds(token.auth_time) }),
     ...(token.session_id === null ? {} : { sid: token.session_id }),
     ...(permissions === null ? {} : { permissions }),
+    ...(token.act === null ? {} : { act: token.act }),
     ...confirmation(token.jkt),
   };
 }
@@ -59,7 +61,10 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
 
 /** Why a token was called inactive is for the log alone, under the request id: the answer must not say (RFC 7662 2.2). */
 function noteInactive({ ctx, client, request_id }: Request, reason: string): void {
-  ctx.logger.info({ request_id, environment_id: ctx.environment.id, client_id: client.id, reason }, 'introspection.inactive');
+  ctx.logger.info(
+    { event: 'introspection.inactive', request_id, environment_id: ctx.environment.id, client_id: client.id, reason },
+    'introspection answered inactive',
+  );
 }
 
 const jwtMediaType = 'application/token-introspection+jwt';
@@ -96,7 +101,7 @@ export async function introspect(req: Request, res: Response): Promise<void> {
     res.setHeader('Content-Type', 'application/json');
     return void res.end(JSON.stringify(token_introspection));
   }
-  const signer = await signerFor(ctx, client.introspection_signed_response_alg ?? 'RS256');
+  const signer = await signerFor(ctx, client.introspection_signed_response_alg ?? algorithmFor(client));
   const claims = { iss: ctx.environment.issuer, aud: client.id, iat: seconds(ctx.clock.now()), token_introspection };
   res.setHeader('Content-Type', jwtMediaType);
   res.end(await signJwt(signer, 'token-introspection+jwt', claims));

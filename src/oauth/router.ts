@@ -24,6 +24,9 @@ import { discovery } from './discovery.js';
 import { endpoints, jwksPath, metadataPaths, registrationPath } from './endpoints.js';
 import { introspect } from './introspect.js';
 import { jwks } from './jwks.js';
+import { apiResourceMetadata, managementResourceMetadata } from './resource-metadata.js';
+import { managementMetadataPath, resourceMetadataPath } from '../domain/api-resources/metadata.js';
+import { askingClient } from './metadata-documents/asking-client.js';
 import { confirmLogout, csrfWhileSignedIn, endSession, logoutConfirmPath } from './logout/logout.js';
 import { deleteRegistration, readRegistration, createRegistration, registrationEnabled, replaceRegistration } from './register/register.js';
 import { revoke } from './revoke.js';
@@ -33,10 +36,12 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  const tokenLimited = limitedClientAuthentication(web, isDevicePoll);
+  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll });
+  // Before the first consent a client that is known by its document alone is stored nowhere.
+  const asking = limitedClientAuthentication(web, { find: (req, client_id) => askingClient(web, req, client_id) });
   routes.add(endpoints.token_endpoint, { post: [cors, tellNonce, form, tokenLimited, token(web)], options: [cors, preflight] });
   routes.add(endpoints.pushed_authorization_request_endpoint, {
-    post: [cors, tellNonce, form, limited, pushRequest(web)],
+    post: [cors, tellNonce, form, asking, pushRequest(web)],
     options: [cors, preflight],
   });
   routes.add(endpoints.device_authorization_endpoint, { post: [cors, form, limited, startDevice], options: [cors, preflight] });
@@ -59,7 +64,11 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
     post: [form, browserSession, signedInForDevice, csrf, enterUserCode(web)],
   });
   routes.add(deviceAnswerPath, { post: [form, browserSession, signedInForDevice, csrf, answerDevice(web)] });
-  routes.add(registrationPath, { post: [registrationEnabled, limitRegistration(web), formOrJson, createRegistration] });
+  routes.add(managementMetadataPath, { ...publicDocument, get: [corsForAll, managementResourceMetadata] });
+  routes.add(registrationPath, {
+    options: [corsForAll, preflight],
+    post: [corsForAll, registrationEnabled, limitRegistration(web), formOrJson, createRegistration],
+  });
 }
 
 /** Whether a device asks whether its person has answered (RFC 8628 3.4). */
@@ -71,6 +80,16 @@ const limitRegistration = (web: Web) =>
     limit: web.deps.config.rateLimits.register,
     key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,
   });
+
+/** A document that everybody reads, pages of any origin too. */
+const publicDocument = { head: true, options: [corsForAll, preflight] };
+
+/** The metadata of API resources that aren't this service's own (RFC 9728). */
+export function resourceMetadataRouter(): Router {
+  const router = Router({ caseSensitive: true });
+  route(router, resourceMetadataPath(':api_resource_id'), { ...publicDocument, get: [corsForAll, apiResourceMetadata] });
+  return router;
+}
 
 /** What a registered client reads and changes of itself (RFC 7592). */
 export function registrationRouter(web: Web): Router {
@@ -85,8 +104,9 @@ export function registrationRouter(web: Web): Router {
 
 /** The documents that everybody reads and caches. */
 export function addMetadataRoutes(routes: RouteList): void {
-  const any = { head: true, options: [corsForAll, preflight] };
-  routes.add(metadataPaths.openid, { ...any, get: [discovery] });
-  routes.add(metadataPaths.oauth, { ...any, get: [discovery] });
-  routes.add(jwksPath, { ...any, get: [jwks] });
+  for (const path of Object.values(metadataPaths)) {
+    // Clients that know the address of the Management API alone look beside it: behind the name (RFC 8414 3.1) and below it (OIDC Discovery 4).
+    for (const form of [path, `${path}/api`, `/api${path}`]) routes.add(form, { ...publicDocument, get: [discovery] });
+  }
+  routes.add(jwksPath, { ...publicDocument, get: [jwks] });
 }

@@ -56,12 +56,22 @@ export function token(web: Web) {
     ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
     ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
     ctx.metrics.tokensIssued.count(grant_type, given.access_token.startsWith('at_') ? 'opaque' : 'jwt');
-    const { access_token, expires_in, scope, refresh_token, id_token } = given;
+    const { access_token, expires_in, scope, refresh_token, id_token, issued_token_type } = given;
     res.setHeader('Cache-Control', 'no-store');
     res.setHeader('Pragma', 'no-cache');
     res.setHeader('Content-Type', 'application/json');
     // What is undefined is left out.
     const token_type = proof === null ? 'Bearer' : 'DPoP';
-    res.end(JSON.stringify({ access_token, token_type, expires_in, scope, refresh_token: refresh_token ?? undefined, id_token }));
+    res.end(
+      JSON.stringify({
+        access_token,
+        token_type,
+        expires_in,
+        scope,
+        refresh_token: refresh_token ?? undefined,
+        id_token,
+        issued_token_type,
+      }),
+    );
   };
 }

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from './log/logger.js';
 
 /** How a loop fares, in milliseconds. */
 export type LoopState = {
@@ -67,7 +67,8 @@ export function startLoop(options: LoopOptions): Loop {
         failures = 0;
       } catch (error) {
         failures += 1;
-        if (!stopping.signal.aborted) logger.warn({ err: error, loop: name }, 'loop.failed');
+        if (!stopping.signal.aborted)
+          logger.warn({ event: 'loop.failed', err: error, loop: name }, 'work in the background failed and is tried again');
       }
       turn(false);
       if (!busy) await wait();

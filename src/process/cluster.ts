@@ -73,7 +73,10 @@ function createWorkers(logger: Logger, storage: Storage) {
       if (stopping) return;
       failures = performance.now() - born > healthyMs ? 0 : failures + 1;
       const pause = failures <= 1 ? 0 : Math.min(longestPauseMs, 100 * 2 ** failures);
-      logger.error({ pid: worker.process.pid, exit_code: code, signal, pause_ms: pause }, 'worker.died');
+      logger.error(
+        { event: 'worker.died', pid: worker.process.pid, exit_code: code, signal, pause_ms: pause },
+        'a worker ended unexpectedly and is replaced',
+      );
       setTimeout(() => !stopping && replaceWhenDead(fork()), pause);
     });
   }

@@ -1,4 +1,5 @@
 import { ConfigError, readConfig, type Config } from '../config.js';
+import { BackupRefusal } from '../db/backup/refusal.js';
 import { EmbeddedPostgresError } from '../db/postgres/embedded/embedded-postgres.js';
 import { createLogger, type Logger } from '../platform/log/logger.js';
 import { createStops, onSignals, type ShutdownHooks } from './startup.js';
@@ -19,7 +20,7 @@ export function runProgram(program: (config: Config, logger: Logger, stops: Shut
     await program(config, logger, stops);
   };
   start().catch(async (error: unknown) => {
-    const known = error instanceof ConfigError || error instanceof EmbeddedPostgresError;
+    const known = error instanceof ConfigError || error instanceof EmbeddedPostgresError || error instanceof BackupRefusal;
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
     process.stderr.write(known ? `${error.message}\n` : `the service could not start: ${cause}\n`);
     await stops.run().catch(() => undefined);

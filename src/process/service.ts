@@ -16,7 +16,9 @@ import { startDailyStats } from '../jobs/daily-stats.js';
 import { startProcessReports } from '../jobs/processes.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { startUnusedClients } from '../jobs/unused-clients.js';
 import { signing } from '../domain/tokens/formats/jwt.js';
+import { createMetadataDocuments } from '../domain/clients/metadata-documents.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { createForwardedNotes } from '../domain/diagnostics/forwarded-notes.js';
@@ -34,6 +36,7 @@ import { createServer } from '../http/server.js';
 import { createSealer } from '../lib/seal.js';
 import { startMailLoop } from '../outbox/mail/send.js';
 import { startWebhookLoop } from '../outbox/webhooks/loop.js';
+import { startLogStreams } from '../outbox/log-streams/loop.js';
 import { startBackchannelLogout } from '../outbox/back-channel/send.js';
 import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
@@ -66,6 +69,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
   const knex = createKnex({ url: storage.url, poolMax, prepared, logger });
   metrics.watchPool(() => poolState(knex));
   const { databaseReplicaUrl } = config;
+  const fetch = overrides.fetch ?? createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork });
   return {
     config,
     logger,
@@ -74,7 +78,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     knex,
     replica: databaseReplicaUrl === null ? null : createReplica({ url: databaseReplicaUrl, primary: knex, metrics, logger }),
     mailer: config.smtpUrl === null ? null : createMailer({ smtpUrl: config.smtpUrl, emailFrom: config.emailFrom }),
-    fetch: createGuardedFetch({ allowPrivateNetwork: config.allowPrivateNetwork }),
+    fetch,
     txtLookup: createTxtLookup(),
     cache: createCache({ clock, metrics }),
     sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
@@ -82,6 +86,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     breachedPasswords,
     newKeyPair,
     clientUse: createClientUse(),
+    metadataDocuments: createMetadataDocuments({ fetch, clock, logger }),
     securityTrail: createSecurityTrail(),
     forwarded: createForwardedNotes(),
     ...overrides,
@@ -132,11 +137,13 @@ function startLoops(deps: Deps): Record<string, Loop> {
     mail: startMailLoop(deps),
     webhook: startWebhookLoop(deps),
     backchannel_logout: startBackchannelLogout(deps),
+    log_stream: startLogStreams(deps),
     signing_keys: startSigningKeyRotation(deps),
     secret_keys: startSecretKeys(deps),
     domain_checks: startDomainChecks(deps),
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
+    unused_clients: startUnusedClients(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });
 }
@@ -155,7 +162,9 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
   const { config, logger } = deps;
   const lifecycle: Lifecycle = { stopping: false };
   // A worker's database was prepared by its primary. While there is none the loop goes on asking.
-  await syncClock(deps).catch((error: unknown) => logger.warn({ err: error }, 'clock.unsynced'));
+  await syncClock(deps).catch((error: unknown) =>
+    logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
+  );
   const cacheSync = startCacheSync(deps);
   const working = startLoops(deps);
   const loops = named({ ...working, processes: startProcessReports(deps, working) });
@@ -179,7 +188,7 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     server.listen(config.port, config.host, resolve);
   });
   // A connection that the system doesn't let us take (no file descriptor is left, say) is the caller's loss alone.
-  server.on('error', (error) => logger.error({ err: error }, 'http.not_accepted'));
+  server.on('error', (error) => logger.error({ event: 'http.not_accepted', err: error }, 'a connection could not be accepted'));
   return {
     port: (server.address() as AddressInfo).port,
     deps,

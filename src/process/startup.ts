@@ -5,7 +5,8 @@ import type { Deps } from '../domain/context.js';
 import { defaultContext } from '../domain/environments/bootstrap.js';
 import { exposureWarnings } from '../domain/environments/exposure.js';
 import { needsSetup, setupUrl } from '../domain/users/setup.js';
-import { startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
+import { clusterExists } from '../db/postgres/embedded/cluster.js';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
 import { answers } from '../db/postgres/reachable.js';
 import { listEnvironments } from '../db/tables/environments.js';
 import type { Logger } from '../platform/log/logger.js';
@@ -53,6 +54,18 @@ export async function joinDatabase(config: Config, logger: Logger): Promise<Data
   return openDatabase(config, logger);
 }
 
+/**
+ * The same for commands that only look at a database, which an embedded one has to be made for by a start of the service before.
+ * @throws {EmbeddedPostgresError} when there is none
+ */
+export async function joinExistingDatabase(config: Config, logger: Logger): Promise<Database> {
+  if (config.databaseUrl === null && !(await clusterExists(join(config.dataDir, 'postgres'))))
+    throw new EmbeddedPostgresError(
+      `there is no database in DATA_DIR ${config.dataDir}: name the directory of the service there, or set DATABASE_URL.`,
+    );
+  return joinDatabase(config, logger);
+}
+
 /** What has been started, to be stopped in reverse. */
 export type ShutdownHooks = { add(stop: () => Promise<void>): void; run(): Promise<void> };
 
@@ -82,9 +95,14 @@ export async function startAll(config: Config, logger: Logger, stops: ShutdownHo
 export async function announce(deps: Deps, port: number): Promise<void> {
   const { config, logger } = deps;
   const ctx = await defaultContext(deps);
-  if (await needsSetup(ctx)) logger.warn(`there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`);
+  if (await needsSetup(ctx)) {
+    logger.warn(
+      { event: 'service.no_administrator' },
+      `there is no administrator yet; make the first one within an hour at ${setupUrl(ctx)}`,
+    );
+  }
   for (const { event, message } of exposureWarnings(config, await listEnvironments(deps.knex))) logger.warn({ event }, message);
-  logger.info({ base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
+  logger.info({ event: 'service.ready', base_url: config.baseUrl, port }, `ready at ${config.baseUrl}`);
 }
 
 /** Calls `stop` at the first signal; a second one more than a second later (Ctrl-C under npm arrives twice) ends at once. */
@@ -96,11 +114,11 @@ export function onSignals(logger: Logger, stop: () => Promise<void>): void {
       return;
     }
     since = performance.now();
-    logger.info({ signal }, 'stopping');
+    logger.info({ event: 'service.stopping', signal }, 'stopping');
     stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        logger.fatal({ err: error }, 'stop.failed');
+        logger.fatal({ event: 'stop.failed', err: error }, 'the service could not stop in order');
         process.exit(1);
       },
     );

@@ -133,8 +133,15 @@ export function callback(web: Web, memory: ProviderMemory) {
       const { cause } = error;
       const detail = cause instanceof Error ? cause.message : null;
       req.ctx.logger.info(
-        { request_id: req.request_id, environment_id: req.ctx.environment.id, connection_id: connection.id, outcome: error.code, detail },
-        'sso.refused',
+        {
+          event: 'sso.refused',
+          request_id: req.request_id,
+          environment_id: req.ctx.environment.id,
+          connection_id: connection.id,
+          outcome: error.code,
+          detail,
+        },
+        'a sign-in at a provider was refused',
       );
       noteRefusal(req, flow, connection, error.code);
       req.ctx.metrics.logins.inc({ method: 'sso', outcome: error.code });

@@ -35,7 +35,7 @@ async function verify(registration_id: string, code: string) {
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
 }
 const logged = (event: string) =>
-  service.log.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => line['msg'] === event);
+  service.log.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => line['event'] === event);
 
 describe('the budget', () => {
   test('counts wrong codes of registrations and recoveries together, right ones never (attack 11.257)', async () => {

@@ -175,6 +175,15 @@ export const trials: readonly Trial[] = [
     shows: 'client credentials bound to a key; an API that takes them with a proof, and not without',
   },
   {
+    name: 'fapi2',
+    title: 'FAPI 2.0',
+    programs: ['npm'],
+    url: 'http://localhost:3007/',
+    visit: { signOut: 'provider' },
+    version: fromPackage('openid-client'),
+    shows: `${signInAndOut}; private_key_jwt, PAR and DPoP`,
+  },
+  {
     name: 'step-up',
     title: 'Step-up',
     programs: ['npm'],

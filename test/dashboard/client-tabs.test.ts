@@ -5,26 +5,11 @@ import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addResource, addUser } from '../support/data.js';
+import { formValues, versionOf } from '../support/dashboard-forms.js';
 import { sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
 let ctx: Context;
-/** What a form would send as it stands, for fields as the dashboard writes them. */
-function formValues(html: string): Record<string, string> {
-  const plain = (text: string) => text.replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(Number(code))).replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'); // prettier-ignore
-  const attribute = (tag: string, name: string) => plain(new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? '');
-  const values = new Map<string, string>();
-  for (const [tag] of html.matchAll(/<input\b[^>]*>/g)) {
-    const chosen = /type="(?:checkbox|radio)"/.test(tag) ? /\schecked\b/.test(tag) : true;
-    if (chosen) values.set(attribute(tag, 'name'), attribute(tag, 'value') || (/type="checkbox"/.test(tag) ? 'on' : ''));
-  }
-  for (const [, open = '', text = ''] of html.matchAll(/<textarea\b([^>]*)>([^<]*)<\/textarea>/g))
-    values.set(attribute(` ${open}`, 'name'), plain(text).trim());
-  for (const [, open = '', inside = ''] of html.matchAll(/<select\b([^>]*)>([\s\S]*?)<\/select>/g))
-    values.set(attribute(` ${open}`, 'name'), attribute(/<option\b[^>]*\sselected\b[^>]*>/.exec(inside)?.[0] ?? '', 'value'));
-  return Object.fromEntries(values);
-}
-const versionOf = (html: string) => /name="_version" value="(\d+)"/.exec(html)?.[1] ?? '';
 
 beforeAll(async () => {
   ctx = await service.context();

@@ -86,6 +86,7 @@ test('consents are listed, and withdrawn after a question', async () => {
     id: uuidv7(1),
     user_id: user.id,
     client_id: client.id,
+    client_digest: null,
     resource: '',
     scopes: ['openid', 'email'],
     at: ctx.clock.now(),

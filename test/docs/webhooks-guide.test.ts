@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deliveryHeaders, serviceSignature, standardSignature } from '../../src/outbox/webhooks/sign.js';
+import { deliveryHeaders, serviceSignature, standardSignature } from '../../src/domain/webhooks/sign.js';
 import { needs, pathOf, type Program } from '../support/programs.js';
 
 const guide = await readFile('docs/webhooks.md', 'utf8');

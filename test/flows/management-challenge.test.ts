@@ -67,7 +67,12 @@ test('the challenge names what to ask for, the person proves what is missing, an
   if (!(challenged instanceof openid.WWWAuthenticateChallengeError)) throw challenged;
   const [challenge] = challenged.cause;
   expect([challenged.status, challenge?.scheme, challenge?.parameters]).toEqual([
-    401, 'bearer', { realm: 'api', error: 'insufficient_user_authentication', acr_values: '2', max_age: '600' },
+    401,
+    'bearer',
+    {
+      realm: 'api', error: 'insufficient_user_authentication', acr_values: '2', max_age: '600',
+      resource_metadata: `${service.url}/.well-known/oauth-protected-resource/api`,
+    },
   ]); // prettier-ignore
   const { acr_values = '', max_age = '' } = (challenge?.parameters ?? {}) as Record<string, string>;
 

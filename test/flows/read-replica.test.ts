@@ -140,6 +140,7 @@ test('what the replica does not have yet is looked up on the primary: tokens of 
       client_id: client.id,
       scope: 'openid',
       audience: ctx.environment.issuer,
+      algorithm: 'RS256',
       lifetime: 600,
       issued_at: now,
     });

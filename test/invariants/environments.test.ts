@@ -6,6 +6,8 @@ import { findApiResourceByIdentifier } from '../../src/db/tables/api_resources.j
 import { findGrantOfCode } from '../../src/db/tables/authorization_codes.js';
 import { answerDeviceCode, findWaitingDeviceCode, insertDeviceCode, pollDeviceCode } from '../../src/db/tables/device_codes.js';
 import { countUserCodeGuess, findOldestUserCodeGuess } from '../../src/db/tables/user_code_guesses.js';
+import { listChangesSince } from '../../src/db/tables/audit_logs.js';
+import { findConfiguration, findManaged, lockConfiguration, saveConfiguration } from '../../src/db/tables/configurations.js';
 import { findClientGrant, listGrantedIdentifiers } from '../../src/db/tables/client_grants.js';
 import { findClient, insertClient, listAllowedOrigins, listOpenableClients, updateClient } from '../../src/db/tables/clients.js';
 import { listPermissionNamesOfUser, listPermissionsOfResource } from '../../src/db/tables/permissions.js';
@@ -111,6 +113,14 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await findOldestUserCodeGuess(scope, device.digest, { limit: 1, seconds: 600 }, now)).toBeNull();
   expect(await answerDeviceCode(own.scope, device.digest, null, now)).not.toBeNull();
   expect((await listPublishedSigningKeys(scope)).map(({ kid }) => kid)).not.toContain(key?.kid);
+  const managed = { type: 'client', id: client.id, key: client.id, attributes: {} };
+  const by = { actor_kind: 'system', actor_id: null, actor_display: 'test', request_id: 'r' } as const;
+  await saveConfiguration(own.scope, { document: { version: 1 }, pruned: false, records: [managed], applied_at: now, ...by });
+  await lockConfiguration(scope);
+  expect(await findConfiguration(scope)).toBeNull();
+  expect((await findManaged(scope, 'client', [client.id])).ids).toEqual([]);
+  expect((await findManaged(own.scope, 'client', [client.id])).ids).toEqual([client.id]);
+  expect(await listChangesSince(scope, { since: new Date(0), ids: [client.id, user.id], without: '', limit: 9 })).toEqual([]);
   await seesNoStrongSignIn(scope, user.id);
   expect((await findUser(own.scope, user.id))?.first_name).toBe('Ada');
   expect((await findClient(own.scope, client.id))?.name).toBe('Acme Notes');

@@ -62,7 +62,8 @@ test('consents, logout tokens and spent assertions of one environment are nothin
 
   expect(await spendAssertion(own.scope, client.id, digest('jti'), later)).toBe(true);
   expect(await spendAssertion(own.scope, client.id, digest('jti'), later)).toBe(false);
-  await expect(spendAssertion(scope, client.id, digest('jti'), later)).rejects.toMatchObject({ sqlstate: '23503' });
+  // A client of that id there may be another one: what is spent here is not spent there.
+  expect(await spendAssertion(scope, client.id, digest('jti'), later)).toBe(true);
 });
 
 test("an ID token of another environment is no hint, and its clients' addresses are not gone to", async () => {

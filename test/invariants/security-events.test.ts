@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { transaction, type Context } from '../../src/domain/context.js';
 import { janitorPass } from '../../src/jobs/janitor.js';
-import { logEvents } from '../../src/domain/audit/log-events.js';
-import { isSecurityEvent, securityEvents } from '../../src/domain/audit/security-events.js';
+import { logEvents } from '../../src/lib/log-events.js';
+import { isSecurityEvent, securityEvents } from '../../src/lib/security-events.js';
 import { createSecurityTrail } from '../../src/domain/audit/security-notes.js';
 import {
   flushSecurityTrail,
@@ -20,11 +20,11 @@ import { addEnvironment } from '../support/data.js';
 import { auditRows, eventLines } from '../support/security-events.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-const vocabulary = 'src/domain/audit/security-events.ts';
+const vocabulary = 'src/lib/security-events.ts';
 const recorder = 'src/domain/audit/security-trail.ts';
-const others = 'src/domain/audit/log-events.ts';
-/** Hands on a name that the type of `LogEvent` has checked. */
-const passer = 'src/process/startup.ts';
+const others = 'src/lib/log-events.ts';
+/** Hands on names that the type `LogEvent` has checked. */
+const announcer = 'src/process/startup.ts';
 
 /** The text between the bracket at `open` and the one that closes it; texts and comments of the code may hold none that don't pair. */
 function bracketed(code: string, open: number): string {
@@ -43,15 +43,24 @@ const argumentsOf = (code: string, names: RegExp): string[] =>
 const logCalls = /(?:logger|log|pino)\??\.(?:trace|debug|info|warn|error|fatal)/;
 const recordingCalls = /recordSecurityEvent|noteSecurityEvent|logSecurityEvent|endReusedGrant/;
 
-/** Log lines of the code that bear an `event`, whatever it says. */
-const eventsInLogCalls = (code: string): string[] =>
-  argumentsOf(code, logCalls).filter((given) => /(?:^|[{,\s'"])event['"]?\s*[:,}]/.test(given));
+/** The names that each call which logs gives as its `event`: none where it names none, or one that the code works out elsewhere. */
+const eventsInLogCalls = (code: string): string[][] =>
+  argumentsOf(code, logCalls).map((given) => {
+    const [, value = ''] = /^\s*\{\s*event: ((?:[^,{}])+)/.exec(given) ?? [];
+    return [...value.matchAll(/'([^']+)'/g)].map((name) => name[1] ?? '');
+  });
 
-/** Names that are recorded: texts of the form of a name, in the calls that record. */
-const namesRecorded = (code: string): string[] =>
-  argumentsOf(code, recordingCalls).flatMap((given) =>
+/** Names that are recorded: texts of the form of a name, in the calls that record, and in what a write implies. */
+const namesRecorded = (code: string): string[] => [
+  ...argumentsOf(code, recordingCalls).flatMap((given) =>
     [...given.matchAll(/(?<!action: )'([a-z_]+\.[a-z_]+)'/g)].map((name) => name[1] ?? ''),
-  );
+  ),
+  ...[...code.matchAll(/\{ name: '([a-z_]+\.[a-z_]+)', detail/g)].map((name) => name[1] ?? ''),
+  // A write that is one itself: its resource and its action.
+  ...[...code.matchAll(/resource: \{ type: '(\w+)' \}[^;]*;\s*await recordWrite\(call, \{ action: '(\w+)'/g)].map(
+    (write) => `${write[1]}.${write[2]}`,
+  ),
+];
 
 describe('the vocabulary', () => {
   let sources: { path: string; code: string }[];
@@ -61,34 +70,53 @@ describe('the vocabulary', () => {
   });
 
   test('the walker sees what it looks for', () => {
-    expect(eventsInLogCalls(`ctx.logger.info({ event: 'made.up', a: [1] }, 'x')`)).toHaveLength(1);
-    expect(eventsInLogCalls(`logger.warn({\n  event,\n  err: f(error),\n}, 'x')`)).toHaveLength(1);
-    expect(eventsInLogCalls(`log?.error({ 'event': name }, 'x')`)).toHaveLength(1);
-    expect(eventsInLogCalls(`logger.info({ event_id: id, an_event: 1 }, 'the event')`)).toEqual([]);
+    expect(eventsInLogCalls(`ctx.logger.info({ event: 'made.up', a: [1] }, 'x')`)).toEqual([['made.up']]);
+    expect(eventsInLogCalls(`log?.error({\n event: a ? 'one.is' : 'two.are', err: f(error) }, 'x')`)).toEqual([['one.is', 'two.are']]);
+    expect(eventsInLogCalls(`logger.warn({ event_id: id }, 'the event'); logger.info('x'); logger.info({ a: { event: 'b.c' } })`)).toEqual([
+      [],
+      [],
+      [],
+    ]);
     expect(namesRecorded(`noteSecurityEvent(ctx, wrong ? 'made.up' : 'login.failed', { target: t(x) })`)).toEqual([
       'made.up',
       'login.failed',
     ]);
   });
 
-  test('no log line anywhere has an `event` of its own: security events are written in one place, the others name one of the list', () => {
-    const unlisted = sources
+  test('no line is logged without an `event`, and each is one of the list: security events are written in one place', () => {
+    const withoutOne = sources
       .filter(({ path }) => path !== recorder)
-      .flatMap(({ path, code }) => eventsInLogCalls(code).map((given) => ({ path, name: /\bevent: '([^']+)'/.exec(given)?.[1] ?? null })))
-      .filter(({ path, name }) => (name === null ? path !== passer : !Object.hasOwn(logEvents, name)));
+      .flatMap(({ path, code }) => eventsInLogCalls(code).map((names) => ({ path, names })))
+      .filter(({ path, names }) => (names.length === 0 ? path !== announcer : !names.every((name) => Object.hasOwn(logEvents, name))));
     expect(
-      unlisted,
-      'A security event is recorded with recordSecurityEvent or noteSecurityEvent; another name is a line of src/domain/audit/log-events.ts.',
+      withoutOne,
+      "A line begins with { event: '...' }, a name of src/lib/log-events.ts; a security event is recorded with recordSecurityEvent or noteSecurityEvent.",
     ).toEqual([]);
     const [recording] = sources.filter(({ path }) => path === recorder);
     expect(recording?.code).toMatch(/const line = \{\s+event,/);
+  });
+
+  test('the log is made in one place, whose type demands the `event`, and nothing is written past it', () => {
+    const pino = sources.filter(({ path, code }) => /from 'pino'/.test(code) && !path.startsWith('src/platform/log/'));
+    expect(
+      pino.map(({ path }) => path),
+      'Take Logger from src/platform/log/logger.ts.',
+    ).toEqual([]);
+    const consoles = sources.filter(({ path, code }) => !path.startsWith('src/programs/') && /\bconsole\.\w+\(/.test(code));
+    expect(
+      consoles.map(({ path }) => path),
+      'Use the logger, or process.stdout in a program.',
+    ).toEqual([]);
   });
 
   test('what is in the list of other events is written, and is no security event', () => {
     const code = sources.filter(({ path }) => path !== others).map((source) => source.code);
     const names = Object.keys(logEvents);
     expect(names.filter((name) => isSecurityEvent(name))).toEqual([]);
-    expect(names.filter((name) => !code.some((text) => text.includes(`event: '${name}'`)))).toEqual([]);
+    const told = new Set(
+      code.flatMap((text) => [...text.matchAll(/'([a-z_]+\.[a-z_]+)'|"(http\.request)"/g)].map((name) => name[1] ?? name[2])),
+    );
+    expect(names.filter((name) => !told.has(name))).toEqual([]);
   });
 
   test('what is recorded is in the registry, and what is in the registry is recorded', () => {
@@ -98,7 +126,9 @@ describe('the vocabulary', () => {
   });
 
   test('names are `noun.what_happened`', () => {
-    expect(Object.keys(securityEvents).filter((name) => !/^[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*$/.test(name))).toEqual([]);
+    expect(
+      [...Object.keys(securityEvents), ...Object.keys(logEvents)].filter((name) => !/^[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*$/.test(name)),
+    ).toEqual([]);
   });
 });
 
@@ -124,6 +154,7 @@ describe('a flood', () => {
     request_id: null,
     count,
     security_event: true,
+    event: 'login.failed',
   });
   const many = (at = minute): CountedAuditLogRow => ({ ...rowOf(0, 1, at), id: uuidv7Of(at.getTime(), digest('many')), ip_address: null });
 
@@ -244,11 +275,11 @@ describe('in the database', () => {
   test('security events go after 180 days, the other entries after 400', async () => {
     noteSecurityEvent(ctx, 'login.failed', happening('old'));
     const [row] = await rowsOf('login.failed', 'old');
-    const change = { ...row, id: uuidv7(2), security_event: false, action: 'webhook.created', changes: '{}' };
+    const change = { ...row, id: uuidv7(2), security_event: false, event: null, action: 'webhook.created', changes: '{}' };
     await service.deps.knex('audit_logs').insert(change);
     const left = async (days: number) => {
       const clock = { ...service.clock, now: () => new Date(service.clock.now().getTime() + days * 86_400_000) };
-      await janitorPass({ knex: service.deps.knex, clock });
+      await janitorPass({ ...service.deps, clock });
       return (await service.deps.knex('audit_logs').where({ target_id: 'old' }).select('action')) as { action: string }[];
     };
     expect((await left(179)).map(({ action }) => action).sort()).toEqual(['login.failed', 'webhook.created']);
@@ -256,10 +287,13 @@ describe('in the database', () => {
     expect(await left(401)).toEqual([]);
   });
 
-  test('every line that bears an `event` bears one of the registry, and every event counts in the metrics', async () => {
-    const told = eventLines(service);
-    expect(told.length).toBeGreaterThan(0);
-    expect(told.filter(({ event }) => !isSecurityEvent(event) && !Object.hasOwn(logEvents, event))).toEqual([]);
+  test('every line that was written bears an `event` of the lists and a `msg`, and every event counts in the metrics', async () => {
+    await fetch(`${service.url}/readyz`);
+    await expect.poll(() => service.log.some((line) => line.includes('"http.request"'))).toBe(true);
+    const told = service.log.map((line) => JSON.parse(line) as { event: string; msg: string });
+    const known = ({ event, msg }: { event: string; msg: string }) =>
+      (isSecurityEvent(event) || Object.hasOwn(logEvents, event)) && msg !== '';
+    expect(told.filter((line) => !known(line))).toEqual([]);
     expect(await service.deps.metrics.render()).toMatch(/security_events_total\{event="login\.failed"\} \d+/);
   });
 });

@@ -9,13 +9,20 @@ import { approveDevice } from '../../src/domain/device-codes/answer.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { findBrowserSession, startSession } from '../../src/domain/sessions/sessions.js';
 import { statementObserver } from '../../src/db/scope.js';
+import { clientDigest } from '../../src/domain/clients/document-clients.js';
+import { addConsent } from '../../src/db/tables/consents.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { insertFederatedCredential } from '../../src/db/tables/federated_credentials.js';
+import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { digest } from '../../src/lib/digest.js';
+import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { oauthPost, tokenRequest } from '../support/oauth.js';
+import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
 import { managementClient, managementToken, startManagedService } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
@@ -32,6 +39,9 @@ let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
 let mappingApi: ApiResourceRow;
+/** Known by its document, and allowed by the person before. */
+let documented: TestClient;
+let workloadKey: ClientKey;
 let cookie: string;
 let proofKey: ProofKey;
 /** Of the built-in management client, which holds every permission. */
@@ -42,17 +52,53 @@ const observe = (text: string) => void request.getStore()?.push(text);
 beforeAll(async () => {
   service = await startManagedService();
   const ctx = await service.context();
-  client = await addClient(ctx, { grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode] });
+  client = await addClient(ctx, {
+    grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode, tokenExchangeGrantType],
+  });
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);
   grantedApi = await addResource(ctx, { identifier: 'https://granted.example', user_access: 'granted' });
   await addGrant(ctx, client, grantedApi, ['read'], 'user');
+  for (const token_exchange of ['delegation', 'impersonation'] as const)
+    for (const token_format of ['jwt', 'opaque'] as const) {
+      const target = await addResource(ctx, { identifier: `https://${token_exchange}.example/${token_format}`, token_format });
+      await addGrant(ctx, client, target, ['read'], 'user', { token_exchange });
+    }
+  workloadKey = await createClientKey('ES256');
+  const stamps = { id: '01890000-0000-7000-8000-00000000000a', created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
+  const jwks = { keys: [workloadKey.jwk] };
+  const trusted = await insertTrustedIssuer(ctx.scope, { ...stamps, name: 'Platform', issuer: 'https://platform.example', jwks });
+  const machine = await addClient(ctx, {
+    grant_types: [jwtBearerGrantType],
+    token_endpoint_auth_method: 'private_key_jwt',
+    secret_digest: null,
+  });
+  for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, machine, resource);
+  const proven = { client_id: machine.id, trusted_issuer_id: trusted.id, audience: 'us', claims: { sub: 'job' } };
+  await insertFederatedCredential(ctx.scope, { ...stamps, ...proven });
   const claim_mappings = [{ claim: 'mail', source: 'email', in: ['access_token' as const] }];
   mappingApi = await addResource(ctx, { identifier: 'https://mapping.example', token_format: 'opaque', claim_mappings });
   proofKey = await createProofKey();
   const user = await addUser(ctx);
   cookie = `session=${(await startSession(ctx, { user_id: user.id, proofs: [proofNow('password', ctx.clock.now())], ip_address: null, user_agent: null })).token}`;
+
+  const read_at = ctx.clock.now();
+  documented = await addClient(ctx, {
+    id: 'https://client.example/client.json',
+    origin: 'metadata_document',
+    verified: false,
+    first_party: false,
+    token_endpoint_auth_method: 'none',
+    secret_digest: null,
+    document_digest: digest('the document'),
+    document_read_at: read_at,
+    document_fresh_until: new Date(read_at.getTime() + 86_400_000),
+  });
+  await ctx.knex('environments').where({ id: ctx.environment.id }).update({ client_id_metadata_documents: 'open' });
+  ctx.cache.invalidate(ctx.environment.id, 'environments');
+  const allowed = { user_id: user.id, client_id: documented.id, resource: '', scopes: ['openid', 'profile', 'email'] };
+  await addConsent(ctx.scope, { ...allowed, id: uuidv7(read_at.getTime()), client_digest: clientDigest(documented), at: read_at });
 
   statementObserver.observe = observe;
   service.deps.knex.on('query', ({ sql }: { sql: string }) => observe(sql));
@@ -75,12 +121,12 @@ beforeEach(() => {
 const machineToken = (resource: ApiResourceRow) =>
   tokenRequest(origin, client, { grant_type: 'client_credentials', resource: resource.identifier });
 
-async function code(more: Record<string, string> = {}): Promise<{ grant: Record<string, string> }> {
+async function code(more: Record<string, string> = {}, of = client): Promise<{ grant: Record<string, string> }> {
   const { verifier, challenge } = pkcePair();
-  const redirect_uri = client.redirect_uris[0] as string;
+  const redirect_uri = of.redirect_uris[0] as string;
   const query = new URLSearchParams({
     response_type: 'code',
-    client_id: client.id,
+    client_id: of.id,
     redirect_uri,
     scope: 'openid profile email',
     code_challenge: challenge,
@@ -115,6 +161,27 @@ async function pushedTokens() {
     code_verifier: verifier,
   });
 }
+
+/** Brings a token of a trusted issuer (RFC 7523). */
+const workloadToken = async (resource: ApiResourceRow) => {
+  const exp = Math.floor(service.clock.now().getTime() / 1000) + 60;
+  const assertion = await workloadKey.sign({ iss: 'https://platform.example', aud: 'us', sub: 'job', exp });
+  return tokenRequest(origin, null, { grant_type: jwtBearerGrantType, assertion, resource: resource.identifier });
+};
+
+const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
+
+/** Exchanges a person's token (RFC 8693). */
+const exchange = async (subject_token: string, resource: string, more: Record<string, string> = {}) =>
+  (
+    await tokenRequest(origin, client, {
+      grant_type: tokenExchangeGrantType,
+      subject_token,
+      subject_token_type: accessTokenType,
+      resource,
+      ...more,
+    })
+  ).status;
 
 const userTokens = async (more: Record<string, string> = {}) => tokenRequest(origin, client, (await code(more)).grant);
 /** For a resource that takes people's tokens only from clients with a grant. */
@@ -203,8 +270,48 @@ const budget: Record<
     prepare: async () => (await userTokens()).body.refresh_token as string,
     run: async (refresh_token) => (await tokenRequest(origin, client, { grant_type: 'refresh_token', refresh_token })).status,
   },
+  ...Object.fromEntries(
+    ['delegation.example/jwt', 'delegation.example/opaque', 'impersonation.example/jwt', 'impersonation.example/opaque'].map((name) => [
+      `token exchange, ${name}`,
+      {
+        limit: 2,
+        prepare: async () => (await grantedTokens()).body.access_token,
+        run: (token: string) => exchange(token, `https://${name}`),
+      },
+    ]),
+  ),
+  'token exchange with an actor token': {
+    limit: 2,
+    prepare: async () => (await grantedTokens()).body.access_token,
+    run: (token) => exchange(token, 'https://delegation.example/jwt', { actor_token: token, actor_token_type: accessTokenType }),
+  },
+  'DPoP: token exchange': {
+    limit: 2,
+    prepare: async () => (await grantedTokens()).body.access_token,
+    run: async (subject_token) => {
+      const fields = { grant_type: tokenExchangeGrantType, subject_token, subject_token_type: accessTokenType };
+      return (await proven('/oauth/token', { ...fields, resource: 'https://delegation.example/jwt' })).status;
+    },
+  },
+  'JWT bearer grant of a workload, JWT': { limit: 0, run: async () => (await workloadToken(jwtApi)).status },
+  'JWT bearer grant of a workload, opaque': {
+    limit: 1,
+    run: async () => (await workloadToken(opaqueApi)).status,
+  },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
+  'authorization code flow of the client of a document: what was allowed is looked up, as for any client that is not first-party': {
+    limit: 4,
+    run: async () => (await tokenRequest(origin, documented, (await code({}, documented)).grant)).status,
+  },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
+  'metadata of an API resource': {
+    limit: 0,
+    run: async () => (await fetch(`${origin}/oauth/resources/${jwtApi.id}/metadata`)).status,
+  },
+  'metadata of the Management API': {
+    limit: 0,
+    run: async () => (await fetch(`${origin}/.well-known/oauth-protected-resource/api`)).status,
+  },
   'device, start': {
     limit: 1,
     run: async () => (await oauthPost(origin, '/oauth/device_authorization', client, { scope: 'openid' })).status,
@@ -308,12 +415,14 @@ describe('statements while a webhook wants token.issued', () => {
     ctx.cache.invalidate(ctx.environment.id, 'webhooks');
   });
 
-  test.each(Object.keys(budget).filter((name) => name !== 'client credentials, JWT'))('%s: not one more', async (name) => {
+  const unstored = ['client credentials, JWT', 'JWT bearer grant of a workload, JWT'];
+
+  test.each(Object.keys(budget).filter((name) => !unstored.includes(name)))('%s: not one more', async (name) => {
     expect((await statementsOf(name)).length).toBeLessThanOrEqual(budget[name]?.limit ?? 0);
   });
 
   test('a JWT, which is stored nowhere, costs the one statement that stores its event', async () => {
-    expect(await statementsOf('client credentials, JWT')).toHaveLength(1);
+    for (const name of unstored) expect(await statementsOf(name)).toHaveLength(1);
   });
 
   test('and the events are there', async () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { inspectConfig } from '../../src/config.js';
-import { distance } from '../../src/lib/edit-distance.js';
 
 const namesOf = (environment: Record<string, string>) => inspectConfig(environment).nearby.map(({ name, meant }) => `${name} ${meant}`);
 
@@ -70,8 +69,4 @@ test('no value stands in a problem', () => {
   });
   expect(problems.length).toBeGreaterThan(4);
   expect(JSON.stringify(problems)).not.toContain('hidden');
-});
-
-test('the distance of two texts', () => {
-  expect([distance('', 'abc'), distance('kitten', 'sitting'), distance('same', 'same')]).toEqual([3, 3, 0]);
 });

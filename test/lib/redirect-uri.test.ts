@@ -98,8 +98,12 @@ describe('a requested redirect URI', () => {
     expect(matchesRedirectUri(registered, uri, true)).toBe(false);
   });
 
-  test('by name, the port of localhost is not free: a name may be pointed elsewhere (RFC 8252 8.3)', () => {
-    expect(matchesRedirectUri(['http://localhost:3001/cb'], 'http://localhost:3002/cb', true)).toBe(false);
+  test('the port of localhost is free as well, of that name alone', () => {
+    const byName = ['http://localhost:3001/cb'];
+    expect(matchesRedirectUri(byName, 'http://localhost:3002/cb', true)).toBe(true);
+    expect(matchesRedirectUri(byName, 'http://localhost:3002/cb', false)).toBe(false);
+    expect(matchesRedirectUri(byName, 'http://127.0.0.1:3001/cb', true)).toBe(false);
+    expect(matchesRedirectUri(byName, 'http://localhost.evil.example:3001/cb', true)).toBe(false);
   });
 });
 

@@ -55,6 +55,9 @@ beforeAll(async () => {
   ids.set('environments', (await api.get('/environments')).body['data'][0].id);
   ids.set('signing_keys', (await api.get('/signing_keys')).body['data'][0].id);
   ids.set('audit_logs', (await api.get('/audit_logs')).body['data'][0].id);
+  const stream = { name: 'One', url: 'https://siem.example/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
+  ids.set('log_streams', (await api.create('log_streams', 'log_stream', stream))['id']);
+  ids.set('security_events', (await api.get('/security_events')).body['data'][0].id);
 });
 
 const strange: unknown[] = [

@@ -44,6 +44,9 @@ beforeAll(async () => {
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);
   records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
+  const stream = { name: 'One', url: 'http://127.0.0.1:49151/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
+  await keep('log_streams', api.create('log_streams', 'log_stream', stream));
+  records.set('security_events', (await api.get('/security_events')).body['data'][0]);
 });
 
 const comparable = (answer: { status: number; body: Document }) => [

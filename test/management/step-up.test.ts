@@ -51,7 +51,7 @@ const outcome = (answer: ApiAnswer) =>
 const challenge = (acr: string, max_age = 600) => [
   401,
   'insufficient_user_authentication',
-  `Bearer realm="api", error="insufficient_user_authentication", acr_values="${acr}", max_age="${max_age}"`,
+  `Bearer resource_metadata="${service.url}/.well-known/oauth-protected-resource/api", realm="api", error="insufficient_user_authentication", acr_values="${acr}", max_age="${max_age}"`,
 ];
 
 describe('the Management API', () => {

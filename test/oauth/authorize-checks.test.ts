@@ -96,7 +96,7 @@ test('every failure is told in its turn, the first one first', async () => {
     'invalid_request: prompt must be none alone, or of login, consent, select_account',
     'invalid_request: max_age must be a number of seconds',
     'invalid_request: claims must be a JSON object',
-    'invalid_target: the resource is not registered',
+    'invalid_target: the resource https://unknown.example is not registered',
     'invalid_scope: scope must be words separated by spaces',
     'invalid_scope: the scope goes beyond what the client may ask for',
     'consent_required: the person has not allowed this yet',

@@ -33,7 +33,7 @@ function registration(redirect_uris: string[]): Promise<Response> {
   return fetch(`${service.url}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ redirect_uris, client_name: 'x' }),
+    body: JSON.stringify({ redirect_uris, client_name: 'x', application_type: 'web' }),
   });
 }
 
@@ -140,7 +140,7 @@ describe('a redirect URI that is not registered', () => {
   const lines = () =>
     service.log
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ msg }) => msg === 'authorization.redirect_uri_mismatch');
+      .filter(({ event }) => event === 'authorization.redirect_uri_mismatch');
 
   async function pageOf(kind: string, redirect_uri = sent): Promise<string> {
     const ctx = await service.context();

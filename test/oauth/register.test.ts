@@ -111,7 +111,7 @@ describe('registering', () => {
   test('a native client may use a private scheme and loopback', async () => {
     const uris = ['com.example.app:/cb', 'http://127.0.0.1/cb'];
     expect((await register({ redirect_uris: uris, application_type: 'native', token_endpoint_auth_method: 'none' })).status).toBe(201);
-    await expectRefused({ redirect_uris: uris }, 'invalid_redirect_uri');
+    await expectRefused({ redirect_uris: uris, application_type: 'web' }, 'invalid_redirect_uri');
   });
 
   test('a name is taken from the address when none is given', async () => {

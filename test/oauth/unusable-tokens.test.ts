@@ -119,7 +119,7 @@ test('introspection answers the same for all of them, and the log says why, neve
     const answer = await oauthPost(service.url, '/oauth/introspect', machine, { token });
     expect([answer.status, answer.body]).toEqual([200, { active: false }]);
     const lines = service.log.map((line) => JSON.parse(line) as Record<string, unknown>);
-    const line = lines.find(({ msg }) => msg === 'introspection.inactive');
+    const line = lines.find(({ event }) => event === 'introspection.inactive');
     expect(line).toMatchObject({ client_id: machine.id, reason: expect.stringContaining(reason), request_id: expect.any(String) });
     expect(service.log.join('\n')).not.toContain(token === 'nothing' ? 'a token' : token);
   }

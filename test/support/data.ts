@@ -78,8 +78,9 @@ export async function addGrant(
   resource: ApiResourceRow,
   scopes: string[] = ['read', 'write'],
   subject_type: ClientGrantRow['subject_type'] = 'client',
+  row: Partial<ClientGrantRow> = {},
 ): Promise<void> {
-  await insertClientGrant(ctx.scope, { ...stamp(ctx), client_id: client.id, api_resource_id: resource.id, subject_type, scopes });
+  await insertClientGrant(ctx.scope, { ...stamp(ctx), client_id: client.id, api_resource_id: resource.id, subject_type, scopes, ...row });
   ctx.cache.invalidate(ctx.environment.id, 'client_grants');
 }
 

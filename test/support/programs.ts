@@ -1,10 +1,11 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test, TestRunner, type TestAPI } from 'vitest';
+import { earlierRelease } from './earlier-release.js';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Of a file: the programs that some of its tests are skipped for want of. */
+    /** Of a file: the programs (or the history) that some of its tests are skipped for want of. */
     absent?: string[];
   }
 }
@@ -62,7 +63,14 @@ function failForWantOf(program: Program): void {
 export function needs(program: Program): TestAPI {
   if (locate(program) !== null) return test;
   if (process.env['CI']) failForWantOf(program);
+  return skippedFor(program);
+}
+
+function skippedFor(what: string): TestAPI {
   const file = TestRunner.getCurrentSuite().file;
-  if (file) file.meta.absent = [...new Set([...(file.meta.absent ?? []), program])];
+  if (file) file.meta.absent = [...new Set([...(file.meta.absent ?? []), what])];
   return test.skip as TestAPI;
 }
+
+/** `test` for tests that run the release before beside this one: skipped in a tarball and in a shallow clone, whose history ends too early (`.ci/run` knows). */
+export const needsHistory = (): TestAPI => (earlierRelease() === null ? skippedFor('the history of the repository') : test);

@@ -22,15 +22,20 @@ export function killReplicas(): void {
   running.clear();
 }
 
-/** Starts a replica on the database and resolves when it is ready. `under` are words in front of its command. */
+/** Starts a replica on the database and resolves when it is ready. `under` are words in front of its command, `program` is what Node runs: another build of it. */
 export async function startReplica(
   databaseUrl: string,
   secretKey: string,
   environment: Record<string, string> = {},
   under: readonly string[] = [],
+  program: readonly string[] = [],
 ): Promise<Replica> {
   const port = await freePort();
-  const [file = process.execPath, ...words] = [...under, process.execPath, ...(await programArguments('main'))];
+  const [file = process.execPath, ...words] = [
+    ...under,
+    process.execPath,
+    ...(program.length > 0 ? program : await programArguments('main')),
+  ];
   const child = spawn(file, words, {
     env: {
       PATH: process.env['PATH'],

@@ -199,6 +199,7 @@ const account = {
 };
 
 const approval = {
+  unverified: null,
   client: { name: 'Acme TV', logo_uri: null, policy_uri: null, tos_uri: null },
   user: ada,
   scopes: ['openid', 'profile', 'offline_access'].map((name) => ({ name, text: scopeText(name) })),
@@ -215,6 +216,7 @@ const consent = {
     ...['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, text: scopeText(name) })),
     { name: 'notes:write', text: scopeText('notes:write', 'Change and delete your notes') },
   ],
+  unverified: null,
   action: '/oauth/authorize/consent',
   hidden: { request: 'sealed' },
 };
@@ -641,6 +643,25 @@ const samples: Record<string, SamplePage> = {
     },
   },
   consent: { view: 'oauth/consent', model: { ...base('Let Acme Notes use your account?'), ...consent } },
+  'consent-unverified': {
+    view: 'oauth/consent',
+    model: {
+      ...base('Let Notes Helper use your account?'),
+      ...consent,
+      client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
+      unverified: { whose: 'It registered itself on 22 November 2026.', local: true },
+      redirect_host: '127.0.0.1:33418',
+    },
+  },
+  'consent-unverified-web': {
+    view: 'oauth/consent',
+    model: {
+      ...base('Let Notes Helper use your account?'),
+      ...consent,
+      client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
+      unverified: { whose: 'It comes from helper.example.', local: false },
+    },
+  },
   'consent-logo': {
     view: 'oauth/consent',
     model: {
@@ -668,6 +689,15 @@ const samples: Record<string, SamplePage> = {
       ...approval,
       client: { ...approval.client, logo_uri: 'https://notes.example/logo.svg', policy_uri: 'https://notes.example/privacy' },
       device: { ...approval.device, ip_address: '2001:db8:85a3::8a2e:370:7334', same_network: false },
+    },
+  },
+  'device-approval-unverified': {
+    view: 'oauth/device-approval',
+    model: {
+      ...base('Let Notes Helper use your account?'),
+      ...approval,
+      client: { name: 'Notes Helper', logo_uri: null, policy_uri: null, tos_uri: null },
+      unverified: { whose: 'It registered itself on 22 November 2026.', local: false },
     },
   },
   'logout-confirm': {

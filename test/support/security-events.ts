@@ -1,5 +1,5 @@
 import { flushSecurityTrail } from '../../src/domain/audit/security-trail.js';
-import type { SecurityEventName } from '../../src/domain/audit/security-events.js';
+import type { SecurityEventName } from '../../src/lib/security-events.js';
 import type { AuditLogRow } from '../../src/db/tables/audit_logs.js';
 import type { TestService } from './service.js';
 

@@ -1,11 +1,11 @@
-import { acrLabel, apiResourceChoices, clientChoices, signingAlgorithmChoices } from '../choices.js';
+import { acrLabel, signingAlgorithmChoices } from '../choices.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { Part } from '../page-parts.js';
 import { demandFields } from '../demand-fields.js';
 import { recordPath, type ViewContext, type Presentation } from '../presentation.js';
-import { relatedId, includedRecord, may, relatedOf } from '../resource-objects.js';
+import { may, relatedOf } from '../resource-objects.js';
 import type { ResourceObject } from '../../management/documents.js';
-import { code, duration, lines, link, quiet, state, tags, text, time, words } from '../values.js';
+import { code, duration, lines, quiet, state, tags, text, time, words } from '../values.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
 const formats = [
@@ -26,16 +26,6 @@ const typs = [
   { value: 'JWT', label: 'JWT' },
 ];
 const mappingLine = claimMappingLine(['access_token']);
-
-const subjects = [
-  { value: 'client', label: 'For itself', hint: 'Client credentials: no person is involved. Not for public clients.' },
-  {
-    value: 'user',
-    label: 'To ask people for',
-    hint: 'The Management API, and APIs that say so, take people’s tokens from clients with such a grant only.',
-  },
-];
-const subjectLabel = (grant: ResourceObject) => text(grant.attributes['subject_type'] === 'user' ? 'To ask people for' : 'For itself');
 
 async function permissionsOf(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   if (!may(look.req.call, 'permissions', 'read')) return [];
@@ -95,6 +85,11 @@ export const api_resources: Presentation = {
     { label: 'Who may ask people for it', value: text(a['user_access'] === 'open' ? 'Every client' : 'Clients with a grant') },
     { label: 'Type in the header of JWTs', value: code(a['token_typ']) },
     { label: 'Scopes in people’s tokens', value: text(a['user_scopes'] === 'held' ? 'What the person holds' : 'What was asked for') },
+    { label: 'Clients that are not verified', value: text(a['allow_unverified_clients'] === true ? 'Let in' : 'Kept out') },
+    { label: 'Scopes where none is asked for', value: tags(a['default_scopes'], 20) },
+    { label: 'Documentation', value: a['documentation_url'] === null ? quiet('–') : { kind: 'web', text: words(a['documentation_url']) } },
+    { label: 'Metadata', value: code(a['metadata_url'], true) },
+    { label: 'What it answers with 401 (WWW-Authenticate)', value: code(a['challenge_header'], true) },
     { label: 'People have to prove', value: text(acrLabel(a['required_acr'])) },
     { label: 'Proofs may be as old as', value: duration(a['max_authentication_age'], 'The session') },
     { label: 'Claim mappings', value: lines((a['claim_mappings'] as unknown[]).map(mappingLine.show)) },
@@ -121,6 +116,23 @@ export const api_resources: Presentation = {
     },
     { name: 'user_access', label: 'Which clients may ask people for it', kind: 'radios', initial: 'open', choices: async () => accesses },
     { name: 'user_scopes', label: 'Scopes in people’s tokens', kind: 'radios', initial: 'requested', choices: async () => heldScopes },
+    {
+      name: 'allow_unverified_clients',
+      label: 'Let in clients that are not verified',
+      hint: 'Clients that registered themselves, such as MCP clients. People are asked first, and warned.',
+    },
+    {
+      name: 'default_scopes',
+      label: 'Scopes where none is asked for',
+      hint: 'One a line, out of its permissions. MCP clients ask for these. Empty: none, and the metadata lists all.',
+      attributes: { spellcheck: false, autocapitalize: 'none' },
+    },
+    {
+      name: 'documentation_url',
+      label: 'Documentation',
+      hint: 'An address for developers of clients; it stands in the metadata.',
+      attributes: { maxlength: 2048 },
+    },
     {
       name: 'token_typ',
       label: 'Type in the header of JWTs',
@@ -156,69 +168,5 @@ export const api_resources: Presentation = {
     text: 'Its permissions and grants go with it, its opaque tokens die, and no client can ask for tokens for it any more.',
     when: isOwn,
     typed: (record) => words(record.attributes['name']),
-  },
-};
-
-const nameIn = (record: ResourceObject, relationship: string, included: readonly ResourceObject[]) =>
-  includedRecord(record, relationship, included)?.attributes['name'];
-
-/** What clients may do for themselves, and what they may ask people for. */
-export const client_grants: Presentation = {
-  path: 'client_grants',
-  title: 'Client grants',
-  navigation: { group: 'Applications', icon: ['M4 10.5 8 14.5 16.5 5.5'] },
-  one: 'client grant',
-  lead: 'Which scopes of an API a client gets for itself (client credentials), and which it may ask people for where that takes a grant.',
-  empty: {
-    title: 'No grants yet',
-    text: 'A service that calls your API on its own behalf needs a grant: this client, that API, these scopes. So does an application that asks people for permissions of the Management API.',
-  },
-  include: 'client,api_resource',
-  recordInclude: 'client,api_resource',
-  columns: [
-    { label: 'Client', value: (record, _look, { included }) => text(nameIn(record, 'client', included) ?? relatedId(record, 'client')) },
-    { label: 'API', value: (record, _look, { included }) => text(nameIn(record, 'api_resource', included)) },
-    { label: 'For', value: subjectLabel },
-    { label: 'Scopes', value: (record) => tags(record.attributes['scopes'], 4) },
-    { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
-  ],
-  filters: [
-    { name: 'client', label: 'Client', choices: clientChoices },
-    { name: 'api_resource', label: 'API', choices: apiResourceChoices },
-    { name: 'subject_type', label: 'For', choices: async () => subjects.map(({ value, label }) => ({ value, label })) },
-  ],
-  name: (record, included = []) =>
-    `${words(nameIn(record, 'client', included) ?? relatedId(record, 'client'))} → ${words(nameIn(record, 'api_resource', included) ?? 'API')}`,
-  summary: (record, { now }, included) => {
-    const [client, api] = [includedRecord(record, 'client', included), includedRecord(record, 'api_resource', included)];
-    return [
-      {
-        label: 'Client',
-        value: client ? link(words(client.attributes['name']), recordPath('clients', client.id)) : code(relatedId(record, 'client')),
-      },
-      { label: 'API', value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
-      { label: 'For', value: subjectLabel(record) },
-      { label: 'Scopes', value: tags(record.attributes['scopes'], 200) },
-      { label: 'Created', value: time(record.attributes['created_at'], now) },
-      { label: 'Id', value: code(record.id, true) },
-    ];
-  },
-  fields: [
-    { name: 'client', label: 'Client', relationship: 'one', on: 'create', choices: clientChoices },
-    { name: 'api_resource', label: 'API resource', relationship: 'one', on: 'create', choices: apiResourceChoices },
-    {
-      name: 'subject_type',
-      label: 'What for',
-      kind: 'radios',
-      on: 'create',
-      initial: 'client',
-      choices: async () => subjects,
-    },
-    { name: 'scopes', label: 'Scopes', hint: 'One a line, out of the permissions of the API.', optional: false },
-  ],
-  create: { label: 'Create grant', title: 'Let a client call an API' },
-  remove: {
-    label: 'Delete grant',
-    text: 'The client gets no further tokens of this kind for this API, and those that it has stop working. People’s tokens for an API that is open to every client go on.',
   },
 };

@@ -3,6 +3,7 @@ import { signingAlgorithmChoices } from '../choices.js';
 import { demandFields } from '../demand-fields.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { FieldSpec, SectionSpec } from '../presentation.js';
+import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, kinds, methodChoices } from './client-kinds.js';
 
 const [where, demands, tokens, told, looks] = [
@@ -36,7 +37,7 @@ const redirects: FieldSpec = {
 };
 /** The fields of a client. */
 export const clientFields: readonly FieldSpec[] = [
-  { name: 'name', label: 'Name', hint: 'People see it when they sign in.', attributes: { maxlength: 100 } },
+  { name: 'name', needed: true, label: 'Name', hint: 'People see it when they sign in.', attributes: { maxlength: 100 } },
   { name: 'description', label: 'Description', hint: 'For administrators only.', attributes: { maxlength: 500 } },
   { name: 'status', label: 'Status', kind: 'radios', on: 'update', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'Gets no tokens; those that it has stop working.' }] }, // prettier-ignore
   redirects,
@@ -63,6 +64,13 @@ export const clientFields: readonly FieldSpec[] = [
   },
   ...demandFields('a sign-in to it', demands),
   {
+    name: 'profile',
+    label: 'Security profile',
+    section: tokens,
+    choices: profileChoices,
+    hint: 'FAPI 2.0 asks for private_key_jwt and keys; PKCE, pushed requests, DPoP and ES256 are filled in. From then on no setting may contradict it.',
+  },
+  {
     name: 'grant_types',
     label: 'Grant types',
     kind: 'checks',
@@ -83,6 +91,13 @@ export const clientFields: readonly FieldSpec[] = [
     section: tokens,
     attributes: uris,
   },
+  {
+    name: 'jwks',
+    label: 'Its public keys (JWKS)',
+    hint: 'Instead of the address: {"keys": [...]}, public keys only.',
+    section: tokens,
+    attributes: uris,
+  },
   { name: 'scopes', label: 'Scopes that it may ask for', hint: 'One a line; leave it empty for all.', section: tokens },
   { name: 'access_token_format', label: 'Access tokens without a resource', section: tokens, choices: async () => [{ value: 'opaque', label: 'Opaque' }, { value: 'jwt', label: 'JWT' }] }, // prettier-ignore
   { name: 'require_pkce', label: 'Require PKCE', hint: 'Always on for public clients.', section: tokens },
@@ -90,6 +105,12 @@ export const clientFields: readonly FieldSpec[] = [
     name: 'require_pushed_authorization_requests',
     label: 'Require pushed authorization requests',
     hint: 'Its requests come through /oauth/par only (RFC 9126).',
+    section: tokens,
+  },
+  {
+    name: 'require_signed_request_object',
+    label: 'Require signed requests',
+    hint: 'What it pushes is signed with its key (RFC 9101); for FAPI 2.0 Message Signing.',
     section: tokens,
   },
   {
@@ -165,12 +186,24 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'tos_uri', label: 'Terms of service', kind: 'url', section: looks },
 ];
 
+/** Of a client that a document describes. */
+const documentFields: readonly FieldSpec[] = [
+  {
+    name: 'client_id_metadata_uri',
+    label: 'Address of its metadata document',
+    hint: 'Its client_id: https, with a path. The document says the rest; by adding it here you vouch for it.',
+    optional: false,
+    attributes: { maxlength: 512, spellcheck: false, autocapitalize: 'none' },
+  },
+];
+
 /** The fields for a new client of the kind that the address or the form names. */
 export function clientCreateFields(req: Request): readonly FieldSpec[] {
   const named =
     req.method === 'POST'
       ? req.form.get('application_type')
       : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('application_type');
+  if (named === 'document' || req.form?.get('client_id_metadata_uri') !== undefined) return documentFields;
   const type = named && Object.hasOwn(kinds, named) ? named : 'web';
   const kind = kinds[type] as (typeof kinds)[string];
   const people = type !== 'machine';
@@ -181,6 +214,7 @@ export function clientCreateFields(req: Request): readonly FieldSpec[] {
       name: 'name',
       label: 'Name',
       hint: people ? 'People see it when they sign in.' : 'For you: which service this is.',
+      optional: false,
       attributes: { maxlength: 100 },
     },
     // A device that people type a code for has none.

@@ -1,5 +1,5 @@
 import type { Choice } from '../page-parts.js';
-import { deviceCodeGrantType } from '../../lib/grant-types.js';
+import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { named } from '../../lib/named.js';
 
 /** A kind of client, with the settings that follow from it; `furtherGrants` are offered and not chosen from the start. */
@@ -17,6 +17,7 @@ export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
     label: 'Web application',
     text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.',
     grants: ['authorization_code', 'refresh_token'],
+    furtherGrants: [tokenExchangeGrantType],
     methods: ['client_secret_basic', 'client_secret_post'],
   },
   spa: {
@@ -36,7 +37,8 @@ export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
     label: 'Machine',
     text: 'A service that calls an API on its own behalf: no user, no browser.',
     grants: ['client_credentials'],
-    methods: ['client_secret_basic', 'client_secret_post'],
+    furtherGrants: [tokenExchangeGrantType, jwtBearerGrantType],
+    methods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
   },
 });
 
@@ -46,6 +48,11 @@ export const grantLabels: Record<string, [string, string]> = named({
   refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
   client_credentials: ['Client credentials', 'The client acts for itself.'],
   [deviceCodeGrantType]: ['Device code', 'For televisions and command lines: users type a code in a browser elsewhere.'],
+  [jwtBearerGrantType]: ['JWT bearer', 'A workload brings a token of its platform instead of a secret. Takes a federated credential too.'],
+  [tokenExchangeGrantType]: [
+    'Token exchange',
+    'Calls another API for the person whose token it was called with. Takes a client grant too.',
+  ],
 });
 /** What authentication methods are called. */
 export const methodLabels: Record<string, string> = named({

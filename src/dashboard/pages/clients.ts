@@ -4,13 +4,17 @@ import type { Part, Value } from '../page-parts.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { includedRecord, may, relatedOf } from '../resource-objects.js';
 import { code, duration, lines, number, quiet, stack, state, tags, text, time, web, yesNo, words } from '../values.js';
+import { profileParts, profileValue } from './client-profile.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
 import { kinds, methodLabels } from './client-kinds.js';
 import { claimsTab } from './claims-preview.js';
 import { clientCreateFields, clientFields, clientSections, mappingLine } from './client-fields.js';
+import { named, own } from '../../lib/named.js';
 import { openUrl } from '../../domain/clients/initiation.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { quickStartTab } from './client-snippets.js';
+import { takesWorkloads } from '../choices.js';
+import { workloadsTab } from './workloads-tab.js';
 
 const clientState = (record: ResourceObject): Value =>
   record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('bad', 'Disabled');
@@ -19,6 +23,19 @@ const hasSecret = (record: ResourceObject) => record.attributes['secret_hint'] !
 
 /** A link that begins a sign-in there. */
 const openLink = (environment: Environment, uri: unknown): Value => web(openUrl(environment, typeof uri === 'string' ? uri : null));
+
+const origins: Readonly<Record<string, string>> = named({ registration: 'Registered itself', metadata_document: 'Its metadata document' });
+
+/** Of a client that came by itself: how, and whether somebody vouches for it. */
+const arrivalRows = (a: ResourceObject['attributes'], now: Date) =>
+  a['origin'] === 'administrator'
+    ? []
+    : [
+        { label: 'Comes from', value: text(own(origins, words(a['origin'])) ?? '') },
+        { label: 'Verified', value: a['verified'] === true ? state('good', 'Verified') : state('warning', 'Not verified') },
+        ...(a['document_read_at'] === null ? [] : [{ label: 'Document read', value: time(a['document_read_at'], now) }]),
+        ...(a['document_ended_at'] === null ? [] : [{ label: 'No good document since', value: time(a['document_ended_at'], now) }]),
+      ];
 
 /** Whether people sign in to it. */
 const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
@@ -82,13 +99,14 @@ export const clients: Presentation = {
       label: 'Secret',
       value:
         a['secret_hint'] === null
-          ? quiet('None: a public client')
+          ? quiet(a['token_endpoint_auth_method'] === 'none' ? 'None: a public client' : 'None: it signs with its key')
           : stack(code(`cs_…${words(a['secret_hint'])}`), quiet('shown once, when it was made')),
     },
     ...(a['previous_secret_expires_at'] === null
       ? []
       : [{ label: 'Previous secret works until', value: time(a['previous_secret_expires_at'], now) }]),
     { label: 'Kind', value: text(kinds[words(a['application_type'])]?.label) },
+    ...arrivalRows(a, now),
     { label: 'Description', value: text(a['description']) },
     { label: 'Grant types', value: tags(a['grant_types']) },
     { label: 'Proves itself by', value: text(methodLabels[words(a['token_endpoint_auth_method'])]) },
@@ -97,9 +115,11 @@ export const clients: Presentation = {
     { label: 'Allowed origins', value: lines(a['allowed_origins']) },
     { label: 'Sign-in begins at', value: openLink(req.ctx.environment, a['initiate_login_uri']) },
     { label: 'Scopes', value: a['scopes'] === null ? quiet('All') : tags(a['scopes']) },
+    { label: 'Security profile', value: profileValue(a['profile']) },
     { label: 'PKCE', value: text(a['require_pkce'] === true ? 'Required' : 'Optional') },
     { label: 'DPoP', value: text(a['dpop_bound_access_tokens'] === true ? 'Required' : 'Optional') },
     { label: 'Pushed authorization requests', value: text(a['require_pushed_authorization_requests'] === true ? 'Required' : 'Optional') },
+    { label: 'Signed requests', value: text(a['require_signed_request_object'] === true ? 'Required' : 'Optional') },
     { label: 'Skips consent', value: yesNo(a['first_party']) },
     { label: 'Asks about others’ tokens', value: yesNo(a['introspection_allowed']) },
     { label: 'Claims in the ID token', value: text(a['id_token_claims'] === 'profile' ? 'The profile too' : 'Protocol claims') },
@@ -120,6 +140,7 @@ export const clients: Presentation = {
     { label: 'Last used', value: time(a['last_used_at'], now) },
     { label: 'Created', value: time(a['created_at'], now) },
   ],
+  more: profileParts,
   sections: clientSections,
   fields: clientFields,
   createFields: clientCreateFields,
@@ -132,6 +153,12 @@ export const clients: Presentation = {
     typed: (record) => words(record.attributes['name']),
   },
   actions: {
+    verify: {
+      label: 'Verify',
+      when: (record) => record.attributes['verified'] !== true,
+      confirm: ['You vouch for this application: people are no longer warned about it, and your APIs let it in as any other.'],
+      done: 'updated',
+    },
     rotate_secret: {
       label: 'Rotate secret',
       when: hasSecret,
@@ -158,5 +185,6 @@ export const clients: Presentation = {
     { name: 'claims', label: 'Claims', needs: 'users', when: signsIn, parts: claimsTab },
     { name: 'connections', label: 'Connections', needs: 'connections', when: signsIn, parts: connectionsTab },
     { name: 'grants', label: 'Grants', needs: 'client_grants', parts: grantsTab },
+    { name: 'workloads', label: 'Workloads', needs: 'federated_credentials', when: takesWorkloads, parts: workloadsTab },
   ],
 };

@@ -1,15 +1,20 @@
 import type { Presentation } from '../presentation.js';
-import { api_resources, client_grants } from './api-resources.js';
+import { api_resources } from './api-resources.js';
+import { client_grants } from './client-grants.js';
 import { audit_logs } from './audit-logs.js';
 import { authenticators } from './authenticators.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
+import { log_streams } from './log-streams.js';
+import { registration_tokens } from './registration-tokens.js';
 import { permissions, roles } from './roles.js';
+import { security_events } from './security-events.js';
 import { signing_keys } from './signing-keys.js';
 import { sessions } from './sessions.js';
 import { consents, identities } from './user-links.js';
 import { users } from './users.js';
+import { federated_credentials, trusted_issuers } from './workloads.js';
 import { webhook_deliveries } from './webhook-deliveries.js';
 import { webhooks } from './webhooks.js';
 
@@ -23,6 +28,9 @@ export const presentations: readonly Presentation[] = [
   roles,
   clients,
   client_grants,
+  registration_tokens,
+  trusted_issuers,
+  federated_credentials,
   api_resources,
   permissions,
   connections,
@@ -30,6 +38,8 @@ export const presentations: readonly Presentation[] = [
   webhook_deliveries,
   event_types,
   audit_logs,
+  security_events,
+  log_streams,
   custom_domains,
   signing_keys,
   environments,

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Logger } from 'pino';
+import type { Logger } from '../../platform/log/logger.js';
 
 /** A connection that listens to PostgreSQL channels and reconnects by itself. */
 export type Notifications = {
@@ -28,7 +28,7 @@ function openListener({ url, logger, onNotification }: Listening, onLost: (dead:
     application_name: 'listener',
   });
   client.on('error', (error) => {
-    logger.warn({ err: error }, 'listener.lost');
+    logger.warn({ event: 'listener.lost', err: error }, 'the connection for notifications was lost');
     onLost(client);
   });
   client.on('end', () => onLost(client));
@@ -89,7 +89,7 @@ export function listen(options: Listening): Notifications {
       heartbeat = startHeartbeat(next, drop);
       onReconnect();
     } catch (error) {
-      if (!closed) logger.warn({ err: error }, 'listener.unreachable');
+      if (!closed) logger.warn({ event: 'listener.unreachable', err: error }, 'the database can not be reached for notifications');
       drop(next);
     }
   };

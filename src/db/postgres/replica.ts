@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { Client, QueryResultRow } from 'pg';
-import type { Logger } from 'pino';
+import type { Logger } from '../../platform/log/logger.js';
 import { startLoop, type Loop } from '../../platform/loop.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
 import { openReplicaConnection } from '../knex.js';
@@ -105,8 +105,8 @@ function createTelling(logger: Logger): (trusted: boolean, error: unknown) => vo
   return (trusted, error) => {
     if (trusted === told) return;
     if (told === null && !trusted && error === undefined && performance.now() - begun < trustMs) return;
-    if (trusted) logger.info('replica.used');
-    else logger.warn({ err: error }, 'replica.unused');
+    if (trusted) logger.info({ event: 'replica.used' }, 'the read replica is used');
+    else logger.warn({ event: 'replica.unused', err: error }, 'the read replica is not used');
     told = trusted;
   };
 }

@@ -13,6 +13,9 @@ export type AccessTokenState = {
   scope: string;
   audience: string;
   claims: Record<string, unknown> | null;
+  /** Issued on the strength of another token (RFC 8693), and who acts for the person. */
+  exchanged: boolean;
+  act: Record<string, unknown> | null;
   /** The thumbprint of the key that it is bound to (RFC 9449 6). */
   jkt: string | null;
   /** How and when the person signed in; null for a client's own token, and where it isn't known. */
@@ -100,7 +103,7 @@ const peopleOfToken = `
 const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns, beside) => `
-    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time,
+    select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
       t.issued_at, t.expires_at, ${beside === 'user' ? standing : standingByFunctions}, r.id is not null as revoked${columns}
     from access_tokens t ${beside === 'user' ? peopleOfToken : ''}
     left join revocations r on r.environment_id = t.environment_id and r.id = t.grant_id
@@ -221,4 +224,31 @@ export async function deleteAccessToken(scope: Scope, digest: Buffer): Promise<b
     [digest],
   );
   return rows.length > 0;
+}
+
+/** A token whose standing is asked for: an opaque one by its digest, a JWT by what it says. */
+export type Asked = { readonly digest: Buffer } | Omit<JwtStandingKeys, 'resource'>;
+
+const standingsOfSeveral: Statement = {
+  name: 'access_tokens.standings_of_several',
+  short: 'look_up',
+  text: `
+    select place, t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged,
+      t.act, t.issued_at, t.expires_at, user_status($1::uuid, coalesce(t.user_id, asked.user_id)) as user_status,
+      session_revoked_at($1::uuid, coalesce(t.session_id, asked.session_id)) as session_revoked_at,
+      exists (select 1 from revocations r where r.environment_id = $1 and (r.id = t.grant_id or r.id = any (asked.ids))) as revoked
+    from rows from (jsonb_to_recordset($2::jsonb) as (digest text, ids uuid[], user_id uuid, session_id uuid))
+      with ordinality as asked (digest, ids, user_id, session_id, place)
+    left join access_tokens t on t.environment_id = $1 and t.digest = decode(asked.digest, 'hex')
+    where asked.digest is null or t.digest is not null`,
+};
+
+/**
+ * The standing of several tokens by one statement, in their order; of an opaque one its row too, null when there is none.
+ * A JWT whose user doesn't exist has no `user_status`.
+ */
+export async function findStandings(scope: Scope, asked: readonly Asked[]): Promise<(AccessTokenState | null)[]> {
+  const values = asked.map((one) => ('digest' in one ? { digest: one.digest.toString('hex') } : one));
+  const rows = await run<AccessTokenState & { place: string }>(scope, standingsOfSeveral, [JSON.stringify(values)]);
+  return asked.map((_one, index) => rows.find(({ place }) => Number(place) === index + 1) ?? null);
 }

@@ -29,6 +29,12 @@ export type ApiResourceRow = {
   user_scopes: (typeof userScopes)[number];
   /** Claims of its access tokens. */
   claim_mappings: ClaimMapping[];
+  /** Whether people's tokens for it reach clients that nobody vouches for; never for the Management API. */
+  allow_unverified_clients: boolean;
+  /** Scopes that are granted where none of the resource's was asked for. */
+  default_scopes: string[];
+  /** For whoever develops a client (RFC 9728 2, `resource_documentation`). */
+  documentation_url: string | null;
   /** The class that its sign-ins must reach (`acr`); null: any. */
   required_acr: (typeof requiredAcrs)[number] | null;
   /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
@@ -44,9 +50,25 @@ export async function findApiResourceByIdentifier(scope: Scope, identifier: stri
   return (await table<ApiResourceRow>(scope, 'api_resources').where({ identifier }).first()) ?? null;
 }
 
+/** The resource whose identifier is that one in another spelling (`canonicalResource`); null when there is none, or there are two. */
+export async function findApiResourceByCanonical(scope: Scope, canonical_identifier: string): Promise<ApiResourceRow | null> {
+  const rows = await table<ApiResourceRow & { canonical_identifier: string }>(scope, 'api_resources')
+    .where({ canonical_identifier })
+    .limit(2);
+  return rows.length === 1 ? (rows[0] as ApiResourceRow) : null;
+}
+
 /** The resource of the Management API, or null before the environment is prepared. */
 export async function findSystemApiResource(scope: Scope): Promise<ApiResourceRow | null> {
   return (await table<ApiResourceRow>(scope, 'api_resources').where({ is_system: true }).first()) ?? null;
+}
+
+/** Those of the identifiers that are API resources'. */
+export async function listKnownIdentifiers(scope: Scope, identifiers: readonly string[]): Promise<string[]> {
+  if (identifiers.length === 0) return [];
+  return (await table<ApiResourceRow>(scope, 'api_resources')
+    .whereIn('identifier', [...identifiers])
+    .pluck('identifier')) as string[];
 }
 
 /** Stores a resource. */

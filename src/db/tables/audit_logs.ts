@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { insert, run, type Scope } from '../scope.js';
+import type { SecurityEventName } from '../../lib/security-events.js';
+import { insert, run, table, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
 /** A row of `audit_logs`. */
@@ -25,8 +26,10 @@ export type AuditLogRow = {
   idempotency_key_digest: Buffer | null;
   /** How often it happened within the minute of `occurred_at`. */
   count: number;
-  /** One of `src/domain/audit/security-events.ts`, as against an operation of the Management API. */
+  /** A security event by itself, kept for SECURITY_EVENT_DAYS; false for an operation of the Management API, which may be one too. */
   security_event: boolean;
+  /** Which security event it is; null for none, and in rows of the release before, where `security_event` says that it is `action`. */
+  event: SecurityEventName | null;
 };
 
 /** An entry that counts repetitions: its id is derived from event, environment, target, address and minute, so that equal ones share a row. */
@@ -35,18 +38,43 @@ export type CountedAuditLogRow = Omit<AuditLogRow, 'idempotency_key_digest'>;
 /** Appends an entry. Entries are never changed, and deleted only when they expire. */
 export async function insertAuditLog(
   scope: Scope,
-  row: Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event'> & { security_event?: boolean },
+  row: Omit<AuditLogRow, 'environment_id' | 'count' | 'security_event' | 'event'> & Partial<Pick<AuditLogRow, 'security_event' | 'event'>>,
 ): Promise<void> {
   await insert<AuditLogRow>(scope, 'audit_logs', { ...row, changes: JSON.stringify(row.changes) as never });
 }
 
-const columns = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
-  target_display, changes, ip_address, user_agent, request_id, count, security_event`;
+/** Who changed a record, and which of its attributes. */
+export type RecordedChange = Pick<
+  AuditLogRow,
+  'occurred_at' | 'action' | 'actor_kind' | 'actor_id' | 'actor_display' | 'target_type' | 'target_id' | 'changes' | 'request_id'
+>;
+
+/** The changes since a time to records of the ids, but for those that one request made; the latest first. */
+export async function listChangesSince(
+  scope: Scope,
+  asked: { since: Date; ids: readonly string[]; without: string; limit: number },
+): Promise<RecordedChange[]> {
+  return run<RecordedChange>(
+    scope,
+    {
+      name: 'audit_logs.changes_since',
+      text: `select occurred_at, action, actor_kind, actor_id, actor_display, target_type, target_id, changes, request_id from audit_logs
+             where environment_id = $1 and occurred_at >= $2 and target_id = any($3::text[]) and outcome = 'success' and not security_event
+               and request_id is distinct from $4
+             order by occurred_at desc, id desc limit $5`,
+    },
+    [asked.since, [...asked.ids], asked.without, asked.limit],
+  );
+}
+
+/** The columns of an entry, for statements of other tables that append one. */
+export const auditColumnsSql = `environment_id, id, occurred_at, action, outcome, reason, actor_kind, actor_id, actor_display, actor_permissions, target_type, target_id,
+  target_display, changes, ip_address, user_agent, request_id, count, security_event, event`;
 
 // Ordered by id, so that replicas that update the same rows lock them in the same order and don't deadlock.
 const counted = (rows: string, where = '') => `
-  insert into audit_logs (${columns})
-  select ${columns} from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb) entry
+  insert into audit_logs (${auditColumnsSql})
+  select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb) entry
   where exists (select 1 from environments where environments.id = entry.environment_id) ${where}
   order by environment_id, id
   on conflict (environment_id, id) do update set count = audit_logs.count + excluded.count`;
@@ -62,4 +90,19 @@ export async function countAuditLog(scope: Scope, row: Omit<CountedAuditLogRow, 
 export async function countAuditLogs(knex: Knex, rows: readonly CountedAuditLogRow[]): Promise<void> {
   if (rows.length === 0) return;
   await runSystem(knex, { name: 'audit_logs.count_all', text: counted('$1') }, [JSON.stringify(rows)]);
+}
+
+/** The name that a row of {@link visibleSecurityEvents} has, as SQL; an index of theirs has the same expression. */
+export const securityEventNameSql = 'coalesce(audit_logs.event, audit_logs.action)';
+
+/** The entries that are security events; their indexes are partial by the very same condition. */
+export const visibleSecurityEvents = (scope: Scope): Knex.QueryBuilder =>
+  table<AuditLogRow>(scope, 'audit_logs').whereRaw(
+    '(audit_logs.security_event or audit_logs.event is not null)',
+  ) as unknown as Knex.QueryBuilder;
+
+/** The entries of the ids, in no particular order. For the log streams, which go on for all environments. */
+export function listAuditLogsById(knex: Knex, environment_id: string, ids: readonly string[]): Promise<AuditLogRow[]> {
+  const text = `select ${auditColumnsSql} from audit_logs where environment_id = $1 and id = any ($2::uuid[])`;
+  return runSystem<AuditLogRow>(knex, { name: 'audit_logs.by_id', text }, [environment_id, [...ids]]);
 }

@@ -4,6 +4,10 @@ import { insert, remove, run, table, update, type Scope } from '../scope.js';
 export const subjectTypes = ['client', 'user'] as const;
 export type SubjectType = (typeof subjectTypes)[number];
 
+/** Whether a client may exchange people's tokens (RFC 8693), and what the new ones say: who acts (`delegation`), or nothing of that (`impersonation`). */
+export const tokenExchanges = ['none', 'delegation', 'impersonation'] as const;
+export type TokenExchange = (typeof tokenExchanges)[number];
+
 /** A row of `client_grants`: which scopes of a resource a client may have for itself, or may ask people for. */
 export type ClientGrantRow = {
   environment_id: string;
@@ -12,6 +16,9 @@ export type ClientGrantRow = {
   api_resource_id: string;
   subject_type: SubjectType;
   scopes: string[];
+  token_exchange: TokenExchange;
+  /** Identifiers of the API resources whose tokens the client may bring, beside its own. */
+  subject_audiences: string[];
   version: number;
   created_at: Date;
   updated_at: Date;

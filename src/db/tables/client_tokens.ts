@@ -10,6 +10,7 @@ type Stored = {
   lifetime: number;
   event_id: string;
   subscribers: readonly string[];
+  grant_type: string;
   /** The DPoP proof that it was asked for with, if it has to be stored: with one that was used before nothing is. */
   proof: ProofUse | null;
 };
@@ -17,7 +18,7 @@ type Stored = {
 const proofValues = (proof: ProofUse | null) => (proof === null ? [] : [proof.digest, proof.expires_at]);
 
 /**
- * Stores an opaque token that no code and no refresh token stands behind (client credentials), with its event if wanted.
+ * Stores an opaque token that no person stands behind (client credentials, JWT bearer), with its event if wanted.
  * @returns false when the proof was used before
  */
 export async function insertClientAccessToken(
@@ -29,15 +30,15 @@ export async function insertClientAccessToken(
   const event = subscribers.length > 0;
   const rows = await run(scope, clientTokenStatements[event ? 'event' : 'plain'][proof ? 'proof' : 'bearer'], [
     token.digest, token.jti, token.client_id, token.scope, token.audience, issued_at, expires_at, token.jkt,
-    ...(event ? [subscribers, token.event_id, lifetime] : []), ...proofValues(proof),
+    ...(event ? [subscribers, token.event_id, lifetime, token.grant_type] : []), ...proofValues(proof),
   ]); // prettier-ignore
   return rows.length > 0;
 }
 
 function clientTokenStatement(name: string, event: boolean, proof: boolean): Statement {
-  const proofAt = event ? 13 : 10;
+  const proofAt = event ? 14 : 10;
   const stored = event
-    ? `store_token_issued($1, $11::uuid, issued_at, $10::uuid[], $3::uuid, 'opaque', 'client_credentials', client_id, null, null,
+    ? `store_token_issued($1, $11::uuid, issued_at, $10::uuid[], $3::uuid, 'opaque', $13::text, client_id, null, null,
          scope, audience, $12::integer, false)`
     : '1 as one';
   return {
@@ -64,10 +65,7 @@ const clientTokenStatements = {
 };
 
 /** Stores the `token.issued` event of a JWT, which itself is stored nowhere. @returns false when the proof was used before */
-export async function storeTokenIssued(
-  scope: Scope,
-  event: Stored & { at: Date; token_format: 'jwt' | 'opaque'; grant_type: string },
-): Promise<boolean> {
+export async function storeTokenIssued(scope: Scope, event: Stored & { at: Date; token_format: 'jwt' | 'opaque' }): Promise<boolean> {
   const rows = await run(scope, event.proof ? tokenIssuedWithProof : tokenIssued, [
     event.event_id, event.at, event.subscribers, event.jti, event.token_format, event.grant_type, event.client_id, event.scope, event.audience,
     event.lifetime, ...proofValues(event.proof),

@@ -8,6 +8,19 @@ import type { requiredAcrs } from './environments.js';
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
 export type ClientAuthMethod = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | 'none';
 
+/** Security profiles; `fapi2`: FAPI 2.0 Security Profile. */
+export const clientProfiles = ['fapi2'] as const;
+
+/** Where a client comes from. */
+export const clientOrigins = ['administrator', 'registration', 'metadata_document'] as const;
+
+/** What an initial access token lets its clients have; `scopes` null: whatever is on offer. */
+export type RegistrationCeiling = {
+  readonly grant_types: readonly string[];
+  readonly scopes: readonly string[] | null;
+  readonly verified: boolean;
+};
+
 /** What an ID token says of the person beside what the `claims` parameter asks for. */
 export const idTokenClaims = ['protocol', 'profile'] as const;
 
@@ -50,9 +63,12 @@ export type ClientRow = {
   /** `profile`: what the scopes release stands in the ID token too, not only at userinfo (OIDC Core 5.4). */
   id_token_claims: (typeof idTokenClaims)[number];
   claim_mappings: ClaimMapping[];
-  /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null = JSON. */
+  /** The security profile that it is held to; null: none. */
+  profile: (typeof clientProfiles)[number] | null;
   /** Whether it has to push its authorization requests (RFC 9126 6). */
   require_pushed_authorization_requests: boolean;
+  /** Whether what it pushes has to be a signed request object (RFC 9101 10.5). */
+  require_signed_request_object: boolean;
   /** Whether its tokens have to be bound to a key (RFC 9449 5.2). */
   dpop_bound_access_tokens: boolean;
   /** What its ID and logout tokens are signed with: one of the environment's. */
@@ -61,7 +77,7 @@ export type ClientRow = {
   authorization_signed_response_alg: SigningAlgorithm | null;
   /** What introspection responses are signed with (RFC 9701 6); null: JSON, unless a request asks for a JWT. */
   introspection_signed_response_alg: SigningAlgorithm | null;
-  /** Null: userinfo is JSON for it. */
+  /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null: JSON. */
   userinfo_signed_response_alg: SigningAlgorithm | null;
   /** The class that its sign-ins must reach (`acr`); null: any. */
   required_acr: (typeof requiredAcrs)[number] | null;
@@ -82,6 +98,20 @@ export type ClientRow = {
   previous_secret_digest: Buffer | null;
   previous_secret_expires_at: Date | null;
   registration_token_digest: Buffer | null;
+  origin: (typeof clientOrigins)[number];
+  /** Whether somebody vouches for it: always so for administrators' own. */
+  verified: boolean;
+  /** Verified because its host is listed, and only as long as it is. */
+  verified_by_host: boolean;
+  /** What the row was last read from; these are null but for clients of metadata documents. */
+  document_digest: Buffer | null;
+  document_read_at: Date | null;
+  /** Until when the row may be taken as it is. */
+  document_fresh_until: Date | null;
+  /** Since when there is no document that describes it; null while there is. */
+  document_ended_at: Date | null;
+  /** What the initial access token that it registered with lets it have; null: what everybody may. */
+  registration_ceiling: RegistrationCeiling | null;
   last_used_at: Date | null;
   version: number;
   created_at: Date;
@@ -100,6 +130,18 @@ export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>
 /** Stores a client. */
 export async function insertClient(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow> {
   return insert<ClientRow>(scope, 'clients', withJsonMappings(row));
+}
+
+/** Stores a client unless there is one of its id; null then. */
+export async function insertClientIfMissing(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow | null> {
+  scope.touched.add('clients');
+  const [stored] = await scope
+    .knex<ClientRow>('clients')
+    .insert({ ...withJsonMappings(row), environment_id: scope.environment_id })
+    .onConflict(['environment_id', 'id'])
+    .ignore()
+    .returning('*');
+  return (stored as ClientRow | undefined) ?? null;
 }
 
 /** Changes a client and returns it, or null when there is no such client. */

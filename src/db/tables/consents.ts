@@ -12,6 +12,8 @@ export type ConsentRow = {
   resources: string[];
   /** Scopes by API resource; under the empty name those without one. */
   resource_scopes: Record<string, string[]>;
+  /** What the client was when it was allowed; null but for clients of metadata documents. */
+  client_digest: Buffer | null;
   granted_at: Date;
   updated_at: Date;
 };
@@ -33,25 +35,37 @@ export async function findConsent(scope: Scope, user_id: string, client_id: stri
   return rows[0] ?? null;
 }
 
-/** Adds the scopes to what the user allowed the client; `resource` is empty for scopes without one. */
+/**
+ * Adds the scopes to what the user allowed the client, or puts them in its place where the client was something else then; `resource` is empty for scopes
+ * without one.
+ */
 export async function addConsent(
   scope: Scope,
-  consent: { id: string; user_id: string; client_id: string; resource: string; scopes: readonly string[]; at: Date },
+  consent: Pick<ConsentRow, 'id' | 'user_id' | 'client_id' | 'client_digest'> & {
+    resource: string;
+    scopes: readonly string[];
+    at: Date;
+  },
 ): Promise<void> {
   await run(
     scope,
     {
       name: 'consents.add',
-      text: `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at, id)
-             values ($1, $2, $3, $4::text[], array_remove(array[$5::text], ''), jsonb_build_object($5::text, to_jsonb($4::text[])), $6, $6, $7)
+      text: `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at, id,
+               client_digest)
+             values ($1, $2, $3, $4::text[], array_remove(array[$5::text], ''), jsonb_build_object($5::text, to_jsonb($4::text[])), $6, $6, $7, $8)
              on conflict (environment_id, user_id, client_id) do update set
-               scopes = array(select distinct unnest(c.scopes || excluded.scopes)),
-               resources = array(select distinct unnest(c.resources || excluded.resources)),
-               resource_scopes = c.resource_scopes || jsonb_build_object($5::text, to_jsonb(array(
-                 select jsonb_array_elements_text(coalesce(c.resource_scopes -> $5::text, '[]')) union select unnest($4::text[])))),
+               scopes = case when c.client_digest is distinct from excluded.client_digest then excluded.scopes
+                 else array(select distinct unnest(c.scopes || excluded.scopes)) end,
+               resources = case when c.client_digest is distinct from excluded.client_digest then excluded.resources
+                 else array(select distinct unnest(c.resources || excluded.resources)) end,
+               resource_scopes = case when c.client_digest is distinct from excluded.client_digest then excluded.resource_scopes
+                 else c.resource_scopes || jsonb_build_object($5::text, to_jsonb(array(
+                   select jsonb_array_elements_text(coalesce(c.resource_scopes -> $5::text, '[]')) union select unnest($4::text[])))) end,
+               client_digest = excluded.client_digest,
                updated_at = excluded.updated_at`,
     },
-    [consent.user_id, consent.client_id, consent.scopes, consent.resource, consent.at, consent.id],
+    [consent.user_id, consent.client_id, consent.scopes, consent.resource, consent.at, consent.id, consent.client_digest],
   );
 }
 
@@ -71,7 +85,10 @@ export async function listConsentsOfUser(scope: Scope, user_id: string): Promise
     .select(
       'consents.*',
       'clients.name as client_name',
-      'clients.logo_uri as client_logo_uri',
-      scope.knex.raw(`case when clients.status = 'enabled' then clients.initiate_login_uri end as client_initiate_login_uri`),
+      // Nobody knows where the logo and the links of a client lead that nobody vouches for.
+      scope.knex.raw(`case when clients.verified then clients.logo_uri end as client_logo_uri`),
+      scope.knex.raw(
+        `case when clients.status = 'enabled' and clients.verified then clients.initiate_login_uri end as client_initiate_login_uri`,
+      ),
     ) as unknown as Promise<ConsentWithClient[]>;
 }

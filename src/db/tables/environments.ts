@@ -14,6 +14,12 @@ export const secondFactorPolicies = ['off', 'optional', 'required', 'required_fo
 /** The classes that can be demanded: above `1`, which every sign-in reaches. */
 export const requiredAcrs = ['2', 'phr'] as const;
 
+/** Who may register clients (RFC 7591): nobody, who brings an initial access token, everybody. */
+export const clientRegistrationPolicies = ['off', 'initial_access_token', 'open'] as const;
+
+/** Which clients may be known by the address of their document alone: none, those of listed hosts, all. */
+export const metadataDocumentPolicies = ['off', 'allow_list', 'open'] as const;
+
 /** What becomes of a new password that is known from a data breach; `off`: nobody asks whether it is. */
 export const breachedPasswordRules = ['refuse', 'off'] as const;
 
@@ -43,7 +49,16 @@ export type EnvironmentRow = {
   lockout_threshold: number;
   lockout_lifetime: number;
   allowed_email_domains: string[];
+  client_registration_policy: (typeof clientRegistrationPolicies)[number];
+  /** Whether the policy isn't `off`; the database keeps both in step. */
   dynamic_registration_enabled: boolean;
+  /** So many clients may have registered themselves. */
+  self_registered_client_limit: number;
+  /** After how many seconds without consent and refresh token such a client goes; null: never. */
+  unused_client_lifetime: number | null;
+  client_id_metadata_documents: (typeof metadataDocumentPolicies)[number];
+  /** Hosts whose documents are let in, and verified: names, or `*.example.com`. */
+  client_id_metadata_hosts: string[];
   passkeys_enabled: boolean;
   /** The domain of its passkeys (WebAuthn L3 5.1.2); null until the first one is made, or it is chosen. */
   passkey_rp_id: string | null;
@@ -127,6 +142,21 @@ export async function pinRpId(scope: Scope, rp_id: string): Promise<string> {
 export async function lockSigningAlgorithms(scope: Scope): Promise<readonly SigningAlgorithm[]> {
   const row = await scope.knex<EnvironmentRow>('environments').where({ id: scope.environment_id }).forShare().first('signing_algorithms');
   return row?.signing_algorithms ?? [];
+}
+
+/** Adds an algorithm to those that the scope's environment signs with; false when it was among them. */
+export async function storeSigningAlgorithm(scope: Scope, algorithm: SigningAlgorithm, updated_at: Date): Promise<boolean> {
+  const { knex } = scope;
+  const added = await knex('environments')
+    .where({ id: scope.environment_id })
+    .whereRaw('not ? = any (signing_algorithms)', [algorithm])
+    .update({
+      signing_algorithms: knex.raw('array_append(signing_algorithms, ?)', [algorithm]),
+      updated_at,
+      version: knex.raw('version + 1'),
+    });
+  if (added > 0) scope.touched.add('environments');
+  return added > 0;
 }
 
 /** Deletes an environment with everything in it. */

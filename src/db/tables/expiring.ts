@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Config } from '../../config.js';
 
 /**
  * A table whose rows expire: `column` is indexed, rows older than `keepSeconds` beyond it are deleted; of all rows, or of those whose
@@ -9,7 +10,7 @@ export type ExpiringTable = { readonly name: string; readonly column: string; re
 const day = 86_400;
 
 /** Spent codes and rotated tokens stay a while, so that a replay is recognised and not merely unknown. */
-export const expiringTables: readonly ExpiringTable[] = [
+export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEventDays'>): readonly ExpiringTable[] => [
   { name: 'authorization_codes', column: 'expires_at', keepSeconds: day },
   { name: 'access_tokens', column: 'expires_at', keepSeconds: 0 },
   { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
@@ -29,14 +30,18 @@ export const expiringTables: readonly ExpiringTable[] = [
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
   // A sign-in may take an hour (see `http/request/return-to.ts`).
   { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
+  { name: 'registration_tokens', column: 'expires_at', keepSeconds: 30 * day },
   // For so long a device is still told that its code has expired.
   { name: 'device_codes', column: 'expires_at', keepSeconds: 3600 },
   { name: 'user_code_guesses', column: 'expires_at', keepSeconds: 0 },
   { name: 'dpop_proofs', column: 'expires_at', keepSeconds: 0 },
+  { name: 'workload_refusals', column: 'expires_at', keepSeconds: 0 },
   { name: 'client_assertions', column: 'expires_at', keepSeconds: 0 },
   { name: 'idempotency_keys', column: 'created_at', keepSeconds: day },
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: 400 * day },
-  { name: 'audit_logs', column: 'occurred_at', keepSeconds: 180 * day, only: 'security_event' },
+  { name: 'audit_logs', column: 'occurred_at', keepSeconds: securityEventDays * day, only: 'security_event' },
+  // Long after what they name: a stream that stays paused.
+  { name: 'log_stream_entries', column: 'due_at', keepSeconds: 400 * day },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 

@@ -44,14 +44,15 @@ export async function listReachOfUser(scope: Scope, user_id: string): Promise<st
   );
 }
 
-/** Management permissions of the client's grants, of either subject type. */
+/** Management permissions of the client's grants, of either subject type, and what exchanging people's tokens reaches. */
 export async function listReachOfClientGrants(scope: Scope, client_id: string): Promise<string[]> {
   return names(
     scope,
     `select distinct unnest(g.scopes) as name from client_grants g
        join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id and a.is_system
-     where g.environment_id = ? and g.client_id = ?`,
-    [scope.environment_id, client_id],
+     where g.environment_id = ? and g.client_id = ?
+     union select 'users:write' from client_grants x where x.environment_id = ? and x.client_id = ? and x.token_exchange <> 'none'`,
+    [scope.environment_id, client_id, scope.environment_id, client_id],
   );
 }
 

@@ -121,7 +121,8 @@ export type Refresh = {
   successor_digest: Buffer | null;
   /** Digests of possible successors, for a token that has been rotated already: one for each SECRET_KEY. */
   known_successors: readonly Buffer[];
-  successor_expires_at: Date;
+  /** Until when the successor is good or, when there is none, the token itself from now on; null: as it was. */
+  next_expires_at: Date | null;
   jti: string;
   access_token_format: 'jwt' | 'opaque';
   access_token_digest: Buffer;
@@ -138,14 +139,14 @@ export type Refresh = {
 };
 
 /**
- * Rotates the token when asked to and stores the access token, in one statement. Two uses at once rotate once: the later
+ * Rotates the token, or lets it last longer, when asked to and stores the access token, in one statement. Two uses at once rotate once: the later
  * one finds the row rotated and the successor there. Null: the token has been revoked meanwhile, nothing was stored.
  * `stored_successor`: which of `known_successors` was there before.
  */
 export async function useRefreshToken(scope: Scope, r: Refresh): Promise<{ stored_successor: Buffer | null } | 'used proof' | null> {
   const rows = await run<{ found: boolean; stored_successor: Buffer | null; first_use?: boolean }>(
     scope, r.proof ? refreshOnceStatement : refreshStatement, [
-    r.digest, r.now, r.successor_digest, r.successor_expires_at, r.jti, r.access_token_format, r.access_token_digest, r.access_token_lifetime,
+    r.digest, r.now, r.successor_digest, r.next_expires_at, r.jti, r.access_token_format, r.access_token_digest, r.access_token_lifetime,
     r.scope, r.audience, r.subscribers, r.event_id, r.known_successors, r.jkt, r.refresh_jkt, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
   ]); // prettier-ignore
   if (rows[0]?.first_use === false) return 'used proof';
@@ -157,8 +158,9 @@ const refreshText = (once: boolean) => `
       select * from refresh_tokens t where environment_id = $1 and digest = $2
         and not ${isRevokedSql('t.grant_id')} ${once ? 'and exists (select 1 from proof)' : ''}
     ), rotated as (
-      update refresh_tokens t set rotated_at = $3 from source
-      where t.environment_id = $1 and t.digest = $2 and t.rotated_at is null and $4::bytea is not null
+      update refresh_tokens t set rotated_at = case when $4::bytea is not null then $3::timestamptz end,
+        expires_at = case when $4::bytea is null then least($5::timestamptz, t.grant_expires_at) else t.expires_at end
+      from source where t.environment_id = $1 and t.digest = $2 and t.rotated_at is null and $5::timestamptz is not null
     ), successor as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,

@@ -27,7 +27,10 @@ export type GrantSelection = {
   keep_offline?: boolean;
 };
 
-/** Ends every grant of the selection and returns how many there were. */
+/**
+ * Ends every grant of the selection, but none for the sake of an exchanged token (RFC 8693): that hangs on a grant which another client was given.
+ * @returns how many there were
+ */
 export async function revokeGrants(scope: Scope, which: GrantSelection, expires_at: Date): Promise<number> {
   const rows = await run<{ count: string }>(
     scope,
@@ -38,7 +41,7 @@ export async function revokeGrants(scope: Scope, which: GrantSelection, expires_
                  select grant_id, client_id, session_id, scope from refresh_tokens where environment_id = $1 and user_id = $2
                  union all
                  select grant_id, client_id, session_id, scope from access_tokens
-                   where environment_id = $1 and user_id = $2 and grant_id is not null
+                   where environment_id = $1 and user_id = $2 and grant_id is not null and not exchanged
                  union all
                  select grant_id, client_id, session_id, scope from authorization_codes where environment_id = $1 and user_id = $2
                ) issued

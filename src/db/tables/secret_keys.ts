@@ -20,9 +20,10 @@ const holderLifetimeSeconds = 90;
 /**
  * Writes the process's heartbeat and its keys. The newest key, by when a process first sealed with it, is the one that everything is resealed with;
  * an older one becomes the newest again when no process has sealed with a later one for ten minutes.
+ * @returns whether it became the newest just now, in place of another one
  */
-export async function announceSecretKeys(knex: Knex, { id, sealing_key, opening_keys }: SecretKeyHolder): Promise<void> {
-  await runSystem(
+export async function announceSecretKeys(knex: Knex, { id, sealing_key, opening_keys }: SecretKeyHolder): Promise<boolean> {
+  const [row] = await runSystem<{ changed: boolean }>(
     knex,
     {
       name: 'secret_keys.announce',
@@ -40,10 +41,12 @@ export async function announceSecretKeys(knex: Knex, { id, sealing_key, opening_
                  or exists (select 1 from secret_keys o where o.sealing_since > k.sealing_since)
                    and not exists (select 1 from secret_keys o
                      where o.sealing_since > k.sealing_since and o.sealing_seen_at > now() - interval '10 minutes')
-               then now() else k.sealing_since end`,
+               then now() else k.sealing_since end
+             returning k.sealing_since = now() and exists (select 1 from secret_keys o where o.id <> $2 and o.sealing_since is not null) as changed`,
     },
     [id, sealing_key, opening_keys],
   );
+  return row?.changed ?? false;
 }
 
 /** Deletes the heartbeat of a process that ends, so that others don't wait for it. */

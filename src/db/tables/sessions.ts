@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { insert, run, table, type Scope } from '../scope.js';
 import type { UserRow } from './users.js';
 
@@ -183,6 +184,13 @@ export async function revokeSessions(
   return rows
     .update({ revoked_at: at, revoke_reason: reason, updated_at: at, version: scope.knex.raw('version + 1') as never })
     .returning('*') as unknown as Promise<SessionRow[]>;
+}
+
+/** Ends every session of every environment. @returns how many */
+export async function revokeAllSessions(knex: Knex, at: Date, reason: string): Promise<number> {
+  return knex<SessionRow>('sessions')
+    .whereNull('revoked_at')
+    .update({ revoked_at: at, revoke_reason: reason, updated_at: at, version: knex.raw('version + 1') as never });
 }
 
 const shownSessions = 100;

@@ -63,3 +63,11 @@ export async function listWatchedSigningKeys(knex: Knex): Promise<WatchedSigning
     from signing_keys k join environments e on e.id = k.environment_id where k.status in ('primary', 'next') order by e.slug, k.algorithm`;
   return runSystem<WatchedSigningKey>(knex, { name: 'signing_keys.watched', text }, []);
 }
+
+/** The `kid` of every key, of all environments, that isn't deactivated. */
+export async function listPublishedKids(knex: Knex): Promise<Pick<SigningKeyRow, 'environment_id' | 'kid'>[]> {
+  return knex<SigningKeyRow>('signing_keys')
+    .whereNot({ status: 'deactivated' })
+    .orderBy(['environment_id', 'created_at'])
+    .select('environment_id', 'kid');
+}

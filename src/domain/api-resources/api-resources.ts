@@ -1,5 +1,12 @@
-import { deleteApiResource, insertApiResource, updateApiResource, type ApiResourceRow } from '../../db/tables/api_resources.js';
+import {
+  deleteApiResource,
+  findApiResourceByCanonical,
+  insertApiResource,
+  updateApiResource,
+  type ApiResourceRow,
+} from '../../db/tables/api_resources.js';
 import { uuidv7 } from '../../lib/random.js';
+import { canonicalResource } from '../../lib/resource-identifier.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
 import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
@@ -10,6 +17,7 @@ export type ApiResourceInput = Partial<
     ApiResourceRow,
     | 'identifier' | 'name' | 'token_format' | 'access_token_lifetime' | 'user_access' | 'token_typ' | 'user_scopes' | 'claim_mappings'
     | 'signing_alg' | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
+    | 'allow_unverified_clients' | 'default_scopes' | 'documentation_url'
   >
 >; // prettier-ignore
 
@@ -43,10 +51,19 @@ const duplicates = {
   },
 };
 
+/** Requests name a resource in any spelling of its identifier: a second one that differs in nothing else would be taken for it. @throws {Refusal} 409 */
+async function refuseSameName(tx: Context, identifier: string): Promise<void> {
+  const same = await findApiResourceByCanonical(tx.scope, canonicalResource(identifier));
+  if (!same || same.identifier === identifier) return;
+  const detail = `There is the API resource ${same.identifier} already, which is the same name in another spelling.`;
+  throw new Refusal({ status: 409, code: 'already_exists', detail, attribute: 'identifier' });
+}
+
 /** Makes an API resource (RFC 8707); its lifetime is the environment's default unless given. @throws {Refusal} 409, 422 */
 export async function createApiResource(tx: Context, input: ApiResourceInput): Promise<ApiResourceRow> {
   refuseIfAny(apiResourceInputProblems(tx, input));
   await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
+  await refuseSameName(tx, input.identifier ?? '');
   const now = tx.clock.now();
   const access_token_lifetime = input.access_token_lifetime ?? tx.environment.default_access_token_lifetime;
   return refuseDuplicates(duplicates, () =>
@@ -65,6 +82,8 @@ export async function changeApiResource(tx: Context, resource: ApiResourceRow, i
     throw systemRecord('The Management API keeps its name.');
   if (resource.is_system && input.user_access === 'open')
     throw systemRecord("People's permissions of the Management API reach only clients with a grant.");
+  if (resource.is_system && input.allow_unverified_clients === true)
+    throw systemRecord('Clients that nobody vouches for never reach the Management API.');
   const changed = await updateApiResource(tx.scope, resource.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such API resource.' });
   return changed;

@@ -6,6 +6,9 @@ export const managementCollections = [
   'permissions',
   'clients',
   'client_grants',
+  'registration_tokens',
+  'trusted_issuers',
+  'federated_credentials',
   'api_resources',
   'connections',
   'signing_keys',
@@ -13,12 +16,14 @@ export const managementCollections = [
   'environments',
   'custom_domains',
   'webhooks',
+  'log_streams',
   'event_types',
   'audit_logs',
+  'security_events',
 ] as const;
 
 /** Collections that nobody writes through the API. */
-const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs']);
+const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events']);
 
 /** Permissions of what concerns no single record. */
 const others = ['diagnostics:read'];

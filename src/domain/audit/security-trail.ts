@@ -5,7 +5,7 @@ import { startFlushing, type Loop } from '../../platform/loop.js';
 import { afterCommit, type Context, type Deps } from '../context.js';
 import type { Origin } from '../origin.js';
 import { minuteOf } from './security-notes.js';
-import { securityEvents, type SecurityEventName } from './security-events.js';
+import { securityEvents, type SecurityEventName } from '../../lib/security-events.js';
 
 /** Actor, target, source and reason of a security event. Must not contain a secret, code, token, or an address without account. */
 export type SecurityEventDetails = {
@@ -24,6 +24,9 @@ export const userParty = ({ id, email }: { readonly id: string; readonly email: 
   target: { target_type: 'user', target_id: id, display: email },
 });
 
+/** The actor of what the service does by itself. */
+export const serviceActor = { actor_kind: 'system', actor_id: null, display: 'The service' } as const;
+
 /** What recording takes, in a context of any kind; the environment need not be at hand whole. */
 type Recording = Pick<Deps, 'clock' | 'logger' | 'metrics'> & { readonly environment: { readonly id: string } };
 
@@ -32,7 +35,12 @@ export function idOfMinute(at: Date, ...alike: readonly (string | null | undefin
   return uuidv7Of(minuteOf(at), digest(JSON.stringify(alike)));
 }
 
-function rowOf({ clock, environment }: Recording, event: SecurityEventName, details: SecurityEventDetails): CountedAuditLogRow {
+/** The row of an event, for the statement that appends it itself; {@link logSecurityEvent} comes after. */
+export function securityEventRow(
+  { clock, environment }: Recording,
+  event: SecurityEventName,
+  details: SecurityEventDetails,
+): CountedAuditLogRow {
   const { actor, target, origin, reason = null, detail = {} } = details;
   const occurred_at = clock.now();
   const { outcome } = securityEvents[event];
@@ -60,6 +68,7 @@ function rowOf({ clock, environment }: Recording, event: SecurityEventName, deta
     request_id: origin.request_id,
     count: 1,
     security_event: true,
+    event,
   };
 }
 
@@ -94,8 +103,9 @@ export function logSecurityEvent(
     user_agent: origin.user_agent?.slice(0, 512) ?? null,
     ...(detail && { detail }),
   };
-  if (severity === 'info') logger.info(line, event);
-  else logger.warn(line, event);
+  const msg = event.replaceAll(/[._]/g, ' ');
+  if (severity === 'info') logger.info(line, msg);
+  else logger.warn(line, msg);
 }
 
 /**
@@ -103,7 +113,7 @@ export function logSecurityEvent(
  * own, where repetitions within a minute share a row.
  */
 export async function recordSecurityEvent(tx: Context, event: SecurityEventName, details: SecurityEventDetails): Promise<void> {
-  const row = rowOf(tx, event, details);
+  const row = securityEventRow(tx, event, details);
   if (row.outcome === 'success') await insertAuditLog(tx.scope, { ...row, idempotency_key_digest: null });
   else await countAuditLog(tx.scope, row);
   afterCommit(tx, () => logSecurityEvent(tx, event, details));
@@ -119,7 +129,7 @@ export function noteSecurityEvent(
   details: SecurityEventDetails,
 ): void {
   logSecurityEvent(ctx, event, details);
-  const row = rowOf(ctx, event, details);
+  const row = securityEventRow(ctx, event, details);
   ctx.securityTrail.add(row, () => manyOf(row));
 }
 
@@ -128,10 +138,12 @@ export async function flushSecurityTrail({
   knex,
   clock,
   logger,
+  metrics,
   securityTrail,
-}: Pick<Deps, 'knex' | 'clock' | 'logger' | 'securityTrail'>): Promise<void> {
+}: Pick<Deps, 'knex' | 'clock' | 'logger' | 'metrics' | 'securityTrail'>): Promise<void> {
   const { rows, dropped } = securityTrail.take(clock.now());
-  if (dropped > 0) logger.warn({ dropped }, 'security_trail.full');
+  if (dropped > 0) metrics.securityEventsDropped.inc(dropped);
+  if (dropped > 0) logger.warn({ event: 'security_trail.full', dropped }, 'security events were dropped for want of room');
   try {
     await countAuditLogs(knex, rows);
   } catch (error) {
@@ -144,7 +156,10 @@ export async function flushSecurityTrail({
 function tellLost({ logger, clock, securityTrail }: Deps, error: unknown): void {
   const { rows, dropped } = securityTrail.take(clock.now());
   const happenings = rows.reduce((sum, { count }) => sum + count, dropped);
-  logger.error({ err: error, rows: rows.length, happenings }, 'security_trail.lost');
+  logger.error(
+    { event: 'security_trail.lost', err: error, rows: rows.length, happenings },
+    'security events were not written before the end',
+  );
 }
 
 const pauseMs = 1_000;

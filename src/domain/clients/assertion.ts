@@ -3,6 +3,7 @@ import { spendAssertion } from '../../db/tables/client_assertions.js';
 import { digest } from '../../lib/digest.js';
 import { clientClockSkewSeconds, verifyClientJwt, type ClientJwtRefusal } from './keys.js';
 import { enabledClient, type Client } from './clients.js';
+import { isFapi2 } from './profile.js';
 import type { Context } from '../context.js';
 
 /** The only kind of assertion (RFC 7523 2.2). */
@@ -28,14 +29,16 @@ const isTime = (value: unknown): value is number => typeof value === 'number' &&
  * The client that an assertion proves (`private_key_jwt`, OIDC Core 9, RFC 7523 3), or why it proves none. It is spent by this: the
  * same `jti` proves nothing a second time.
  * @param audiences the issuer, and the address of the token endpoint
+ * @param find finds the client
  */
 export async function clientByAssertion(
   ctx: Context,
   client_id: string,
   assertion: string,
   audiences: readonly string[],
+  find: (client_id: string) => Promise<Client | null> = (id) => enabledClient(ctx, id),
 ): Promise<Client | ClientJwtRefusal> {
-  const client = await enabledClient(ctx, client_id);
+  const client = await find(client_id);
   if (client?.token_endpoint_auth_method !== 'private_key_jwt') return { reason: 'the client does not authenticate by private_key_jwt' };
   const verified = await verifyClientJwt(ctx, client, assertion);
   if ('reason' in verified) return verified;
@@ -45,6 +48,8 @@ export async function clientByAssertion(
   const problems: [boolean, string][] = [
     [iss !== client.id || sub !== client.id, 'iss and sub of the assertion must be the client_id'],
     [![aud].flat().some((value) => value !== undefined && audiences.includes(value)), 'aud of the assertion must be the issuer'],
+    // A list of audiences, or an address that somebody else could name as its own, is what attacks on assertions rest on.
+    [isFapi2(client) && !ctx.environment.issuers.includes(aud as string), 'aud of the assertion must be the issuer, as one string'],
     [!isTime(exp), 'exp is required in the assertion'],
     [isTime(exp) && exp <= now - clientClockSkewSeconds, 'the assertion has expired'],
     [isTime(exp) && exp > latest + maxLifetimeSeconds, 'the assertion must expire within an hour'],

@@ -1,8 +1,15 @@
-import { findApiResourceByIdentifier, type ApiResourceRow } from '../../db/tables/api_resources.js';
+import {
+  findApiResource,
+  findApiResourceByCanonical,
+  findApiResourceByIdentifier,
+  type ApiResourceRow,
+} from '../../db/tables/api_resources.js';
 import { findClientGrant, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
 import { findClient, type ClientRow } from '../../db/tables/clients.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { digest, equalDigests } from '../../lib/digest.js';
+import { isUuid } from '../../lib/random.js';
+import { canonicalResource } from '../../lib/resource-identifier.js';
 import { remembered, type Context } from '../context.js';
 import { isOpenidScope } from '../tokens/scopes.js';
 
@@ -13,7 +20,7 @@ export type Client = ClientRow;
 export type ApiResource = ApiResourceRow & { readonly permissions: readonly string[] };
 
 /** RFC 6749 appendix A.1, but no space in front: other keys of the cache begin with one. */
-const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
+const clientIdShape = /^[\x21-\x7e][\x20-\x7e]{0,511}$/;
 
 /** The client, remembered until it changes; a disabled one too, the caller decides. */
 export async function clientOf(ctx: Context, client_id: string): Promise<Client | null> {
@@ -21,21 +28,51 @@ export async function clientOf(ctx: Context, client_id: string): Promise<Client 
   return remembered(ctx, 'clients', client_id, ({ scope }) => findClient(scope, client_id));
 }
 
-/** The client if it is enabled, else null. */
+/** The client as this process remembers it, right or not: for what is only told, without a statement. Undefined when it remembers none. */
+export const lastKnownClient = (ctx: Pick<Context, 'cache' | 'environment'>, client_id: string): Client | undefined =>
+  ctx.cache.recallPublic<Client>(ctx.environment.id, 'clients', client_id, Infinity)?.value;
+
+/** The client if it is enabled, and there is still a document that describes it where it comes from one; else null. */
 export async function enabledClient(ctx: Context, client_id: string): Promise<Client | null> {
   const client = await clientOf(ctx, client_id);
-  return client?.status === 'enabled' ? client : null;
+  return client?.status === 'enabled' && client.document_ended_at === null ? client : null;
 }
+
+/** The resource with the names of its permissions. */
+async function completeResource({ scope }: Context, row: ApiResourceRow | null): Promise<ApiResource | null> {
+  if (!row) return null;
+  const permissions = await listPermissionsOfResource(scope, row.id);
+  return { ...row, permissions: permissions.map((permission) => permission.name) };
+}
+
+/** RFC 8707 2: an absolute URI. Other keys of the cache begin with a space. */
+const identifierShape = /^[a-z][\x21-\x7e]{1,2047}$/i;
 
 /** The resource of the identifier with its permissions, remembered until one of them changes. */
 export async function apiResourceOf(ctx: Context, identifier: string): Promise<ApiResource | null> {
-  if (identifier.length > 2048) return null;
-  return remembered(ctx, 'api_resources', identifier, async ({ scope }) => {
-    const row = await findApiResourceByIdentifier(scope, identifier);
-    if (!row) return null;
-    const permissions = await listPermissionsOfResource(scope, row.id);
-    return { ...row, permissions: permissions.map((permission) => permission.name) };
-  });
+  if (!identifierShape.test(identifier)) return null;
+  return remembered(ctx, 'api_resources', identifier, async (shared) =>
+    completeResource(shared, await findApiResourceByIdentifier(shared.scope, identifier)),
+  );
+}
+
+/**
+ * The resource that a request names with `resource`: the one that is named so exactly, else the one that bears the same name in another spelling. What is
+ * issued for it bears the registered identifier.
+ */
+export async function namedResource(ctx: Context, named: string): Promise<ApiResource | null> {
+  const exact = await apiResourceOf(ctx, named);
+  if (exact || !identifierShape.test(named)) return exact;
+  const canonical = canonicalResource(named);
+  return remembered(ctx, 'api_resources', ` canonical ${canonical}`, async (shared) =>
+    completeResource(shared, await findApiResourceByCanonical(shared.scope, canonical)),
+  );
+}
+
+/** The resource of the id, remembered as well. */
+export async function apiResourceById(ctx: Context, id: string): Promise<ApiResource | null> {
+  if (!isUuid(id)) return null;
+  return remembered(ctx, 'api_resources', ` id ${id}`, async (shared) => completeResource(shared, await findApiResource(shared.scope, id)));
 }
 
 /** What the client may have of the resource for itself (`client`), or may ask people for (`user`); remembered until a grant changes. */
@@ -53,14 +90,32 @@ export async function clientGrantOf(
 /** Whether any client may ask people for tokens of the resource. Never so for the Management API, whatever its row says. */
 const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;
 
+/** Whether a client that nobody vouches for may have tokens of the resource: where that says so, of the Management API never. */
+export const letsIn = (client: Pick<Client, 'verified'>, resource: ApiResource): boolean =>
+  client.verified || (resource.allow_unverified_clients && !resource.is_system);
+
 /**
  * The scopes of the resource that the client may ask people for: all of a resource that is open, else those of its grant of type `user`.
  * Null when people's tokens for the resource don't reach this client at all.
  */
-export async function askableScopes(ctx: Context, client_id: string, resource: ApiResource): Promise<readonly string[] | null> {
+export async function askableScopes(ctx: Context, client: Client, resource: ApiResource): Promise<readonly string[] | null> {
+  if (!letsIn(client, resource)) return null;
   if (isOpenToAll(resource)) return resource.permissions;
-  const grant = await clientGrantOf(ctx, client_id, resource, 'user');
+  const grant = await clientGrantOf(ctx, client.id, resource, 'user');
   return grant && resource.permissions.filter((permission) => grant.scopes.includes(permission));
+}
+
+/**
+ * The scopes of the resource that the client may have for people whose tokens it brings (RFC 8693): those of its grant of type `user`. Null without such a
+ * grant, and for the Management API, whose tokens people hand out themselves.
+ */
+export async function exchangeableScopes(
+  ctx: Context,
+  client: Client,
+  resource: ApiResource,
+): Promise<{ readonly grant: ClientGrantRow; readonly scopes: readonly string[] } | null> {
+  const grant = resource.is_system || !letsIn(client, resource) ? null : await clientGrantOf(ctx, client.id, resource, 'user');
+  return grant && { grant, scopes: grant.scopes.filter((scope) => resource.permissions.includes(scope)) };
 }
 
 /** The scopes without those of the resource that the client may not ask people for; scopes of OpenID Connect and others stay. */
@@ -80,11 +135,11 @@ function matches(client: Client | null, presented: Buffer, now: Date): boolean {
 const rereadPauseMs = 1_000;
 
 /**
- * The enabled client whose secret it is, or null. A secret that doesn't fit what is remembered is compared once more
+ * The client of the id, and whether it is enabled and the secret is its own. A secret that doesn't fit what is remembered is compared once more
  * with the row itself, so that a secret rotated on another replica a moment ago works at once; at most once a second per
  * client, lest guesses become statements.
  */
-export async function clientBySecret(ctx: Context, client_id: string, secret: string): Promise<Client | null> {
+export async function clientBySecret(ctx: Context, client_id: string, secret: string): Promise<{ client: Client | null; proven: boolean }> {
   const presented = digest(secret);
   const now = ctx.clock.now();
   let client = await clientOf(ctx, client_id);
@@ -97,5 +152,5 @@ export async function clientBySecret(ctx: Context, client_id: string, secret: st
     }
   }
   const known = matches(client, presented, now);
-  return known && client?.status === 'enabled' ? client : null;
+  return { client, proven: known && client?.status === 'enabled' };
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** The algorithms with which clients may sign assertions and request objects; never a symmetric one, never `none` (RFC 8725 3.1). */
 export const clientSigningAlgorithms = ['RS256', 'ES256', 'PS256', 'EdDSA', 'Ed25519'] as const;
-type Algorithm = (typeof clientSigningAlgorithms)[number];
+export type ClientSigningAlgorithm = (typeof clientSigningAlgorithms)[number];
 
 /** How many keys a client may have: each may have to be tried for a JWT without `kid`. */
 const maxKeys = 10;
@@ -20,11 +20,11 @@ export type ClientKey = {
   readonly kid: string | null;
   readonly key: KeyObject;
   /** Which signatures it may verify; none for a key that is for encryption. */
-  readonly algorithms: readonly Algorithm[];
+  readonly algorithms: readonly ClientSigningAlgorithm[];
 };
 
 /** The algorithms of a key of bearable size and sound parameters, or null. */
-function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): readonly Algorithm[] | null {
+function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): readonly ClientSigningAlgorithm[] | null {
   if (type === 'ed25519') return ['EdDSA', 'Ed25519'];
   if (type === 'ec') return details?.namedCurve === 'prime256v1' ? ['ES256'] : null;
   const bits = details?.modulusLength ?? 0;
@@ -52,9 +52,9 @@ export function importClientKey(jwk: Jwk): ClientKey | null {
 }
 
 /** The keys of a set (RFC 7517 5); those that clients may not use are left out. Null for one of too many keys, or that is no set. */
-export function importKeySet(set: unknown): readonly ClientKey[] | null {
+export function importKeySet(set: unknown, most: number = maxKeys): readonly ClientKey[] | null {
   const keys = (set as { keys?: unknown } | null)?.keys;
-  if (!Array.isArray(keys) || keys.length > maxKeys) return null;
+  if (!Array.isArray(keys) || keys.length > most) return null;
   const objects = keys.filter((key): key is Jwk => typeof key === 'object' && key !== null && !Array.isArray(key));
   return objects.map(importClientKey).filter((key) => key !== null);
 }

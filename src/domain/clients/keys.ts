@@ -1,7 +1,8 @@
 import { compactVerify, decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
-import { clientSigningAlgorithms, importKeySet, type ClientKey } from './key-set.js';
+import { importKeySet, type ClientKey } from './key-set.js';
 import type { Client } from './clients.js';
+import { algorithmsOfClient } from './profile.js';
 import { remembered, type Context } from '../context.js';
 
 /** Why a JWT of a client wasn't taken; `reason` is public. */
@@ -29,11 +30,11 @@ async function fetchKeys(ctx: Context, client: Client, uri: string): Promise<Cli
     const headers = { accept: 'application/json, application/jwk-set+json' };
     const answer = await ctx.fetch.request(uri, { headers, timeoutMs: fetchTimeoutMs, maxResponseBytes: maxBytes });
     const keys = answer.status === 200 && !answer.truncated ? parseKeySet(answer.body.toString('utf8')) : null;
-    if (!keys) ctx.logger.warn({ ...log, status: answer.status }, 'client_keys.unusable');
+    if (!keys) ctx.logger.warn({ event: 'client_keys.unusable', ...log, status: answer.status }, "a client's keys can not be used");
     return keys;
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    ctx.logger.warn({ ...log, reason: error.reason }, 'client_keys.unreachable');
+    ctx.logger.warn({ event: 'client_keys.unreachable', ...log, reason: error.reason }, "a client's keys can not be fetched");
     return null;
   }
 }
@@ -86,7 +87,7 @@ const maxLength = 16_384;
 
 /**
  * The claims of a JWT that the client signed with one of its registered keys (RFC 7523 3, OIDC Core 6.1). The token doesn't choose how it
- * is verified: keys come from the registration, algorithms from the list above (RFC 8725 3.1, 3.10). What it claims is the caller's
+ * is verified: keys come from the registration, algorithms from the client's profile (RFC 8725 3.1, 3.10). What it claims is the caller's
  * to check, time included.
  */
 export async function verifyClientJwt(ctx: Context, client: Client, jwt: string): Promise<ClientJwt | ClientJwtRefusal> {
@@ -94,8 +95,8 @@ export async function verifyClientJwt(ctx: Context, client: Client, jwt: string)
   try {
     const { alg, kid, typ, crit } = decodeProtectedHeader(jwt);
     if (crit !== undefined) return { reason: 'the JWT asks for an extension that is not supported' };
-    if (alg === undefined || !clientSigningAlgorithms.includes(alg as never))
-      return { reason: `the JWT must be signed with ${clientSigningAlgorithms.join(', ')}` };
+    const algorithms = algorithmsOfClient(client);
+    if (alg === undefined || !algorithms.includes(alg as never)) return { reason: `the JWT must be signed with ${algorithms.join(', ')}` };
     if (typ !== undefined && !types.has(typ.toLowerCase().replace(/^application\//, ''))) return { reason: 'the JWT is of another type' };
     let keys = await keysOf(ctx, client);
     if (keys === null || !hasKid(keys, kid)) keys = (await refetchedKeys(ctx, client)) ?? keys;

@@ -5,18 +5,21 @@ import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
-import { clientProblems, withDefaults, type ClientInput, type RuledClient } from './rules.js';
+import { fapi2Algorithm, withFapi2 } from './fapi2.js';
+import { isFapi2 } from './profile.js';
+import { clientProblems, isSelfRegistered, withDefaults, type ClientInput, type RuledClient } from './rules.js';
 import type { Context } from '../context.js';
 import { clientData } from '../events/data.js';
 import { emit } from '../events/emit.js';
-import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
+import { addSigningAlgorithm, requireSigningAlgorithms } from '../signing-keys/algorithms.js';
+import { generateSigningKey, type NewSigningKey } from '../signing-keys/signing-keys.js';
 import { holdsEverything } from '../reach/reach.js';
 import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
 
 const previousSecretLifetimeMs = 86_400_000;
 
 /** Public clients have no secret, and neither have those that prove themselves by a key. */
-const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
+export const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
   !client.token_endpoint_auth_method.startsWith('client_secret_');
 
 const secretColumns = (secret: string, now: Date) => ({
@@ -35,7 +38,19 @@ const blank = {
   jwks: null,
   jwks_uri: null,
   initiate_login_uri: null,
+  profile: null,
+  require_signed_request_object: false,
+  require_pushed_authorization_requests: false,
+  dpop_bound_access_tokens: false,
+  id_token_signed_response_alg: 'RS256' as const,
+  userinfo_signed_response_alg: null,
+  authorization_signed_response_alg: null,
+  introspection_signed_response_alg: null,
 };
+
+/** The input with what follows from it: what its profile fills in, and for a new client the defaults. */
+const completed = (input: ClientInput, client: ClientRow | null): ClientInput =>
+  client ? withFapi2(input, client) : withDefaults(withFapi2(input, null));
 
 const selfRegistered: Problem = {
   status: 422,
@@ -46,13 +61,14 @@ const selfRegistered: Problem = {
 
 /** Problems of a new client, or of a change of `client`, as far as the given input tells. */
 export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
-  const next = client ? { ...client, ...input } : ({ ...blank, ...withDefaults(input) } as RuledClient);
+  const given = completed(input, client);
+  const next = client ? { ...client, ...given } : ({ ...blank, ...given } as RuledClient);
   const problems = [
     ...clientProblems(next, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }),
     ...claimMappingProblems(input.claim_mappings ?? [], claimPlaces),
   ];
   // The holder of its registration token could replace all of its metadata.
-  return input.introspection_allowed && client?.registration_token_digest != null ? [...problems, selfRegistered] : problems;
+  return input.introspection_allowed && client && isSelfRegistered(client) ? [...problems, selfRegistered] : problems;
 }
 
 /** What the client has signed for it in a way of its own. */
@@ -63,38 +79,67 @@ export const chosenAlgorithms = (client: ClientInput) => ({
   introspection_signed_response_alg: client.introspection_signed_response_alg,
 });
 
+/**
+ * A key for the algorithm that a profile fills in, where the environment doesn't sign with it yet; null where none is needed. Made outside of any
+ * transaction.
+ */
+export async function generateProfileKey(
+  ctx: Pick<Context, 'environment' | 'sealer' | 'newKeyPair'>,
+  input: ClientInput,
+  client: ClientRow | null,
+): Promise<NewSigningKey | null> {
+  const { profile, id_token_signed_response_alg } = { ...client, ...completed(input, client) };
+  const missing = !ctx.environment.signing_algorithms.includes(fapi2Algorithm);
+  const wanted = isFapi2({ profile: profile ?? null }) && id_token_signed_response_alg === fapi2Algorithm;
+  return wanted && missing ? generateSigningKey(ctx, fapi2Algorithm) : null;
+}
+
 /** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */
 const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInput) =>
   first_party ?? (grant_types.some((one) => one === 'authorization_code' || one === deviceCodeGrantType) && holdsEverything(actor));
 
+/** What is made for a client unless it is given: its id, and its secret. */
+export type ChosenCredentials = { readonly client_id?: string; readonly client_secret?: string | undefined };
+
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
+ * @param key of {@link generateProfileKey}
  * @throws {Refusal} 422
  */
 export async function registerClient(
   tx: Context,
   actor: Actor,
   input: ClientInput,
+  chosen: ChosenCredentials = {},
+  key: NewSigningKey | null = null,
 ): Promise<{ client: ClientRow; client_secret: string | null }> {
-  const given = withDefaults(input);
+  const given = completed(input, null);
   const wanted = { ...given, first_party: isFirstParty(actor, given) };
   refuseIfAny(clientInputProblems(tx, wanted, null));
+  if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   const now = tx.clock.now();
-  const client_secret = isSecretless(wanted as ClientRow) ? null : randomToken('cs_');
+  const client_secret = isSecretless(wanted as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);
-  const client = await insertClient(tx.scope, { ...wanted, ...secret, id: uuidv7(now.getTime()), created_at: now, updated_at: now });
+  const id = chosen.client_id ?? uuidv7(now.getTime());
+  const client = await insertClient(tx.scope, { ...wanted, ...secret, id, created_at: now, updated_at: now });
   await emit(tx, 'client.registered', clientData(client));
   return { client, client_secret };
 }
 
-async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Promise<void> {
+/** Tells what has changed of a client. Emits `client.updated`, unless nothing has that is shown. Call it in a transaction. */
+export async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Promise<void> {
   const shown = ({
     secret_digest: _1,
     previous_secret_digest: _2,
     registration_token_digest: _3,
     version: _4,
     last_used_at: _5,
+    registration_ceiling: _6,
+    document_digest: _7,
+    document_read_at: _8,
+    document_fresh_until: _9,
+    verified_by_host: _10,
     ...rest
   }: ClientRow) => ({ ...rest });
   const previous_attributes = previousAttributes(shown(before), shown(after));
@@ -103,30 +148,56 @@ async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Pr
   if (Object.keys(previous_attributes).length > 0) await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
 }
 
-/** Changes a client; one that becomes public loses its secret. Emits `client.updated`. @throws {Refusal} 422 */
-export async function changeClient(tx: Context, client: ClientRow, input: ClientInput): Promise<ClientRow> {
+/**
+ * Changes a client; one that becomes public loses its secret. Emits `client.updated`.
+ * @param key of {@link generateProfileKey}
+ * @throws {Refusal} 422
+ */
+export async function changeClient(
+  tx: Context,
+  client: ClientRow,
+  sent: ClientInput,
+  key: NewSigningKey | null = null,
+): Promise<ClientRow> {
+  const input = completed(sent, client);
   const becomesPublic = (input.token_endpoint_auth_method ?? client.token_endpoint_auth_method) === 'none';
   const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
   const next = { ...client, ...wanted };
   refuseIfAny(clientInputProblems(tx, wanted, client));
+  if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   const secret = isSecretless(next)
     ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
     : {};
-  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, updated_at: tx.clock.now() });
+  // Whoever makes it first-party vouches for it.
+  const vouched = wanted.first_party === true ? { verified: true } : {};
+  const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, ...vouched, updated_at: tx.clock.now() });
+  if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
+  await emitUpdated(tx, client, changed);
+  return changed;
+}
+
+/** Vouches for a client that came by itself. Emits `client.updated`. @throws {Refusal} 404 */
+export async function verifyClient(tx: Context, client: ClientRow): Promise<ClientRow> {
+  if (client.verified && !client.verified_by_host) return client;
+  const changed = await updateClient(tx.scope, client.id, { verified: true, verified_by_host: false, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such client.' });
   await emitUpdated(tx, client, changed);
   return changed;
 }
 
 /**
- * Makes a new secret; the one until now works for another 24 hours, any older one no more.
+ * Makes a new secret, unless one is given; the one until now works for another 24 hours, any older one no more.
  * @throws {Refusal} 409 for a public client
  */
-export async function rotateClientSecret(tx: Context, client: ClientRow): Promise<{ client: ClientRow; client_secret: string }> {
+export async function rotateClientSecret(
+  tx: Context,
+  client: ClientRow,
+  chosen: Pick<ChosenCredentials, 'client_secret'> = {},
+): Promise<{ client: ClientRow; client_secret: string }> {
   if (isSecretless(client)) throw new Refusal({ status: 409, code: 'public_client', detail: 'This client has no secret.' });
   const now = tx.clock.now();
-  const client_secret = randomToken('cs_');
+  const client_secret = chosen.client_secret ?? randomToken('cs_');
   const changed = await updateClient(tx.scope, client.id, {
     ...secretColumns(client_secret, now),
     previous_secret_digest: client.secret_digest,

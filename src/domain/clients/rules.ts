@@ -1,9 +1,12 @@
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { ClientRow } from '../../db/tables/clients.js';
+import { jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import type { Problem } from '../refusal.js';
+import { fapi2Problems, type Fapi2Settings } from './fapi2.js';
+import { isFapi2 } from './profile.js';
 
 /** What can be set on a client (RFC 7591 2 for the names). */
 export type ClientInput = Partial<
@@ -14,20 +17,21 @@ export type ClientInput = Partial<
     | 'token_rate_limit' | 'backchannel_logout_uri' | 'backchannel_logout_session_required' | 'client_uri' | 'logo_uri' | 'policy_uri' | 'tos_uri' | 'contacts'
     | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
     | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
-    | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens'
+    | 'required_acr' | 'max_authentication_age' | 'dpop_bound_access_tokens' | 'profile' | 'require_signed_request_object'
   >
 >; // prettier-ignore
 
-/** Whether the client registered itself (RFC 7591): its registration token changes it, whoever holds that. */
-export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest'>): boolean =>
-  client.registration_token_digest !== null;
+/** Whether somebody beyond the Management API changes the client: who holds its registration token (RFC 7591), or its metadata document. */
+export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_digest' | 'origin'>): boolean =>
+  client.registration_token_digest !== null || client.origin === 'metadata_document';
 
 /** What the rules look at. */
 export type RuledClient = Pick<
   ClientRow,
   | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types' | 'token_endpoint_auth_method'
-  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri' | 'initiate_login_uri'
->; // prettier-ignore
+  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri' | 'initiate_login_uri' | 'profile' | 'require_signed_request_object'
+> &
+  Fapi2Settings; // prettier-ignore
 
 /** What a client is where the input says nothing. */
 export function withDefaults(input: ClientInput): ClientInput {
@@ -79,6 +83,13 @@ function grantProblems(client: RuledClient): Problem[] {
       'grant_not_allowed',
       'client_credentials needs a client that can keep a secret (RFC 6749 4.4).',
     ],
+    [isPublic && has(tokenExchangeGrantType), 'grant_types', 'grant_not_allowed', 'Token exchange needs a client that can keep a secret.'],
+    [
+      isPublic && has(jwtBearerGrantType),
+      'grant_types',
+      'grant_not_allowed',
+      'What a workload proves is a client that authenticates, by private_key_jwt.',
+    ],
     [
       has('refresh_token') && !has('authorization_code') && !has(deviceCodeGrantType),
       'grant_types',
@@ -119,21 +130,45 @@ function grantProblems(client: RuledClient): Problem[] {
   return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
 }
 
-function keyProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
+/**
+ * What the service allows. `keysRequired`: who registers itself by private_key_jwt brings its keys; a client of an administrator may have federated credentials
+ * instead.
+ */
+export type ClientPolicy = { readonly allowPrivateNetwork: boolean; readonly keysRequired?: boolean };
+
+function keyProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
   const { jwks, jwks_uri, token_endpoint_auth_method } = client;
   const address = jwks_uri === null ? null : checkUrl(jwks_uri, policy);
   const rules: [boolean, string, ApiErrorCode, string][] = [
     [jwks !== null && jwks_uri !== null, 'jwks_uri', 'jwks_twice', 'Keys are given by value or by address, not both (RFC 7591 2).'],
     [
-      token_endpoint_auth_method === 'private_key_jwt' && jwks === null && jwks_uri === null,
+      policy.keysRequired === true && token_endpoint_auth_method === 'private_key_jwt' && jwks === null && jwks_uri === null,
       'token_endpoint_auth_method',
       'jwks_required',
       'private_key_jwt needs jwks or jwks_uri.',
+    ],
+    [
+      client.require_signed_request_object && jwks === null && jwks_uri === null,
+      'require_signed_request_object',
+      'jwks_required',
+      'Signed requests need jwks or jwks_uri.',
     ],
     [address !== null, 'jwks_uri', 'invalid_url', `The URL ${(address && urlTexts[address]) ?? 'can not be used'}.`],
   ];
   return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
 }
+
+/** Signed requests are pushed: nothing of them goes through the browser, and they are judged before anybody signs in. */
+const signedRequestProblems = (client: RuledClient): Problem[] =>
+  client.require_signed_request_object && !client.require_pushed_authorization_requests
+    ? [
+        refused(
+          'require_signed_request_object',
+          'pushed_requests_required',
+          'Signed requests are pushed: require_pushed_authorization_requests goes with them.',
+        ),
+      ]
+    : [];
 
 /** OIDC Core 4: https; as for redirect URIs http on loopback, for development. A person's browser opens it. */
 function initiationProblems({ initiate_login_uri: uri }: RuledClient): Problem[] {
@@ -152,7 +187,7 @@ const urlTexts: Partial<Record<UrlProblem, string>> = {
  * Everything that is invalid or contradictory about a client, by attribute, whether an administrator set it or it registered itself.
  * `allowPrivateNetwork`: see the configuration.
  */
-export function clientProblems(client: RuledClient, policy: { allowPrivateNetwork: boolean }): Problem[] {
+export function clientProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
   const native = client.application_type === 'native';
   const logout = client.backchannel_logout_uri === null ? null : checkUrl(client.backchannel_logout_uri, policy);
   return [
@@ -161,7 +196,9 @@ export function clientProblems(client: RuledClient, policy: { allowPrivateNetwor
     ...originProblems(client.allowed_origins),
     ...grantProblems(client),
     ...keyProblems(client, policy),
+    ...signedRequestProblems(client),
     ...initiationProblems(client),
+    ...(isFapi2(client) ? fapi2Problems(client, policy) : []),
     ...(logout === null ? [] : [refused('backchannel_logout_uri', 'invalid_url', `The URL ${urlTexts[logout] ?? 'can not be used'}.`)]),
   ];
 }

@@ -18,6 +18,6 @@ const pauseMs = 30_000;
 /** Writes every half minute, and a last time when it stops. */
 export function startClientUse(deps: Deps): Loop {
   const { logger } = deps;
-  const lost = (error: unknown) => logger.warn({ err: error }, 'client_use.lost');
+  const lost = (error: unknown) => logger.warn({ event: 'client_use.lost', err: error }, 'times of last use of clients were lost');
   return startFlushing({ name: 'client_use', pauseMs, logger, flush: () => flushClientUse(deps), lost });
 }

@@ -3,7 +3,9 @@ import { calculateJwkThumbprint, compactVerify, decodeProtectedHeader, errors, t
 import { insertProofUse, type ProofUse } from '../../db/tables/dpop_proofs.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
+import type { Client } from '../clients/clients.js';
 import { importClientKey, type ClientKey } from '../clients/key-set.js';
+import { isFapi2 } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import { currentNonce, nonceEnd } from './nonces.js';
 
@@ -16,6 +18,8 @@ export type Proof = {
   readonly jkt: string;
   /** What has to be stored with whatever the request is granted; null once that it is the first use is settled. */
   readonly use: ProofUse | null;
+  /** Its clock is further off than clocks may be, which only its nonce makes up for: not for a client with a profile that says otherwise. */
+  readonly clock_off: boolean;
 };
 
 /** Why a proof isn't taken; `reason` is public. */
@@ -28,6 +32,8 @@ export type ProvenRequest = {
   readonly path: string;
   /** The access token that comes with it, at a protected resource. */
   readonly access_token?: string;
+  /** Who sends it, where that is known already. */
+  readonly client?: Pick<Client, 'profile'>;
 };
 
 const maxLength = 8192;
@@ -118,18 +124,27 @@ function problemOf(ctx: Context, claims: Readonly<Record<string, unknown>>, { me
   return list.find(([applies]) => applies)?.[1] ?? null;
 }
 
-/** Until when a proof of this time and nonce is good, or why it isn't (RFC 9449 4.3, 8, 11.1). */
-function endOf(ctx: Context, iat: number, nonce: string | undefined): Date | ProofRefusal {
+/** What is said of a clock that a client's profile doesn't take, nonce or not (FAPI 2.0 Security Profile 5.3.2.1). */
+const clockRefused: ProofRefusal = { error: 'invalid_dpop_proof', reason: 'iat is off: set the clock right' };
+
+/** Until when a proof of this time and nonce is good, and whether its clock is off; or why it isn't good (RFC 9449 4.3, 8, 11.1). */
+function endOf(
+  ctx: Context,
+  { iat, nonce }: { readonly iat: number; readonly nonce?: string },
+  client: ProvenRequest['client'],
+): { readonly end: Date; readonly clock_off: boolean } | ProofRefusal {
   const age = ctx.clock.now().getTime() / 1000 - iat;
+  const clock_off = age > maxAge || age < -maxAhead;
+  if (clock_off && client && isFapi2(client)) return clockRefused;
   if (nonce === undefined) {
     if (ctx.environment.dpop_nonce === 'required') return { error: 'use_dpop_nonce', reason: 'the proof must bear a nonce' };
     // With a nonce it is known to be new, whatever the client's clock says.
-    if (age > maxAge || age < -maxAhead) return { error: 'use_dpop_nonce', reason: 'iat is off: the proof must bear a nonce' };
-    return new Date((iat + maxAge) * 1000);
+    if (clock_off) return { error: 'use_dpop_nonce', reason: 'iat is off: the proof must bear a nonce' };
+    return { end: new Date((iat + maxAge) * 1000), clock_off };
   }
   const end = nonceEnd(ctx, nonce);
   if (end === null) return { error: 'use_dpop_nonce', reason: 'the nonce is too old, or none of ours' };
-  return Math.abs(age) > maxWrong ? { error: 'invalid_dpop_proof', reason: 'iat is more than a day off' } : end;
+  return Math.abs(age) > maxWrong ? { error: 'invalid_dpop_proof', reason: 'iat is more than a day off' } : { end, clock_off };
 }
 
 /** Checks a proof against the request that it came with; that it wasn't used before is for whoever stores its `use`. */
@@ -140,10 +155,15 @@ export async function verifyProof(ctx: Context, jws: string, request: ProvenRequ
   const { jkt, claims } = proof;
   const problem = problemOf(ctx, claims, request);
   if (problem !== null) return invalid(problem);
-  const end = endOf(ctx, claims['iat'] as number, claims['nonce'] as string | undefined);
-  if ('error' in end) return end;
-  return { jkt, use: { digest: digest(`${jkt} ${String(claims['jti'])}`), expires_at: new Date(end.getTime() + slackMs) } };
+  const good = endOf(ctx, claims as { iat: number; nonce?: string }, request.client);
+  if ('error' in good) return good;
+  const { end, clock_off } = good;
+  return { jkt, clock_off, use: { digest: digest(`${jkt} ${String(claims['jti'])}`), expires_at: new Date(end.getTime() + slackMs) } };
 }
+
+/** What is wrong with a good proof of this client all the same: with FAPI 2.0 a nonce makes up for no clock. */
+export const problemForClient = (client: Pick<Client, 'profile'>, { clock_off }: Pick<Proof, 'clock_off'>): ProofRefusal | null =>
+  clock_off && isFapi2(client) ? clockRefused : null;
 
 /** What is said of a proof that was used before (RFC 9449 11.1). */
 export const usedBefore: ProofRefusal = { error: 'invalid_dpop_proof', reason: 'the DPoP proof was used before' };

@@ -13,10 +13,13 @@ import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
+import { recordSecurityEvent, serviceActor } from '../audit/security-trail.js';
 import { createContext, transaction, type Context, type Deps } from '../context.js';
 import { findEnvironmentById } from './environments.js';
+import { noOrigin } from '../origin.js';
 import { strongSignInDefaults } from './strong-sign-in.js';
 import { administratorRole, managementPermissions } from '../api-resources/management-permissions.js';
+import { recordRoleChange } from '../roles/role-trail.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { ensureSigningKey } from '../signing-keys/operations.js';
 
@@ -39,7 +42,10 @@ async function displaceApiResource(tx: Context, identifier: string): Promise<voi
   const taken = await findApiResourceByIdentifier(tx.scope, identifier);
   if (!taken || taken.is_system) return;
   await updateApiResource(tx.scope, taken.id, { identifier: `urn:uuid:${taken.id}`, updated_at: tx.clock.now() });
-  tx.logger.warn({ environment_id: tx.environment.id, api_resource_id: taken.id, identifier }, 'api_resource.displaced');
+  tx.logger.warn(
+    { event: 'api_resource.displaced', environment_id: tx.environment.id, api_resource_id: taken.id, identifier },
+    'an API resource was renamed: its identifier is that of the Management API',
+  );
 }
 
 /** The built-in resource of the Management API with all its permissions, and the administrator role that holds them. */
@@ -118,7 +124,9 @@ async function ensureAdministrator(ctx: Context, admin: { email: string; passwor
       ...times,
     });
     const role = await findRoleByName(tx.scope, administratorRole);
-    if (role) await addUserRoles(tx.scope, user.id, [role.id]);
+    if (!role) return;
+    await addUserRoles(tx.scope, user.id, [role.id]);
+    await recordRoleChange(tx, null, user, { added: [role], removed: [] });
   });
 }
 
@@ -159,8 +167,10 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
     const existing = await findClient(tx.scope, wanted.client_id);
     const columns = machineClientColumns(wanted);
     if (!existing) await insertClient(tx.scope, { id: wanted.client_id, name: wanted.name, ...columns, ...times });
-    else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(own(existing, name), value)))
+    else if (Object.entries(columns).some(([name, value]) => !isDeepStrictEqual(own(existing, name), value))) {
       await updateClient(tx.scope, existing.id, { ...columns, updated_at: times.updated_at });
+      if (!existing.secret_digest?.equals(digest(wanted.client_secret))) await recordNewSecret(tx, existing);
+    }
     await removeClientConnections(tx.scope, wanted.client_id, await listConnectionIdsOfClient(tx.scope, wanted.client_id));
     const resource = await findSystemApiResource(tx.scope);
     if (!resource) throw new Error('the Management API resource is missing');
@@ -171,6 +181,15 @@ export async function ensureMachineClient(ctx: Context, wanted: { client_id: str
     else if (grant.scopes.join() !== scopes.join()) await updateClientGrant(tx.scope, grant.id, { scopes, updated_at: times.updated_at });
   });
 }
+
+/** MANAGEMENT_CLIENT_SECRET has changed. */
+const recordNewSecret = (tx: Context, { id, name }: ClientRow) =>
+  recordSecurityEvent(tx, 'client_secret.rotated', {
+    actor: serviceActor,
+    target: { target_type: 'client', target_id: id, display: name },
+    origin: noOrigin,
+    reason: 'configuration',
+  });
 
 /**
  * Everything that a new environment needs before it can answer: its key, its Management API, its system role.

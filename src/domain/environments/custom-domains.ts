@@ -72,7 +72,10 @@ export async function checkDomain(ctx: Context, row: CustomDomainRow): Promise<D
     if (texts.includes(record?.value ?? '')) return { verified: true, failure_reason: null };
     return { verified: false, failure_reason: texts.length === 0 ? 'record_not_found' : 'record_mismatch' };
   } catch (error) {
-    ctx.logger.warn({ err: error, domain: row.domain }, 'custom_domain.lookup_failed');
+    ctx.logger.warn(
+      { event: 'custom_domain.lookup_failed', err: error, domain: row.domain },
+      'the TXT record of a custom domain could not be looked up',
+    );
     return { verified: false, failure_reason: 'dns_error' };
   }
 }

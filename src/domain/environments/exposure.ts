@@ -1,6 +1,6 @@
 import type { Config } from '../../config.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
-import type { LogEvent } from '../audit/log-events.js';
+import type { LogEvent } from '../../lib/log-events.js';
 
 /** A warning about the service's network exposure, logged at the start. */
 export type ExposureWarning = { readonly event: LogEvent; readonly message: string };

@@ -9,6 +9,7 @@ import { previousAttributes } from '../changes.js';
 import { completeEnvironment } from './environments.js';
 import { refuseRpId, strongSignInDefaults } from './strong-sign-in.js';
 import type { Context } from '../context.js';
+import { judgeListedHosts } from '../clients/document-clients.js';
 import { environmentData } from '../events/data.js';
 import { emit } from '../events/emit.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
@@ -78,6 +79,8 @@ export async function changeEnvironment(
   const inner = await contextWithin(tx, changed);
   await refuseRpId(inner, before, input.passkey_rp_id);
   await changeSigningAlgorithms(inner, before.signing_algorithms, changed.signing_algorithms, keys);
+  if (input.client_id_metadata_documents !== undefined || input.client_id_metadata_hosts !== undefined)
+    await judgeListedHosts(inner, inner.environment);
   const after = environmentData(changed);
   const previous_attributes = previousAttributes(environmentData(before), after);
   if (Object.keys(previous_attributes).length > 0) await emit(inner, 'environment.updated', { ...after, previous_attributes });

@@ -1,13 +1,14 @@
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
-import { findApiResource } from '../../db/tables/api_resources.js';
+import { findApiResource, listKnownIdentifiers } from '../../db/tables/api_resources.js';
 import {
   deleteClientGrant,
   insertClientGrant,
   updateClientGrant,
   type ClientGrantRow,
   type SubjectType,
+  type TokenExchange,
 } from '../../db/tables/client_grants.js';
-import type { ClientRow } from '../../db/tables/clients.js';
+import { findClient, type ClientRow } from '../../db/tables/clients.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { uuidv7 } from '../../lib/random.js';
 import { isSelfRegistered } from '../clients/rules.js';
@@ -30,17 +31,47 @@ async function checkScopes(tx: Context, resource: ApiResourceRow, scopes: readon
   refuseIfAny(unknown);
 }
 
+/** What can be set of a policy to exchange people's tokens. */
+type ExchangeInput = { token_exchange?: TokenExchange; subject_audiences?: string[] };
+
+const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({
+  status: 422,
+  code: 'invalid_value',
+  detail,
+  attribute,
+});
+
+/** Problems of a policy to exchange tokens (RFC 8693), as it is to be. */
+async function checkExchange(
+  tx: Context,
+  { subject_type, token_exchange = 'none', subject_audiences = [] }: ExchangeInput & { subject_type: SubjectType },
+  isSystem: boolean,
+  isPublic: boolean,
+): Promise<void> {
+  const off = token_exchange === 'none';
+  const known = new Set(await listKnownIdentifiers(tx.scope, subject_audiences));
+  refuseIfAny([
+    ...(!off && subject_type !== 'user' ? [wrong('token_exchange', 'Only a grant of subject_type user exchanges people’s tokens.')] : []),
+    ...(!off && isSystem ? [wrong('token_exchange', 'No token is exchanged for one of the Management API.')] : []),
+    ...(!off && isPublic ? [wrong('token_exchange', 'A public client can not keep a secret, and exchanges nothing.')] : []),
+    ...(off && subject_audiences.length > 0 ? [wrong('subject_audiences', 'Without token_exchange no token is brought.')] : []),
+    ...subject_audiences.flatMap((identifier, index) =>
+      known.has(identifier) ? [] : [wrong(['subject_audiences', index], `"${identifier}" is not the identifier of an API resource.`)],
+    ),
+  ]);
+}
+
 /**
  * Lets a client have scopes of a resource for itself (`client`), or ask people for them (`user`), which a public client may too.
  * @throws {Refusal} 409, 422
  */
 export async function createClientGrant(
   tx: Context,
-  input: { scopes: string[]; subject_type?: SubjectType },
+  input: { scopes: string[]; subject_type?: SubjectType } & ExchangeInput,
   client: ClientRow,
   resource: ApiResourceRow,
 ): Promise<ClientGrantRow> {
-  const { subject_type = 'client', scopes } = input;
+  const { subject_type = 'client', scopes, ...exchange } = input;
   if (subject_type === 'client' && client.token_endpoint_auth_method === 'none') {
     throw new Refusal({
       status: 422,
@@ -58,8 +89,10 @@ export async function createClientGrant(
     });
   }
   await checkScopes(tx, resource, scopes);
+  await checkExchange(tx, { ...exchange, subject_type }, resource.is_system, client.token_endpoint_auth_method === 'none');
   const now = tx.clock.now();
   const row = {
+    ...exchange,
     scopes,
     subject_type,
     id: uuidv7(now.getTime()),
@@ -71,10 +104,18 @@ export async function createClientGrant(
   return refuseDuplicates(duplicates, () => insertClientGrant(tx.scope, row));
 }
 
-/** Changes which scopes the grant holds. @throws {Refusal} 404, 422 */
-export async function changeClientGrant(tx: Context, grant: ClientGrantRow, input: { scopes?: string[] }): Promise<ClientGrantRow> {
+/** Changes which scopes the grant holds, and what it says of token exchange. @throws {Refusal} 404, 422 */
+export async function changeClientGrant(
+  tx: Context,
+  grant: ClientGrantRow,
+  input: { scopes?: string[] } & ExchangeInput,
+): Promise<ClientGrantRow> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
   if (resource && input.scopes) await checkScopes(tx, resource, input.scopes);
+  if (input.token_exchange !== undefined || input.subject_audiences !== undefined) {
+    const client = await findClient(tx.scope, grant.client_id);
+    await checkExchange(tx, { ...grant, ...input }, resource?.is_system ?? false, client?.token_endpoint_auth_method === 'none');
+  }
   const changed = await updateClientGrant(tx.scope, grant.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such grant.' });
   return changed;

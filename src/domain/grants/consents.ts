@@ -15,6 +15,10 @@ export type ConsentQuestion = {
   readonly client_id: string;
   readonly scopes: readonly string[];
   readonly resource: string | null;
+  /** Whether any program could have sent the request: then the answer is for this time alone (RFC 8252 8.6). */
+  readonly unproven?: boolean;
+  /** What the client is now, where that can change without anybody's being told; null or left out: nobody but an administrator or its registration changes it. */
+  readonly client_digest?: Buffer | null;
 };
 
 /** The scopes by resource: those of OpenID Connect under the empty name, the others under the resource's identifier. */
@@ -25,11 +29,15 @@ function heaps({ scopes, resource }: ConsentQuestion): [string, string[]][] {
 }
 
 /**
- * Whether the person is asked every time, by their own applications too, and the answer isn't remembered: permissions of the Management
- * API reach everybody of the environment.
+ * Whether the person is asked every time, and the answer isn't remembered: permissions of the Management API reach everybody of the environment, and are
+ * asked for by their own applications too; and the name of an unverified application on the person's device can be claimed by any program there.
  */
-export const isAlwaysAsked = (ctx: Context, { resource }: Pick<ConsentQuestion, 'resource'>): boolean =>
-  resource === ctx.environment.management_audience;
+export const isAlwaysAsked = (ctx: Context, { resource, unproven = false }: Pick<ConsentQuestion, 'resource' | 'unproven'>): boolean =>
+  unproven || resource === ctx.environment.management_audience;
+
+/** Whether the client still is what the person allowed. */
+const isSameClient = (then: Buffer | null, now: Buffer | null): boolean =>
+  then === now || (then !== null && now !== null && then.equals(now));
 
 /** Whether the person allowed all of it before. A resource that was never allowed isn't, even without scopes of its own. */
 export async function isConsented(ctx: Context, question: ConsentQuestion): Promise<boolean> {
@@ -37,6 +45,7 @@ export async function isConsented(ctx: Context, question: ConsentQuestion): Prom
   const consent = await findConsent(ctx.scope, question.user_id, question.client_id);
   return (
     consent !== null &&
+    isSameClient(consent.client_digest, question.client_digest ?? null) &&
     heaps(question).every(
       ([resource, scopes]) =>
         isWithin(scopes, consent.resource_scopes[resource] ?? []) && (resource === '' || consent.resources.includes(resource)),
@@ -55,12 +64,21 @@ const partiesOf = (user_id: string, client_id: string) => ({
  * Call it in a transaction.
  */
 export async function giveConsent(tx: Context, asked: ConsentQuestion, origin: Origin = noOrigin): Promise<void> {
-  const question = isAlwaysAsked(tx, asked) ? { ...asked, scopes: asked.scopes.filter(isOpenidScope), resource: null } : asked;
+  const kept = asked.unproven ? [] : asked.scopes.filter(isOpenidScope);
+  const question = isAlwaysAsked(tx, asked) ? { ...asked, scopes: kept, resource: null } : asked;
   const { user_id, client_id } = question;
   const at = tx.clock.now();
   for (const [resource, scopes] of heaps(question))
-    await addConsent(tx.scope, { id: uuidv7(at.getTime()), user_id, client_id, resource, scopes, at });
-  const detail = { scopes: question.scopes, resource: question.resource };
+    await addConsent(tx.scope, {
+      id: uuidv7(at.getTime()),
+      user_id,
+      client_id,
+      client_digest: asked.client_digest ?? null,
+      resource,
+      scopes,
+      at,
+    });
+  const detail = { scopes: asked.unproven ? asked.scopes : question.scopes, resource: asked.unproven ? asked.resource : question.resource };
   await recordSecurityEvent(tx, 'consent.given', { ...partiesOf(user_id, client_id), origin, detail });
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Logger } from 'pino';
+import type { Logger } from '../../platform/log/logger.js';
 import { ConfigError, type Config } from '../../config.js';
 import { noDeadline, type Deadline } from '../../lib/deadline.js';
 import { HashFileError, openHashFile, type HashFile } from '../../platform/breached-passwords/hash-file.js';

@@ -1,12 +1,15 @@
 import { scopeOf } from '../../db/scope.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
-import type { ClientRow } from '../../db/tables/clients.js';
+import { findClient, type ClientRow } from '../../db/tables/clients.js';
+import { listCredentialsOfIssuer, type FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
+import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import type { WebhookDeliveryRow } from '../../db/tables/webhook_deliveries.js';
+import type { LogStreamRow } from '../../db/tables/log_streams.js';
 import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { findApiResource } from '../../db/tables/api_resources.js';
 import {
@@ -42,10 +45,32 @@ export async function reachOfClient(tx: Tx, client: Pick<ClientRow, 'id' | 'firs
   return union(await listReachOfClientGrants(tx.scope, client.id), permissionsOfMappings(client.claim_mappings));
 }
 
-/** A grant: its scopes, when it is for the Management API. */
-export async function reachOfClientGrant(tx: Tx, grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id'>): Promise<Reach> {
+/**
+ * A grant: its scopes, when it is for the Management API. One that exchanges people's tokens for those of another API acts for them without their
+ * being asked, as whoever may change them could.
+ */
+export async function reachOfClientGrant(
+  tx: Tx,
+  grant: Pick<ClientGrantRow, 'scopes' | 'api_resource_id' | 'token_exchange'>,
+): Promise<Reach> {
   const resource = await findApiResource(tx.scope, grant.api_resource_id);
-  return resource?.is_system ? new Set(grant.scopes) : noReach;
+  if (resource?.is_system) return new Set(grant.scopes);
+  return grant.token_exchange === 'none' ? noReach : new Set(['users:write']);
+}
+
+/** A federated credential: all that its client reaches, for whoever writes it decides who is that client. */
+export async function reachOfFederatedCredential(tx: Tx, { client_id }: Pick<FederatedCredentialRow, 'client_id'>): Promise<Reach> {
+  const client = await findClient(tx.scope, client_id);
+  return client ? reachOfClient(tx, client) : noReach;
+}
+
+/** A trusted issuer: all that the clients reach whose credentials rest on it. */
+export async function reachOfTrustedIssuer(tx: Tx, { id }: Pick<TrustedIssuerRow, 'id'>): Promise<Reach> {
+  const credentials = await listCredentialsOfIssuer(tx.scope, id);
+  const ids = [...new Set(credentials.map(({ client_id }) => client_id))];
+  let reach = noReach;
+  for (const client_id of ids) reach = union(reach, await reachOfFederatedCredential(tx, { client_id }));
+  return reach;
 }
 
 /** An API resource: the Management API itself is everything; of any other, the permissions behind what its claim mappings say of people. */
@@ -92,6 +117,9 @@ export function permissionsToRead(event_type: string): readonly string[] {
 export function reachOfWebhook(webhook: Pick<WebhookRow, 'events' | 'past_events'>): Reach {
   return new Set([...webhook.events, ...webhook.past_events].flatMap(permissionsToRead));
 }
+
+/** A log stream: the read permissions of what it is sent. What waits of a source that it loses is dropped. */
+export const reachOfLogStream = ({ sources }: Pick<LogStreamRow, 'sources'>): Reach => new Set(sources.map((source) => `${source}:read`));
 
 /** A delivery: the read permissions of what its payload tells. */
 export const reachOfDelivery = (delivery: Pick<WebhookDeliveryRow, 'event_type'>): Reach => new Set(permissionsToRead(delivery.event_type));

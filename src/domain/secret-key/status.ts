@@ -1,4 +1,5 @@
-import { listSecretKeys, type SecretKeyRow } from '../../db/tables/secret_keys.js';
+import { countSealedByKey } from '../../db/tables/sealed_columns.js';
+import { listSecretKeyHolders, listSecretKeys, type SecretKeyRow } from '../../db/tables/secret_keys.js';
 import type { Deps } from '../context.js';
 
 /** The longest lifetime, in milliseconds, of anything keyed that isn't stored sealed: a reset code requested by an administrator. */
@@ -39,3 +40,24 @@ export async function secretKeyStatus({ knex }: Pick<Deps, 'knex'>): Promise<Sec
 /** How many values wait to be sealed anew. */
 export const pendingCount = (keys: readonly SecretKeyStatus[]): number =>
   keys.filter(({ seals }) => !seals).reduce((sum, { pending_count }) => sum + pending_count, 0);
+
+/** What a change of SECRET_KEY still waits for, looked up now and not as the last pass left it. */
+export type SecretKeyProgress = {
+  /** Values that another key than SECRET_KEY has sealed, by key id. */
+  readonly pending: ReadonlyMap<string, number>;
+  /** Values that SECRET_KEY has sealed. */
+  readonly done: number;
+  /** The keys that live processes still seal with instead, each once for a process. */
+  readonly sealing: readonly string[];
+};
+
+/** Counts all sealed values; changes nothing. */
+export async function secretKeyProgress({ knex, sealer }: Pick<Deps, 'knex' | 'sealer'>): Promise<SecretKeyProgress> {
+  const counts = await countSealedByKey(knex);
+  const holders = await listSecretKeyHolders(knex);
+  return {
+    pending: new Map([...counts].filter(([id]) => id !== sealer.key_id)),
+    done: counts.get(sealer.key_id) ?? 0,
+    sealing: holders.map(({ sealing_key }) => sealing_key).filter((id) => id !== sealer.key_id),
+  };
+}

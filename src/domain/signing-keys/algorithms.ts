@@ -1,6 +1,6 @@
 import { countApiResourcesSignedWith } from '../../db/tables/api_resources.js';
 import { countClientsSignedWith } from '../../db/tables/clients.js';
-import { lockSigningAlgorithms } from '../../db/tables/environments.js';
+import { lockSigningAlgorithms, storeSigningAlgorithm } from '../../db/tables/environments.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
@@ -66,6 +66,11 @@ export async function changeSigningAlgorithms(
       throw new Refusal({ status: 409, code: 'conflict', detail: 'The algorithms were changed meanwhile: read them and try again.' });
     await addPrimaryKey(tx, key);
   }
+}
+
+/** Lets the environment sign with the algorithm of the key too, unless it does already. Emits `signing_key.generated`. */
+export async function addSigningAlgorithm(tx: Context, key: NewSigningKey): Promise<void> {
+  if (await storeSigningAlgorithm(tx.scope, key.algorithm, tx.clock.now())) await addPrimaryKey(tx, key);
 }
 
 /**

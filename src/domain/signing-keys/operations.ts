@@ -93,3 +93,16 @@ export async function deactivateKey(tx: Context, key: SigningKeyRow, reason: 'ma
   });
   return changed;
 }
+
+/**
+ * Takes every published key out of the set and puts new ones in their place, which sign at once: whatever was signed is refused from then on.
+ * @param keys one for each algorithm that the environment signs with
+ */
+export async function replaceAllKeys(tx: Context, keys: readonly NewSigningKey[]): Promise<void> {
+  const now = tx.clock.now();
+  const published = await listPublishedSigningKeys(tx.scope);
+  for (const { kid, status } of published)
+    if (status === 'primary') await updateSigningKey(tx.scope, kid, { status: 'previous', retired_at: now, updated_at: now });
+  for (const key of keys) await addPrimaryKey(tx, key);
+  for (const key of published) await deactivateKey(tx, { ...key, status: 'previous' }, 'manual');
+}

@@ -31,10 +31,12 @@ export type AccessTokenContent = {
   readonly amr?: readonly string[];
   /** Permissions of the API resource; left out for tokens without one. */
   readonly permissions?: readonly string[];
+  /** Who acts for the person (RFC 8693 4.1). */
+  readonly act?: Readonly<Record<string, unknown>> | null;
   /** `typ` of the header; RFC 9068's unless the API resource says otherwise. */
   readonly typ?: 'at+jwt' | 'JWT';
-  /** What it is signed with: the API resource's algorithm, else RS256. */
-  readonly algorithm?: SigningAlgorithm;
+  /** What a JWT is signed with: as the API resource, else the client, has it. */
+  readonly algorithm: SigningAlgorithm;
   /** Claims under names that administrators chose; none of the protocol's is among them. */
   readonly mapped?: Readonly<Record<string, unknown>>;
   /** The thumbprint of the key that it is bound to (RFC 9449 6.1). */
@@ -65,6 +67,7 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
     sid: content.session_id,
     gid: content.grant_id,
     permissions: content.permissions,
+    act: content.act ?? undefined,
     cnf: content.jkt ? { jkt: content.jkt } : undefined,
     userinfo_claims: content.userinfo_claims && content.userinfo_claims.length > 0 ? content.userinfo_claims : undefined,
   };
@@ -74,5 +77,5 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
 export async function accessTokenValue(ctx: Context, content: AccessTokenContent): Promise<string> {
   if (content.format === 'opaque') return content.seed.value;
   requireTime(ctx);
-  return signJwt(await signerFor(ctx, content.algorithm ?? 'RS256'), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
+  return signJwt(await signerFor(ctx, content.algorithm), content.typ ?? 'at+jwt', accessTokenPayload(ctx, content));
 }

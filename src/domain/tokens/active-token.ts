@@ -7,6 +7,8 @@ import {
   askableScopes,
   clientGrantOf,
   enabledClient,
+  exchangeableScopes,
+  letsIn,
   withoutUnaskable,
   type ApiResource,
   type Client,
@@ -40,9 +42,15 @@ function fault(ctx: Context, { claims, standing }: Found): string | null {
 type Force = { readonly scope: string; readonly resource: ApiResource | null; readonly permissions: readonly string[] | null };
 
 async function ownForce(ctx: Context, client: Client, resource: ApiResource, asked: readonly string[]): Promise<Force | null> {
-  const grant = await clientGrantOf(ctx, client.id, resource, 'client');
+  const grant = letsIn(client, resource) ? await clientGrantOf(ctx, client.id, resource, 'client') : null;
   const kept = grant && asked.filter((word) => grant.scopes.includes(word) && resource.permissions.includes(word));
   return kept && { scope: formatScope(kept), resource, permissions: kept };
+}
+
+/** What an exchanged token may still have: its client's policy may have been withdrawn. */
+async function exchangedScopes(ctx: Context, client: Client, resource: ApiResource): Promise<readonly string[] | null> {
+  const policy = await exchangeableScopes(ctx, client, resource);
+  return policy === null || policy.grant.token_exchange === 'none' ? null : policy.scopes;
 }
 
 /** `held` null: nobody asked what the person holds, and what is withdrawn there is the caller's to find. */
@@ -51,14 +59,14 @@ async function forceForPerson(
   client: Client,
   resource: ApiResource,
   asked: readonly string[],
-  held: readonly string[] | null,
+  { held, exchanged }: { readonly held: readonly string[] | null; readonly exchanged: boolean },
 ): Promise<Force | null> {
-  const askable = await askableScopes(ctx, client.id, resource);
+  const askable = exchanged ? await exchangedScopes(ctx, client, resource) : await askableScopes(ctx, client, resource);
   if (!askable) return null;
   const known = (word: string) => resource.permissions.includes(word) || isOpenidScope(word) || client.scopes?.includes(word) === true;
   const allowed = withoutUnaskable(resource, askable, asked.filter(known)); // prettier-ignore
   const scope = formatScope(held === null ? allowed : withoutUnheld(resource, held, allowed));
-  return { scope, resource, permissions: held && shownPermissions(client, { resource, askable }, scope, held) };
+  return { scope, resource, permissions: held && shownPermissions(client, { resource, askable, exchanged }, scope, held) };
 }
 
 /**
@@ -67,19 +75,22 @@ async function forceForPerson(
  * identifier, made later, is not the token's. Null when that leaves nothing.
  */
 async function forceOf(ctx: Context, client: Client, { claims, permissions }: Found): Promise<Force | null> {
-  const { audience, scope, user_id, issued_at } = claims;
+  const { audience, scope, user_id, issued_at, exchanged } = claims;
   if (isOwnAudience(ctx, audience)) return { scope, resource: null, permissions: null };
   const resource = await apiResourceOf(ctx, audience);
   if (!resource || seconds(resource.created_at) > seconds(issued_at)) return null;
   const asked = scope.split(' ').filter((word) => word !== '');
   const force =
-    user_id === null ? await ownForce(ctx, client, resource, asked) : await forceForPerson(ctx, client, resource, asked, permissions);
+    user_id === null
+      ? await ownForce(ctx, client, resource, asked)
+      : await forceForPerson(ctx, client, resource, asked, { held: permissions, exchanged });
   return force && (force.scope === '' && asked.length > 0 ? null : force);
 }
 
 type Activated = { readonly token: ActiveToken; readonly force: Force };
 
-async function activate(ctx: Context, found: Found): Promise<Activated | InactiveToken> {
+/** The token, if it and all that it hangs on are good right now. */
+export async function activate(ctx: Context, found: Found): Promise<Activated | InactiveToken> {
   const wrong = fault(ctx, found);
   if (wrong !== null) return { inactive: wrong };
   const { client_id, ...claims } = found.claims;

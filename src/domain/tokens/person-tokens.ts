@@ -1,4 +1,5 @@
 import type { Client } from '../clients/clients.js';
+import { algorithmFor } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { accessTokenPayload, accessTokenValue, type AccessTokenContent, type TokenSeed } from './access-token.js';
@@ -68,7 +69,8 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance): Co
     jkt: jkt ?? null,
     userinfo_claims: Object.keys(granted.claims ?? {}),
     mapped: accessTokenMappedClaims(client, target && target.resource, facts),
-    ...(target && { permissions: permissions ?? [], typ: target.resource.token_typ, algorithm: target.resource.signing_alg }),
+    algorithm: target ? target.resource.signing_alg : algorithmFor(client),
+    ...(target && { permissions: permissions ?? [], typ: target.resource.token_typ }),
   };
   if (!scope.split(' ').includes('openid')) return { facts, access, id: null };
   const claims = idTokenClaimsOf(client, { ...facts, scope, requested: granted.id_token_claims ?? [] });

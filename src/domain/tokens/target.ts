@@ -1,18 +1,29 @@
-import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../clients/clients.js';
+import { apiResourceOf, askableScopes, namedResource, withoutUnaskable, type ApiResource, type Client } from '../clients/clients.js';
+import { takesTokensOf } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import { OAuthError } from '../../errors.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 
 /** The API resource of a person's token, and which of its scopes the client may ask people for. */
-export type Target = { readonly resource: ApiResource; readonly askable: readonly string[] };
+export type Target = {
+  readonly resource: ApiResource;
+  readonly askable: readonly string[];
+  /** For a token that is issued on the strength of another one (RFC 8693): nobody allowed more than its scope says. */
+  readonly exchanged?: boolean;
+};
 
-/** The refusal of a client that may no longer ask people for the resource (RFC 8707 2). */
-export const notLetIn = () => OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it');
+/** The refusal of a client that may no longer ask people for the resource, or take its tokens (RFC 8707 2). */
+export const notLetIn = () =>
+  OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it, or take its tokens');
+
+/** `resource` of a token request as it is registered, whose spelling may be another one; the text itself when nothing is registered so. */
+export const registeredName = async (ctx: Context, named: string): Promise<string> =>
+  (await namedResource(ctx, named))?.identifier ?? named;
 
 /** The target that an authorization was given for, as it is now, from memory; null when the client is no longer let in. */
 export async function targetInForce(ctx: Context, client: Client, identifier: string): Promise<Target | null> {
   const resource = await apiResourceOf(ctx, identifier);
-  const askable = resource && (await askableScopes(ctx, client.id, resource));
+  const askable = resource && takesTokensOf(client, resource) ? await askableScopes(ctx, client, resource) : null;
   return resource && askable && { resource, askable };
 }
 
@@ -33,10 +44,15 @@ export function scopeInForce({ resource, askable }: Target, scope: string, held:
 
 /**
  * The permissions that a user's token shows: those the user holds and the client may ask for. Only what the person allowed, which is what
- * the scope says, to an application that isn't first-party, and of the Management API, for which everybody is asked.
+ * the scope says, to an application that isn't first-party, of the Management API, for which everybody is asked, and of exchanged tokens.
  */
-export function shownPermissions(client: Client, { resource, askable }: Target, scope: string, held: readonly string[]): readonly string[] {
+export function shownPermissions(
+  client: Client,
+  { resource, askable, exchanged = false }: Target,
+  scope: string,
+  held: readonly string[],
+): readonly string[] {
   const scopes = scope.split(' ');
-  const all = client.first_party && !resource.is_system;
+  const all = client.first_party && !resource.is_system && !exchanged;
   return held.filter((permission) => askable.includes(permission) && (all || scopes.includes(permission)));
 }

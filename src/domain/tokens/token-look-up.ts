@@ -3,6 +3,8 @@ import {
   findJwtStanding,
   findProvenAccessToken,
   findProvenJwtStanding,
+  findStandings,
+  type AccessTokenState,
   type Beside,
   type ProofToStore,
   type TokenStanding,
@@ -29,6 +31,10 @@ export type TokenContent = {
   readonly issuer: string;
   /** The names that the `claims` request parameter asked for at userinfo (OIDC Core 5.5). */
   readonly claims: readonly string[];
+  /** Who acts for the person (RFC 8693 4.1); null when nobody does, or the token doesn't say. */
+  readonly act: Readonly<Record<string, unknown>> | null;
+  /** Whether it is known to be issued on the strength of another token: a JWT tells by `act` only. */
+  readonly exchanged: boolean;
   /** The thumbprint of the key that it is bound to (RFC 9449 6); null for a bearer token. */
   readonly jkt: string | null;
   /** How the person signed in, and when (RFC 9470 6); null and empty where it isn't known, and for a client. */
@@ -56,6 +62,8 @@ const isSeconds = (value: unknown): value is number =>
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 /** The texts of a list; empty for anything else. */
 export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
+const members = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 const thumbprintIn = (cnf: unknown) => (typeof cnf === 'object' && cnf !== null ? text((cnf as Record<string, unknown>)['jkt']) : null);
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
@@ -96,6 +104,8 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     audience: aud,
     issuer: iss,
     claims: texts(claims['userinfo_claims']),
+    act: members(claims['act']),
+    exchanged: claims['act'] !== undefined,
     jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),
     amr: texts(claims['amr']),
@@ -107,15 +117,44 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
 }
 
 const isJwt = (token: string) => token.includes('.');
+const isOpaque = (token: string) => /^at_[\w-]{43}$/.test(token);
+
+/** What the standing of a JWT hangs on. */
+const standingKeys = ({ jti, grant_id, user_id, session_id }: TokenContent) => ({
+  ids: grant_id === null ? [jti] : [jti, grant_id],
+  user_id,
+  session_id,
+});
+
+/** What an opaque token says. */
+const contentOf = (ctx: Context, row: AccessTokenState): Found['claims'] => ({
+  format: 'opaque',
+  jti: row.jti,
+  grant_id: row.grant_id,
+  client_id: row.client_id,
+  sub: row.user_id ?? row.client_id,
+  user_id: row.user_id,
+  session_id: row.session_id,
+  scope: row.scope,
+  audience: row.audience,
+  issuer: ctx.environment.issuer,
+  claims: Object.keys(row.claims ?? {}),
+  act: row.act,
+  exchanged: row.exchanged,
+  jkt: row.jkt,
+  acr: row.acr,
+  amr: row.amr ?? [],
+  auth_time: row.auth_time,
+  issued_at: row.issued_at,
+  expires_at: row.expires_at,
+});
 
 async function findJwt(ctx: Context, scope: Scope, token: string, wanted: Beside, proof: ProofToStore | null): Promise<Found | null> {
   const read = await readJwt(ctx, token);
   if (!read) return null;
   const { claims, payload } = read;
-  const { user_id, session_id, audience, jti, grant_id } = claims;
-  const ids = grant_id === null ? [jti] : [jti, grant_id];
-  const resource = isOwnAudience(ctx, audience) ? null : audience;
-  const keys = { ids, user_id, session_id, resource };
+  const resource = isOwnAudience(ctx, claims.audience) ? null : claims.audience;
+  const keys = { ...standingKeys(claims), resource };
   const proven = proof?.jkt === claims.jkt ? proof : null;
   const found = proven
     ? await findProvenJwtStanding(scope, keys, proven)
@@ -136,31 +175,37 @@ export async function lookUpToken(
   proof: ProofToStore | null = null,
 ): Promise<Found | null> {
   if (isJwt(token)) return findJwt(ctx, scope, token, wanted, proof);
-  if (!/^at_[\w-]{43}$/.test(token)) return null;
+  if (!isOpaque(token)) return null;
   const { issuers } = ctx.environment;
   const found = proof
     ? await findProvenAccessToken(scope, digest(token), issuers, proof)
     : await findAccessToken(scope, digest(token), wanted, issuers);
   if (!found) return null;
   const { token: row, ...beside } = found;
-  const claims: Found['claims'] = {
-    format: 'opaque',
-    jti: row.jti,
-    grant_id: row.grant_id,
-    client_id: row.client_id,
-    sub: row.user_id ?? row.client_id,
-    user_id: row.user_id,
-    session_id: row.session_id,
-    scope: row.scope,
-    audience: row.audience,
-    issuer: ctx.environment.issuer,
-    claims: Object.keys(row.claims ?? {}),
-    jkt: row.jkt,
-    acr: row.acr,
-    amr: row.amr ?? [],
-    auth_time: row.auth_time,
-    issued_at: row.issued_at,
-    expires_at: row.expires_at,
-  };
-  return { claims, standing: row, payload: null, first_use: true, ...beside };
+  return { claims: contentOf(ctx, row), standing: row, payload: null, first_use: true, ...beside };
+}
+
+/**
+ * The tokens, in their order, and the state of what they hang on, by one statement; null for what isn't one of ours. Nothing else is known of them: where
+ * one token is presented, {@link lookUpToken} is for it.
+ */
+export async function lookUpTokens(ctx: Context, tokens: readonly string[]): Promise<(Found | null)[]> {
+  const read = await Promise.all(
+    tokens.map(async (token): Promise<ReadJwt | { digest: Buffer } | null> => {
+      if (isJwt(token)) return readJwt(ctx, token);
+      return isOpaque(token) ? { digest: digest(token) } : null;
+    }),
+  );
+  const known = read.filter((one) => one !== null);
+  const rows = await findStandings(
+    ctx.scope,
+    known.map((one) => ('digest' in one ? one : standingKeys(one.claims))),
+  );
+  const nothing = { user: null, permissions: null, first_use: true };
+  return read.map((one) => {
+    const row = one === null ? null : (rows[known.indexOf(one)] ?? null);
+    if (one === null || row === null) return null;
+    if ('digest' in one) return { claims: contentOf(ctx, row), standing: row, payload: null, ...nothing };
+    return { ...one, standing: row, ...nothing };
+  });
 }

@@ -3,6 +3,7 @@ import { addUserRoles, findRoleByName, countRoleMembers } from '../../db/tables/
 import type { EmailAddress } from '../../lib/email-address.js';
 import { uuidv7 } from '../../lib/random.js';
 import { transaction, type Context } from '../context.js';
+import { recordRoleChange } from '../roles/role-trail.js';
 import { administratorRole } from '../api-resources/management-permissions.js';
 
 const place = 'setup';
@@ -38,6 +39,7 @@ export async function createFirstAdministrator(
     const times = { created_at: now, updated_at: now, password_changed_at: now };
     const user = await insertUser(tx.scope, { id: uuidv7(now.getTime()), ...input, email_verified: true, ...times });
     await addUserRoles(tx.scope, user.id, [role.id]);
+    await recordRoleChange(tx, null, user, { added: [role], removed: [] });
     return user;
   });
 }

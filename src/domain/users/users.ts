@@ -13,6 +13,7 @@ import { holdsEverything, noReach, requireReach } from '../reach/reach.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
 import { userData } from '../events/data.js';
 import { emit } from '../events/emit.js';
+import { recordRoleChange } from '../roles/role-trail.js';
 import { emitPasswordReset } from '../events/users.js';
 import { hashNewPassword } from '../passwords/new-password.js';
 import { acceptsPasswordHash, passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
@@ -129,6 +130,7 @@ export async function createUser(
     insertUser(tx.scope, { ...columnsOf(input), ...password, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
   );
   await addUserRoles(tx.scope, user.id, roles.map((role) => role.id)); // prettier-ignore
+  await recordRoleChange(tx, actor, user, { added: roles, removed: [] });
   await emit(tx, 'user.created', { ...userData(user, await giveDefaultRoles(tx, user.id)), created_by: createdBy(actor) });
   return user;
 }
@@ -237,6 +239,7 @@ export async function changeUserRoles(
   if (removed.some((role) => role.is_system)) await refuseLastAdministrator(tx, user.id);
   await addUserRoles(tx.scope, user.id, added.map((role) => role.id)); // prettier-ignore
   await removeUserRoles(tx.scope, user.id, removed.map((role) => role.id)); // prettier-ignore
+  await recordRoleChange(tx, actor, user, { added, removed });
   const changed = (await touchRecord<UserRow>(tx.scope, 'users', user.id, tx.clock.now())) ?? user;
   await emitUpdated(tx, user, changed, before);
   return changed;

@@ -7,15 +7,20 @@ export const webhookSecretPlace = (webhook_id: string): Place => `webhooks/${web
 /** How long the secret before a rotation still signs the Standard Webhooks header, in milliseconds. */
 export const previousSecretLifetimeMs = 24 * 3_600_000;
 
-/** A new signing secret in plain (`whsec_` and standard base64 of 32 random bytes) and as its row keeps it. */
+/** A signing secret: `whsec_` and standard base64 of 24 to 64 bytes (Standard Webhooks 1.0). */
+export const isSigningSecret = (text: string): boolean =>
+  /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(text) && ((bytes) => bytes >= 24 && bytes <= 64)(Buffer.from(text.slice(6), 'base64').length);
+
+/** A new signing secret, unless one is given, in plain (of 32 random bytes) and as its row keeps it, sealed for `place`. */
 export function mintSigningSecret(
   sealer: Sealer,
-  webhook_id: string,
+  place: Place,
+  given?: string,
 ): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
-  const signing_secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const signing_secret = given ?? `whsec_${randomBytes(32).toString('base64')}`;
   return {
     signing_secret,
-    secret_sealed: sealer.seal(signing_secret, webhookSecretPlace(webhook_id)),
+    secret_sealed: sealer.seal(signing_secret, place),
     secret_hint: signing_secret.slice(-4),
   };
 }

@@ -19,7 +19,7 @@ import type { Context } from '../context.js';
 import { payloadText } from '../events/emit.js';
 import type { EventData } from '../events/catalogue.js';
 import type { WebhookInput } from './input.js';
-import { mintSigningSecret, previousSecretLifetimeMs } from './secrets.js';
+import { mintSigningSecret, previousSecretLifetimeMs, webhookSecretPlace } from './secrets.js';
 
 // Every operation takes the context of a transaction (`transaction` in context.ts). Inputs have passed `webhookProblems`.
 
@@ -31,11 +31,11 @@ const failAtOnce = 1000;
 /** How many events `redeliverFailed` sends again at once. */
 export const maxRedeliveries = 10_000;
 
-/** Creates a webhook with a secret of its own. */
-export async function createWebhook(tx: Context, input: WebhookInput): Promise<WebhookWithSecret> {
+/** Creates a webhook with a secret of its own, made unless it is given. */
+export async function createWebhook(tx: Context, input: WebhookInput, given?: string): Promise<WebhookWithSecret> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, id);
+  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, webhookSecretPlace(id), given);
   const webhook = await insertWebhook(tx.scope, {
     id,
     name: input.name,
@@ -75,12 +75,12 @@ export async function deleteWebhook(tx: Context, id: string): Promise<boolean> {
 }
 
 /**
- * Gives the webhook a new secret. From the commit on attempts are signed with it (specification 7.3.4); the old one
+ * Gives the webhook a new secret, made unless it is given. From the commit on attempts are signed with it (specification 7.3.4); the old one
  * also signs the Standard Webhooks header for 24 hours. Null when there is no such webhook.
  */
-export async function rotateSecret(tx: Context, id: string): Promise<WebhookWithSecret | null> {
+export async function rotateSecret(tx: Context, id: string, given?: string): Promise<WebhookWithSecret | null> {
   const at = tx.clock.now();
-  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, id);
+  const { signing_secret, ...secret } = mintSigningSecret(tx.sealer, webhookSecretPlace(id), given);
   const previous_secret_expires_at = new Date(at.getTime() + previousSecretLifetimeMs);
   const webhook = await rotateWebhookSecret(tx.scope, id, { ...secret, at, previous_secret_expires_at });
   return webhook && { webhook, signing_secret };

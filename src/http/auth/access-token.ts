@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { proofAlgorithms, type Proof, type ProofRefusal } from '../../domain/dpop/proof.js';
+import { problemForClient, proofAlgorithms, type Proof, type ProofRefusal } from '../../domain/dpop/proof.js';
 import { findActiveTokenWithUser, type TokenWithUser } from '../../domain/tokens/active-token.js';
 import { OAuthError } from '../../errors.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
@@ -25,7 +25,7 @@ function refused(used: Scheme | null, error: OAuthErrorCode, description: string
 const proofRefused = ({ error, reason }: ProofRefusal) => refused('DPoP', error, reason);
 
 async function requireProof(req: Request, token: string): Promise<Proof> {
-  const proof = await readProof(req, token);
+  const proof = await readProof(req, { access_token: token });
   if (proof === null) throw refused('DPoP', 'invalid_dpop_proof', 'a DPoP proof is needed with Authorization: DPoP');
   if ('error' in proof) throw proofRefused(proof);
   return proof;
@@ -45,7 +45,7 @@ export async function authenticateToken(web: Pick<Web, 'proofUses'>, req: Reques
   const found = await findActiveTokenWithUser(req.ctx, token, proof && web.proofUses ? { ...proof, use: null } : proof);
   if ('inactive' in found) throw refused(scheme, 'invalid_token', found.inactive);
   if ('reason' in found) throw proofRefused(found);
-  const outcome = proof && (await settled(web, req, proof));
+  const outcome = proof && (problemForClient(found.token.client, proof) ?? (await settled(web, req, proof)));
   if (outcome && 'error' in outcome) throw proofRefused(outcome);
   return { ...found, invalid: (description) => refused(scheme, 'invalid_token', description) };
 }

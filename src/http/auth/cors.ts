@@ -50,7 +50,7 @@ export async function ownUiCors(req: Request, res: Response, next: NextFunction)
 /** The answer to a preflight request; `cors` has set who is allowed. */
 export function preflight(_req: Request, res: Response): void {
   res.setHeader('Access-Control-Allow-Methods', 'GET, POST');
-  res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, DPoP');
+  res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, DPoP, MCP-Protocol-Version');
   res.setHeader('Access-Control-Max-Age', '600');
   res.status(204).end();
 }

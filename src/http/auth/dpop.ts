@@ -11,13 +11,16 @@ export function tellNonce(req: Request, res: Response, next: NextFunction): void
   next();
 }
 
-/** The proof in the header `DPoP`, checked against the request and the access token that comes with it; null without one. */
-export async function readProof(req: Request, access_token?: string): Promise<Proof | ProofRefusal | null> {
+/** The proof in the header `DPoP`, checked against the request, and the access token or the client that it comes with; null without one. */
+export async function readProof(
+  req: Request,
+  beside: Pick<ProvenRequest, 'access_token' | 'client'>,
+): Promise<Proof | ProofRefusal | null> {
   const { dpop } = req.headers;
   if (dpop === undefined) return null;
-  const request: ProvenRequest = { method: req.method, path: req.originalUrl.replace(/[?#].*$/s, '') };
+  const request: ProvenRequest = { ...beside, method: req.method, path: req.originalUrl.replace(/[?#].*$/s, '') };
   // Several headers arrive as one, joined by commas.
-  return verifyProof(req.ctx, String(dpop), access_token === undefined ? request : { ...request, access_token });
+  return verifyProof(req.ctx, String(dpop), request);
 }
 
 /**
@@ -32,11 +35,11 @@ export async function settled({ proofUses }: Pick<Web, 'proofUses'>, { ctx }: Re
 }
 
 /**
- * The proof of a request to the authorization server (RFC 9449 5); null without one.
+ * The proof of a request to the authorization server (RFC 9449 5); null without one. Needs the client before.
  * @throws {OAuthError} 400 `invalid_dpop_proof` or `use_dpop_nonce`
  */
 export async function proofOf(web: Pick<Web, 'proofUses'>, req: Request): Promise<Proof | null> {
-  const proof = await readProof(req);
+  const proof = await readProof(req, { client: req.client });
   if (proof === null) return null;
   const outcome = 'error' in proof ? proof : await settled(web, req, proof);
   if ('error' in outcome) throw proofRefused(req.ctx, outcome);

@@ -2,7 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { RateLimit } from '../../config.js';
 import { clientOf } from '../../domain/clients/clients.js';
 import { OAuthError } from '../../errors.js';
-import { authenticateClient, claimedClientId, provenClient } from '../auth/authenticate-client.js';
+import { authenticateClient, claimedClientId, provenClient, type FindClient } from '../auth/authenticate-client.js';
 import type { Web } from '../web.js';
 import type { Limiter } from './rate-limiter.js';
 import { addressKey, enforce } from './rate-limits.js';
@@ -84,11 +84,11 @@ async function callerOf(req: Request, is_poll = false): Promise<TokenCaller> {
 }
 
 /** Proves the client, and counts the attempt when the proof was wrong; a malformed request is no guess. @throws {OAuthError | RateLimitedError} */
-async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request, res: Response): Promise<void> {
+async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request, res: Response, find?: FindClient): Promise<void> {
   try {
-    req.client = await provenClient(req);
+    req.client = await provenClient(req, find);
   } catch (error) {
-    if (error instanceof OAuthError && error.error === 'invalid_client') await limit.failed(res, caller);
+    if (error instanceof OAuthError && ['invalid_client', 'invalid_grant'].includes(error.error)) await limit.failed(res, caller);
     throw error;
   }
 }
@@ -96,14 +96,18 @@ async function proveOrCount(limit: TokenLimit, caller: TokenCaller, req: Request
 /**
  * Client authentication behind the limit of /oauth/token: requests and wrong secrets per claimed client and address. Needs `form` before.
  * @param isPoll whether a request is a device's question whether its person has answered
+ * @param find see {@link provenClient}
  */
-export function limitedClientAuthentication(web: Web, isPoll: (req: Request) => boolean = () => false): RequestHandler {
-  if (!web.limiter.enabled) return authenticateClient;
+export function limitedClientAuthentication(
+  web: Web,
+  { isPoll = () => false, find }: { readonly isPoll?: (req: Request) => boolean; readonly find?: FindClient } = {},
+): RequestHandler {
+  if (!web.limiter.enabled) return authenticateClient(find);
   const limit = createTokenLimit(web.limiter, web.deps.config.rateLimits.token);
   return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
     const caller = await callerOf(req, isPoll(req));
     await limit.admit(res, caller);
-    await proveOrCount(limit, caller, req, res);
+    await proveOrCount(limit, caller, req, res, find);
     await limit.succeeded(res, caller);
     next();
   };
@@ -111,7 +115,7 @@ export function limitedClientAuthentication(web: Web, isPoll: (req: Request) => 
 
 /** Client authentication where only wrong secrets count, in the same window as at /oauth/token: introspection, revocation. Needs `form` before. */
 export function guardedClientAuthentication(web: Web): RequestHandler {
-  if (!web.limiter.enabled) return authenticateClient;
+  if (!web.limiter.enabled) return authenticateClient();
   const limit = createTokenLimit(web.limiter, web.deps.config.rateLimits.token);
   return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
     const caller = await callerOf(req);

@@ -95,11 +95,15 @@ export interface LogoutPage extends BasePage {
   return_to: string;
 }
 
+/** Of a client that nobody vouches for: where it comes from, in a sentence, and whether any program of the person's device could have asked in its name. */
+export type UnverifiedNotice = { whose: string; local: boolean };
+
 /** Posts `decision` allow or deny, and `hidden`, to `action`. */
 export interface ConsentPage extends FormPage {
   client: PageClient & { policy_uri: string | null; tos_uri: string | null };
   /** The host of the redirect URI, "notes.example", shown because a client's name alone can be made up. */
   redirect_host: string;
+  unverified: UnverifiedNotice | null;
   user: { email: string; name: string };
   /** `text` in words (scope-texts.ts) */
   scopes: { name: string; text: string }[];

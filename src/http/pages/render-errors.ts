@@ -1,4 +1,5 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
+import { bearerChallenge, managementMetadataUrl } from '../../domain/api-resources/metadata.js';
 import { OverloadedError } from '../../domain/passwords/hashing-queue.js';
 import { Dangling, DatabaseFailure, Duplicate, Unstorable } from '../../db/failures.js';
 import {
@@ -120,7 +121,7 @@ function foreignError(error: unknown): RenderedError {
 type Surface = 'oauth' | 'api' | 'page';
 
 const oauthJson =
-  /^\/(oauth\/(token|introspect|revoke|userinfo|register|par|device_authorization)|\.well-known\/|healthz$|readyz$|metrics$)/;
+  /^\/(oauth\/(token|introspect|revoke|userinfo|register|par|device_authorization|resources)|\.well-known\/|healthz$|readyz$|metrics$)/;
 
 function surfaceOf(path: string): Surface {
   if (path === '/api' || path.startsWith('/api/')) return 'api';
@@ -144,14 +145,24 @@ const titles: Record<number, string> = {
 const apiCodeOf = ({ code, status }: RenderedError): ApiErrorCode =>
   isApiErrorCode(code) ? code : status >= 500 ? 'server_error' : 'invalid_request';
 
+/** Tells a client that was refused where it finds out how to get a token (RFC 9728 5.1). */
+function nameMetadata({ ctx }: Request, res: Response): void {
+  const challenge = res.getHeader('WWW-Authenticate');
+  if (!ctx || challenge === undefined) return;
+  const bearer = bearerChallenge(managementMetadataUrl(ctx.environment));
+  res.setHeader('WWW-Authenticate', [challenge].flat().map((one) => String(one).replace(/^Bearer /, `${bearer}, `))); // prettier-ignore
+}
+
 function renderApi(req: Request, res: Response, error: unknown, refusal: RenderedError): void {
   const errors: readonly ApiErrorObject[] =
     error instanceof ApiError
       ? error.errors
       : [{ status: refusal.status, code: apiCodeOf(refusal), title: titles[refusal.status] ?? 'Error', detail: refusal.text }];
   const statuses = new Set(errors.map((one) => one.status));
-  const status = statuses.size === 1 ? (errors[0]?.status ?? 500) : 400;
+  const own = error instanceof ApiError ? error.status : null;
+  const status = own ?? (statuses.size === 1 ? (errors[0]?.status ?? 500) : 400);
   if (error instanceof ApiError) res.set({ ...error.headers });
+  nameMetadata(req, res);
   res.status(status).setHeader('Content-Type', 'application/vnd.api+json');
   res.setHeader('Cache-Control', 'no-store');
   res.end(req.method === 'HEAD' ? undefined : apiErrorDocument(req, errors));
@@ -205,8 +216,13 @@ export function renderErrors(web: Web): ErrorRequestHandler {
       // A failure of the database says what has happened, and has its own cause beside it.
       const cause = error instanceof DatabaseFailure ? error : ((error as { cause?: unknown }).cause ?? error);
       web.deps.logger.error(
-        { request_id: req.request_id, path: req.path, err: cause },
-        refusal.status === 503 ? 'request.unavailable' : 'request.failed',
+        {
+          event: refusal.status === 503 ? 'request.unavailable' : 'request.failed',
+          request_id: req.request_id,
+          path: req.path,
+          err: cause,
+        },
+        refusal.status === 503 ? 'a request could not be served now' : 'a request failed',
       );
     }
     res.set(refusal.headers);

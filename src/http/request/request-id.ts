@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import type { Logger } from 'pino';
+import type { Logger } from '../../platform/log/logger.js';
 import type { Config } from '../../config.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';

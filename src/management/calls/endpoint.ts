@@ -4,6 +4,13 @@ import type { Call } from '../call.js';
 /** The value of a schema that may be left out. */
 type Of<Schema> = Schema extends z.ZodObject ? z.infer<Schema> : Readonly<Record<never, unknown>>;
 
+/** An answer is only read once it is made. */
+type Told<Value> = Value extends readonly (infer Item)[]
+  ? readonly Told<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: Told<Value[Name]> }
+    : Value;
+
 /**
  * What the Management API does that concerns no single record, as data: its address, what it takes and what it answers. The route, its checks,
  * OpenAPI, the reference page and the command line follow from it. Input and answer are the top-level `meta` of their documents; success is 200.
@@ -34,7 +41,7 @@ export type Endpoint<Input extends z.ZodObject | undefined = z.ZodObject | undef
   readonly refusals?: readonly number[];
   /** The words of the command line: `['config', 'plan']`. */
   readonly words: readonly [string, ...string[]];
-  run(call: Call, input: Of<Input>): Promise<z.infer<Answer>>;
+  run(call: Call, input: Of<Input>): Promise<Told<z.infer<Answer>>>;
 };
 
 /** Declares an endpoint; inside, its input and answer are typed. */

@@ -6,14 +6,16 @@ import {
   removeApiResource,
   type ApiResourceInput,
 } from '../../domain/api-resources/api-resources.js';
+import { challengeOf, metadataUrlOf } from '../../domain/api-resources/metadata.js';
 import { reachOfApiResource } from '../../domain/reach/reach-of.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { tokenTyps, userAccesses, userScopes, type ApiResourceRow } from '../../db/tables/api_resources.js';
-import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
+import { equalTo, lifetime, searchFilter, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { signingAlgorithms } from '../../lib/signing-algorithm.js';
 import { resource } from '../resource.js';
 import { claimMappings } from './claim-mappings.js';
 import { environmentLink } from './environment-link.js';
+import { scopeToken } from './permissions.js';
 
 /** RFC 8707 2: an absolute URI without fragment. */
 const identifier = z
@@ -34,6 +36,9 @@ const settable = {
   claim_mappings: claimMappings.optional(),
   signing_alg: z.enum(signingAlgorithms).optional(),
   dpop_bound_access_tokens: z.boolean().optional(),
+  allow_unverified_clients: z.boolean().optional(),
+  default_scopes: uniqueTexts(scopeToken, 100).optional(),
+  documentation_url: webUrl.nullable().optional(),
   required_acr: z.enum(requiredAcrs).nullable().optional(),
   max_authentication_age: lifetime(1, 365 * 86_400)
     .nullable()
@@ -73,6 +78,22 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       description: 'Whether its tokens have to be bound to a key: they are then given out for a DPoP proof only (RFC 9449).',
     }),
     signing_algorithm: z.enum(signingAlgorithms).meta({ description: 'The same as `signing_alg`.' }),
+    allow_unverified_clients: z.boolean().meta({
+      description:
+        'Whether clients that nobody vouches for may have its tokens, as far as `user_access` lets them; never the Management API.',
+    }),
+    default_scopes: z.array(z.string()).meta({
+      description:
+        "Permissions of it that a person's authorization holds when none of them was asked for, and that its metadata recommends; empty = none, and all of them.",
+    }),
+    documentation_url: z
+      .string()
+      .nullable()
+      .meta({ description: 'For developers of clients; in its metadata (`resource_documentation`); null = none.' }),
+    metadata_url: z.string().meta({ description: 'Where its metadata is (RFC 9728); the service hosts it.' }),
+    challenge_header: z.string().meta({
+      description: 'What the API answers with 401 in `WWW-Authenticate`, so that clients find the metadata, and with it this service.',
+    }),
     required_acr: z
       .enum(requiredAcrs)
       .nullable()
@@ -83,7 +104,11 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     is_system: z.boolean(),
     ...stamps,
   }),
-  computed: { signing_algorithm: (row) => row.signing_alg },
+  computed: {
+    signing_algorithm: (row) => row.signing_alg,
+    metadata_url: (row, { environment }) => metadataUrlOf(environment, row),
+    challenge_header: (row, { environment }) => challengeOf(environment, row),
+  },
   reach: {
     of: (_tx, row) => reachOfApiResource(row),
     // The identifier is set at creation only, when it is nobody's.
@@ -97,6 +122,10 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       user_scopes: 'control',
       signing_alg: 'control',
       dpop_bound_access_tokens: 'control',
+      allow_unverified_clients: 'control',
+      // What people are asked for on behalf of clients that don't say.
+      default_scopes: 'control',
+      documentation_url: 'plain',
       required_acr: 'control',
       max_authentication_age: 'control',
       // What its API is told of people.

@@ -51,7 +51,7 @@ export const audit_logs = resource<AuditLogRow>({
   reach: { of: () => noReach, attributes: {} },
   relationships: { environment: environmentLink },
   filters: {
-    actor: equalTo('actor_id', boundedText(255), 'Done by one of these (user id or client_id).'),
+    actor: equalTo('actor_id', boundedText(512), 'Done by one of these (user id or client_id).'),
     action: equalTo('action', boundedText(100), 'One of these actions, such as webhook.secret_rotated or login.failed.'),
     target: equalTo('target_id', boundedText(255), 'Done to one of these (ids).'),
     outcome: equalTo('outcome', outcome, 'Done, denied, or failed.'),

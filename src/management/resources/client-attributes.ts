@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { publicKeySet } from '../../domain/clients/key-set.js';
-import { idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
+import { clientOrigins, clientProfiles, idTokenClaims, type ClientRow } from '../../db/tables/clients.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { grants } from '../../oauth/grants/index.js';
 import { boundedText, isoTime, lifetime, stamps, uniqueTexts, webUrl } from '../fields.js';
@@ -23,11 +23,15 @@ const idTokenContent =
 const mappings =
   'Claims under names of your own, in its ID tokens, at userinfo, and in access tokens whose API resource does not map the same claim. They need no scope.';
 const pushesOnly = 'Whether it has to push its authorization requests (RFC 9126 6); the environment can demand it of all.';
+const profileText =
+  'The security profile that it is held to. `fapi2` (FAPI 2.0 Security Profile) settles PKCE, pushed requests, DPoP and signatures by itself where nothing else is said; every setting that contradicts it, now or later, is 422 `profile_rule_unmet`. null = none.';
+const signedRequestsOnly =
+  'Whether what it pushes has to be a signed request object with `aud`, `nbf` and `exp` (RFC 9101 10.5, FAPI 2.0 Message Signing). It goes with `require_pushed_authorization_requests`.';
 const boundOnly =
   'Whether its tokens have to be bound to a key: the token endpoint then takes nothing without a DPoP proof (RFC 9449 5.2).';
 const signedTokens = 'What its ID tokens and logout tokens are signed with: one of the `signing_algorithms` of the environment.';
 const signedAnswers =
-  'What the answers of the authorization endpoint are signed with (JARM), with one of the `signing_algorithms` of the environment; other response modes are then refused. null = only where a request asks for it, with RS256.';
+  'What the answers of the authorization endpoint are signed with (JARM), with one of the `signing_algorithms` of the environment; other response modes are then refused. null = only where a request asks for it, with RS256, or with `profile` with the algorithm of its ID tokens.';
 const signedIntrospection =
   'What introspection responses are signed with (RFC 9701 6), one of the `signing_algorithms` of the environment; null = JSON, unless a request accepts `application/token-introspection+jwt`.';
 const signedUserinfo =
@@ -42,7 +46,9 @@ const maxAge = 'How old the proofs of the person may be, in seconds, at a sign-i
 const protocolAttributes = {
   id_token_claims: z.enum(idTokenClaims).meta({ description: idTokenContent }),
   claim_mappings: claimMappings.meta({ description: mappings }),
+  profile: z.enum(clientProfiles).nullable().meta({ description: profileText }),
   require_pushed_authorization_requests: z.boolean().meta({ description: pushesOnly }),
+  require_signed_request_object: z.boolean().meta({ description: signedRequestsOnly }),
   dpop_bound_access_tokens: z.boolean().meta({ description: boundOnly }),
   id_token_signed_response_alg: z.enum(signingAlgorithms).meta({ description: signedTokens }),
   authorization_signed_response_alg: z.enum(signingAlgorithms).nullable().meta({ description: signedAnswers }),
@@ -119,6 +125,19 @@ export const clientAttributes = z.object({
   tos_uri: z.string().nullable(),
   contacts: z.array(z.string()),
   status: z.enum(['enabled', 'disabled']),
+  origin: z
+    .enum(clientOrigins)
+    .meta({ description: 'Where it comes from: an administrator, its own registration (RFC 7591), or its metadata document.' }),
+  verified: z.boolean().meta({ description: 'Whether an administrator vouches for it; people are told when nobody does.' }),
+  client_id_metadata_uri: z
+    .string()
+    .nullable()
+    .meta({ description: 'The address of its metadata document, which is its id; null = it has none.' }),
+  document_read_at: isoTime.nullable().meta({ description: 'When its metadata document was read last; null = it has none.' }),
+  document_ended_at: isoTime.nullable().meta({
+    description:
+      'Since when there is no metadata document that describes it: it is refused, and its tokens are worth nothing. null = there is one.',
+  }),
   is_system: z.boolean(),
   secret_hint: z.string().nullable().meta({ description: 'The last four characters of the secret; null = there is none.' }),
   secret_rotated_at: isoTime.nullable(),

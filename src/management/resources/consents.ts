@@ -32,7 +32,7 @@ export const consents = resource<ConsentRow>({
   },
   filters: {
     user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
-    client: equalTo('client_id', boundedText(255), 'For one of these clients (ids).'),
+    client: equalTo('client_id', boundedText(512), 'For one of these clients (ids).'),
     scope: holding('scopes', boundedText(255), 'Holds one of these scopes.'),
     granted_at: timeRange('granted_at', 'When it was first allowed.'),
   },

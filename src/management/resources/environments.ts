@@ -7,13 +7,16 @@ import {
   removeEnvironment,
   type EnvironmentInput,
 } from '../../domain/environments/settings.js';
+import type { Problem } from '../../domain/refusal.js';
 import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
 import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-keys/algorithms.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import {
   breachedPasswordRules,
+  clientRegistrationPolicies,
   dpopNonceRules,
   environmentKinds,
+  metadataDocumentPolicies,
   requiredAcrs,
   secondFactorPolicies,
   visibleEnvironments,
@@ -30,6 +33,14 @@ const domainName = z
   .string()
   .max(253)
   .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a lower-case domain name');
+
+const documentHost = z
+  .string()
+  .max(255)
+  .regex(
+    /^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be a lower-case host name, or *. and one',
+  );
 
 const hostName = z
   .string()
@@ -73,6 +84,28 @@ const settings = {
   lockout_lifetime: lifetime(1, day),
   allowed_email_domains: uniqueTexts(domainName, 200),
   dynamic_registration_enabled: z.boolean(),
+  client_registration_policy: z.enum(clientRegistrationPolicies).meta({
+    description:
+      'Who may register clients (RFC 7591): nobody, whoever has a registration token, or everybody. `dynamic_registration_enabled` is whether it is not `off`; true opens it.',
+  }),
+  self_registered_client_limit: z
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .meta({ description: 'How many clients may have registered themselves; then it is 429.' }),
+  unused_client_lifetime: lifetime(3600, 3650 * day)
+    .nullable()
+    .meta({
+      description:
+        'How long an unverified client that came by itself stays without consent and refresh token, in seconds; null = for ever.',
+    }),
+  client_id_metadata_documents: z.enum(metadataDocumentPolicies).meta({
+    description:
+      'Which clients may come without being registered, known by the document at the address that is their `client_id`: none, those of `client_id_metadata_hosts`, all.',
+  }),
+  client_id_metadata_hosts: uniqueTexts(documentHost, 200).meta({
+    description: 'Hosts of such documents whose clients are let in and verified: names, or `*.example.com` for all below it.',
+  }),
   require_pushed_authorization_requests: z.boolean().meta({
     description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
   }),
@@ -97,6 +130,17 @@ const settings = {
   management_required_acr: z.enum(requiredAcrs).nullable().meta({ description: managementAcr }),
 };
 const optionalSettings = z.strictObject(settings).partial().shape;
+
+/** What speaks against the settings. */
+function environmentProblems(input: Partial<EnvironmentInput>): Problem[] {
+  const { client_registration_policy: policy, dynamic_registration_enabled: enabled } = input;
+  const contradict = policy !== undefined && enabled !== undefined && enabled !== (policy !== 'off');
+  const detail = 'It says whether client_registration_policy is not off.';
+  return [
+    ...signingAlgorithmProblems(input.signing_algorithms),
+    ...(contradict ? [{ status: 422, code: 'invalid_value', detail, attribute: 'dynamic_registration_enabled' } as const] : []),
+  ];
+}
 
 /** Separate worlds of users, clients and keys. */
 export const environments = resource<ListedEnvironmentRow, EnvironmentInput, EnvironmentInput>({
@@ -149,6 +193,11 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       allowed_email_domains: 'everything',
       // Clients that register themselves hold nothing and may not ask for the Management API.
       dynamic_registration_enabled: 'plain',
+      client_registration_policy: 'plain',
+      self_registered_client_limit: 'plain',
+      unused_client_lifetime: 'plain',
+      client_id_metadata_documents: 'plain',
+      client_id_metadata_hosts: 'plain',
       // Refuses requests, and lets none in that was refused.
       require_pushed_authorization_requests: 'everything',
       // Optional, a stolen proof that was not used yet is good for its minute.
@@ -179,7 +228,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       secret_shown_before: z.literal(true).optional(),
     }),
     allow: refuseUnlessOperator,
-    problems: (_ctx, input) => signingAlgorithmProblems(input.signing_algorithms),
+    problems: (_ctx, input) => environmentProblems(input),
     prepare: (ctx, _actor, input) => generateKeysFor(ctx, input.signing_algorithms ?? ['RS256'], []),
     async run(tx, _actor, input, _related, keys) {
       const { row, management_client } = await createEnvironment(tx, input, keys as NewSigningKey[]);
@@ -192,7 +241,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
   },
   update: {
     schema: z.strictObject({ name: shownName(100).optional(), kind: kind.optional(), ...optionalSettings }),
-    problems: (_ctx, input) => signingAlgorithmProblems(input.signing_algorithms),
+    problems: (_ctx, input) => environmentProblems(input),
     prepare: (ctx, _actor, row, input) => generateKeysFor(ctx, input.signing_algorithms, row.signing_algorithms),
     run: async (tx, _actor, row, input, _related, keys) => ({
       row: { ...(await changeEnvironment(tx, row, input, keys as NewSigningKey[])), primary_domain: row.primary_domain },

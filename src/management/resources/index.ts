@@ -9,11 +9,16 @@ import { consents } from './consents.js';
 import { custom_domains } from './custom_domains.js';
 import { environments } from './environments.js';
 import { event_types } from './event_types.js';
+import { federated_credentials } from './federated_credentials.js';
 import { identities } from './identities.js';
+import { log_streams } from './log_streams.js';
 import { permissions } from './permissions.js';
+import { registration_tokens } from './registration_tokens.js';
 import { roles } from './roles.js';
+import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
 import { signing_keys } from './signing_keys.js';
+import { trusted_issuers } from './trusted_issuers.js';
 import { users } from './users.js';
 import { webhook_deliveries, webhook_delivery_attempts } from './webhook_deliveries.js';
 import { webhooks } from './webhooks.js';
@@ -28,6 +33,9 @@ export const resources = [
   permissions,
   clients,
   client_grants,
+  registration_tokens,
+  trusted_issuers,
+  federated_credentials,
   api_resources,
   connections,
   sessions,
@@ -39,6 +47,8 @@ export const resources = [
   environments,
   custom_domains,
   audit_logs,
+  security_events,
+  log_streams,
 ] as const;
 
 /** The same by type and by path. */

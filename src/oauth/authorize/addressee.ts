@@ -1,12 +1,10 @@
-import type { Request } from 'express';
-import { enabledClient, type Client } from '../../domain/clients/clients.js';
+import type { Client } from '../../domain/clients/clients.js';
+import { isFapi2 } from '../../domain/clients/profile.js';
 import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
+import { askingClient, UnidentifiedClient, type Asked, type Limiting } from '../metadata-documents/asking-client.js';
 import { isSigned, responseModes, type Addressee, type ResponseMode } from './request.js';
-
-/** Of the HTTP request that bears the authorization request. */
-export type Asked = Pick<Request, 'ctx' | 'request_id'>;
 
 type Sender = { readonly sent: Parameters; readonly client: Client | null };
 
@@ -52,7 +50,10 @@ function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Clie
   const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map(toldUri);
   const { id: environment_id, kind } = ctx.environment;
   const logged = { redirect_uri: withoutValues(came), registered: registered.map(withoutValues) };
-  ctx.logger.info({ request_id, environment_id, client_id: client?.id, ...logged }, 'authorization.redirect_uri_mismatch');
+  ctx.logger.info(
+    { event: 'authorization.redirect_uri_mismatch', request_id, environment_id, client_id: client?.id, ...logged },
+    'an authorization request named a redirect_uri that is not registered',
+  );
   if (kind !== 'development') return [];
   return [
     { name: 'Address sent', values: [came] },
@@ -60,11 +61,25 @@ function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Clie
   ];
 }
 
-/** The response mode that was asked for, where it is one; signed in any case for a client that has its answers signed. */
-function responseModeOf({ authorization_signed_response_alg }: Client, asked: string | undefined): ResponseMode {
-  const mode = responseModes.find((one) => one === asked) ?? 'query';
-  if (authorization_signed_response_alg === null || isSigned(mode)) return mode;
+/**
+ * The response mode that was asked for, where it is one that the client may have; signed in any case for a client that has its answers signed. With
+ * FAPI 2.0 nothing is posted unsigned.
+ */
+function responseModeOf(client: Client, asked: string | undefined): ResponseMode {
+  const known = responseModes.find((one) => one === asked) ?? 'query';
+  const mode = known === 'form_post' && isFapi2(client) ? 'query' : known;
+  if (client.authorization_signed_response_alg === null || isSigned(mode)) return mode;
   return mode === 'form_post' ? 'form_post.jwt' : 'query.jwt';
+}
+
+/** The client that asks; null for one that is unknown or disabled. @throws {PageError} 400 when there is no good document of it */
+export async function askingOrPage(web: Limiting, req: Asked, client_id: string): Promise<Client | null> {
+  try {
+    return await askingClient(web, req, client_id);
+  } catch (error) {
+    if (!(error instanceof UnidentifiedClient)) throw error;
+    throw new PageError(400, 'invalid_client', `The application that sent you here can not be identified: ${error.reason}.`);
+  }
 }
 
 /**
@@ -72,10 +87,9 @@ function responseModeOf({ authorization_signed_response_alg }: Client, asked: st
  * (RFC 6749 4.1.2.1, RFC 9700 4.11).
  * @throws {PageError} 400
  */
-export async function findAddressee(req: Asked, sent: Parameters): Promise<Addressee> {
-  const { ctx } = req;
+export async function findAddressee(web: Limiting, req: Asked, sent: Parameters): Promise<Addressee> {
   const client_id = sent.get('client_id');
-  const client = client_id === undefined ? null : await enabledClient(ctx, client_id);
+  const client = client_id === undefined || sent.repeated.has('client_id') ? null : await askingOrPage(web, req, client_id);
   const failed = addresseeChecks.find(([, fails]) => fails({ sent, client }));
   if (failed) {
     const [, , code, text] = failed;

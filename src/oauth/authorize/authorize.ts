@@ -17,7 +17,7 @@ import { validate } from './validate.js';
 export async function proceed(web: Web, req: Request, res: Response, sent: SentRequest, allowed = false): Promise<void> {
   const { ctx, session } = req;
   const { parameters, pushed } = sent;
-  const addressee = await findAddressee(req, parameters);
+  const addressee = await findAddressee(web, req, parameters);
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
     const request = await validate(ctx, addressee, parameters, { session, pushed: pushed !== undefined });
@@ -54,7 +54,7 @@ async function enter(web: Web, req: Request, res: Response, sent: SentRequest): 
   if (pushed) return proceed(web, req, res, pushed);
   let parameters;
   try {
-    parameters = await unwrapRequestObject(req, sent.parameters);
+    parameters = await unwrapRequestObject(web, req, sent.parameters);
   } catch (error) {
     return refuse(web, req, res, sent, error);
   }

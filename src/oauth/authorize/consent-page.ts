@@ -10,6 +10,7 @@ import { scopeText } from '../../http/pages/scope-texts.js';
 import type { Web } from '../../http/web.js';
 import { toPending, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
+import { shownClient, unverifiedNotice } from './shown-client.js';
 
 /** Where the consent page posts to. */
 export const consentPath = '/oauth/consent';
@@ -29,7 +30,7 @@ export async function scopeTexts(
 /** The host, or for a private-use scheme (RFC 8252 7.1) the scheme, that the browser goes on to. */
 function hostOf(redirect_uri: string): string {
   const { host, protocol } = new URL(redirect_uri);
-  return host || protocol;
+  return /^https?:$/.test(protocol) ? host : protocol;
 }
 
 /** The consent page. The request is sealed into its form; the client's origin is a form action, because Chromium applies that to redirects too. */
@@ -41,14 +42,16 @@ export async function renderConsent(
 ): Promise<void> {
   const { ctx } = req;
   const { request, session, question } = asked;
-  const { client, redirect_uri } = request;
+  const { redirect_uri } = request;
+  const client = shownClient(request.client);
   const title = `Let ${client.name} use your account?`;
   web.renderPage(
     res,
     'oauth/consent',
     {
       ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
-      client: { name: client.name, logo_uri: client.logo_uri, policy_uri: client.policy_uri, tos_uri: client.tos_uri },
+      client,
+      unverified: unverifiedNotice(request.client, redirect_uri),
       redirect_host: hostOf(redirect_uri),
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
       scopes: await scopeTexts(ctx, request, question),

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { giveConsent, noteConsentDenied } from '../../domain/grants/consents.js';
+import { isUnstored, storeDocumentClient } from '../../domain/clients/document-clients.js';
 import { transaction } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
@@ -18,7 +19,7 @@ export function consent(web: Web) {
     const { ctx, session, form } = req;
     const pending = requirePendingRequest(req, form.get('request'));
     const sent = (await openPushedRequest(req, pending)) ?? pending;
-    const addressee = await findAddressee(req, sent.parameters);
+    const addressee = await findAddressee(web, req, sent.parameters);
     const decision = form.get('decision');
     if (decision === 'deny') {
       if (session !== null) noteConsentDenied(ctx, session.user_id, addressee.client.id, originOf(req));
@@ -27,7 +28,11 @@ export function consent(web: Web) {
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');
     try {
       const request = await validate(ctx, addressee, sent.parameters, { session, pushed: sent.pushed !== undefined });
-      if (session !== null) await transaction(ctx, (tx) => giveConsent(tx, consentQuestion(request, session.user_id), originOf(req)));
+      if (session !== null)
+        await transaction(ctx, async (tx) => {
+          if (isUnstored(request.client)) await storeDocumentClient(tx, request.client);
+          await giveConsent(tx, consentQuestion(request, session.user_id), originOf(req));
+        });
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
     }

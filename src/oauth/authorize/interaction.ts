@@ -1,8 +1,10 @@
 import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/grants/consents.js';
+import { clientDigest } from '../../domain/clients/document-clients.js';
 import type { Context } from '../../domain/context.js';
 import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
 import { readIdTokenHint } from '../../domain/tokens/id-token.js';
 import { scopesOfClaims } from '../../domain/tokens/claims.js';
+import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import { askForSignIn, refuse, type Asking, type Check, type Interaction } from './asking.js';
 import { essentialReached, requiredReached, secondStepTaken, wishedReached } from './class-checks.js';
 import type { AuthorizationRequest } from './request.js';
@@ -32,7 +34,9 @@ function tooOld({ ctx, request, session, demand, proven }: Asking): boolean {
 export function consentQuestion(request: AuthorizationRequest, user_id: string): ConsentQuestion {
   const named = Object.keys({ ...request.claims.userinfo, ...request.claims.id_token });
   const scopes = [...new Set([...request.scopes, ...scopesOfClaims(named)])];
-  return { user_id, client_id: request.client.id, scopes, resource: request.resource?.identifier ?? null };
+  const { client, redirect_uri, resource } = request;
+  const unproven = !client.verified && isNativeRedirectUri(redirect_uri);
+  return { user_id, client_id: client.id, scopes, resource: resource?.identifier ?? null, unproven, client_digest: clientDigest(client) };
 }
 
 /** What is checked of a valid request once somebody is signed in, in this order; the first that asks for something decides. */

@@ -25,6 +25,7 @@ async function requestIn(req: Request, client: Client): Promise<Parameters> {
   if (form.get('request_uri') !== undefined) throw OAuthError.invalid_request('request_uri must not be pushed (RFC 9126 2.1)');
   const jwt = form.get('request');
   if (jwt === undefined) {
+    if (client.require_signed_request_object) throw OAuthError.invalid_request('this client signs its requests: request is required');
     const sent = Object.entries(form.all).filter(([name]) => !authentication.has(name));
     return parametersOf({ ...Object.fromEntries(sent), client_id: client.id });
   }
@@ -62,7 +63,7 @@ export function pushRequest(web: Web) {
     const proof = await proofOf(web, req);
     const parameters = boundRequest(req, await requestIn(req, client), proof);
     try {
-      await validate(ctx, await findAddressee(req, parameters), parameters, { session: null, pushed: true });
+      await validate(ctx, await findAddressee(web, req, parameters), parameters, { session: null, pushed: true });
     } catch (error) {
       throw inJson(error);
     }

@@ -2,7 +2,7 @@ import { findPushedRequest } from '../../db/tables/pushed_requests.js';
 import { PageError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
-import type { Asked } from './addressee.js';
+import type { Asked } from '../metadata-documents/asking-client.js';
 import type { SentRequest } from './pending.js';
 
 /** What references to pushed requests begin with (RFC 9126 2.2). */
@@ -24,7 +24,10 @@ const shown = ['redirect_uri', 'login_hint', 'prompt', 'max_age', 'acr_values', 
  * browser brings was not authenticated. It may be opened until it is answered with a code, and the sign-in may outlast it.
  * @throws {PageError} when it is unknown, was used, has expired or is another client's
  */
-export async function openPushedRequest({ ctx }: Asked, { parameters: sent, ...how }: SentRequest): Promise<SentRequest | null> {
+export async function openPushedRequest(
+  { ctx }: Pick<Asked, 'ctx'>,
+  { parameters: sent, ...how }: SentRequest,
+): Promise<SentRequest | null> {
   const request_uri = sent.get('request_uri');
   if (request_uri === undefined || !request_uri.startsWith(requestUriPrefix)) return null;
   const reference = digest(request_uri.slice(requestUriPrefix.length));

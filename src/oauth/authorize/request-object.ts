@@ -1,10 +1,12 @@
 import { clientClockSkewSeconds, verifyClientJwt } from '../../domain/clients/keys.js';
-import { enabledClient, type Client } from '../../domain/clients/clients.js';
+import type { Client } from '../../domain/clients/clients.js';
+import { isFapi2 } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
 import { AuthorizationError } from './authorization-error.js';
-import { findAddressee, type Asked } from './addressee.js';
+import type { Asked, Limiting } from '../metadata-documents/asking-client.js';
+import { askingOrPage, findAddressee } from './addressee.js';
 import { named } from '../../lib/named.js';
 
 /** Claims of a request object that are about the object itself, not parameters (RFC 9101 4). */
@@ -18,6 +20,21 @@ function asText(value: unknown): string | null {
 }
 
 const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+
+/** How long a request object of a client that has to sign its requests may be good, and how old it may be (FAPI 2.0 Message Signing 5.3.1). */
+const maxSeconds = 3_600;
+
+/** First thing wrong with a request object that proves that nobody but the client asks, and asks this service, now (FAPI 2.0 Message Signing 5.3.1); or null. */
+function problemOfProof({ aud, exp, nbf }: Readonly<Record<string, unknown>>, now: number): string | null {
+  const list: [boolean, string][] = [
+    [aud === undefined, 'aud of the request object must be the issuer'],
+    [!isTime(nbf), 'nbf is required in the request object'],
+    [!isTime(exp), 'exp is required in the request object'],
+    [isTime(exp) && isTime(nbf) && exp - nbf > maxSeconds, 'the request object must expire within an hour of its nbf'],
+    [isTime(nbf) && now - nbf > maxSeconds, 'nbf of the request object is more than an hour past'],
+  ];
+  return list.find(([applies]) => applies)?.[1] ?? null;
+}
 
 /** First thing wrong with a request object whose signature is right (OIDC Core 6.1, RFC 9101 4, 10.8), or null. */
 function problemOf(ctx: Context, client: Client, outer: Parameters, claims: Readonly<Record<string, unknown>>): string | null {
@@ -35,7 +52,7 @@ function problemOf(ctx: Context, client: Client, outer: Parameters, claims: Read
     [exp !== undefined && !(isTime(exp) && exp > now - clientClockSkewSeconds), 'the request object has expired'],
     [nbf !== undefined && !(isTime(nbf) && nbf <= now + clientClockSkewSeconds), 'the request object is not valid yet'],
   ]; // prettier-ignore
-  return list.find(([applies]) => applies)?.[1] ?? null;
+  return list.find(([applies]) => applies)?.[1] ?? (client.require_signed_request_object ? problemOfProof(claims, now) : null);
 }
 
 const isUnsigned = (jwt: string): boolean => {
@@ -54,7 +71,11 @@ export async function readRequestObject(
   jwt: string,
   sent: Parameters,
 ): Promise<{ readonly parameters: Readonly<Record<string, string>> } | { readonly error: OAuthErrorCode; readonly reason: string }> {
-  if (isUnsigned(jwt)) return { error: 'request_not_supported', reason: 'unsigned request objects are not supported' };
+  if (isUnsigned(jwt)) {
+    // Who may send parameters as they are is told to.
+    const error = isFapi2(client) || client.require_signed_request_object ? 'invalid_request_object' : 'request_not_supported';
+    return { error, reason: 'unsigned request objects are not supported' };
+  }
   const verified = await verifyClientJwt(ctx, client, jwt);
   if ('reason' in verified) return { error: 'invalid_request_object', reason: verified.reason };
   const reason = problemOf(ctx, client, sent, verified.payload);
@@ -75,16 +96,15 @@ export async function readRequestObject(
  * redirect URI that stands, registered, in the request itself.
  * @throws {AuthorizationError | PageError}
  */
-export async function unwrapRequestObject(req: Asked, sent: Parameters): Promise<Parameters> {
-  const { ctx } = req;
+export async function unwrapRequestObject(web: Limiting, req: Asked, sent: Parameters): Promise<Parameters> {
   const jwt = sent.get('request');
   const client_id = sent.get('client_id');
   // Whatever is wrong with the rest of the request is found by the checks that every request goes through.
   if (jwt === undefined || client_id === undefined || sent.repeated.size > 0 || sent.get('request_uri') !== undefined) return sent;
-  const client = await enabledClient(ctx, client_id);
+  const client = await askingOrPage(web, req, client_id);
   if (!client) return sent;
-  const read = await readRequestObject(ctx, client, jwt, sent);
-  if ('reason' in read) throw new AuthorizationError(await findAddressee(req, sent), read.error, read.reason);
+  const read = await readRequestObject(req.ctx, client, jwt, sent);
+  if ('reason' in read) throw new AuthorizationError(await findAddressee(web, req, sent), read.error, read.reason);
   const { request: _object, ...outside } = sent.all;
   return parametersOf({ ...outside, ...read.parameters });
 }

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { algorithmFor } from '../../domain/clients/profile.js';
 import { signerFor } from '../../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../../domain/tokens/formats/jwt.js';
 import { basePage, formActionSource } from '../../http/pages/pages.js';
@@ -15,7 +16,7 @@ const signedLifetimeSeconds = 300;
 /** The answer as the one parameter `response`, signed for the client (JARM 2.1). */
 async function signedAnswer({ ctx }: Request, { client }: Addressee, answer: Answered): Promise<Answered> {
   const exp = Math.floor(ctx.clock.now().getTime() / 1000) + signedLifetimeSeconds;
-  const signer = await signerFor(ctx, client.authorization_signed_response_alg ?? 'RS256');
+  const signer = await signerFor(ctx, client.authorization_signed_response_alg ?? algorithmFor(client));
   return { response: await signJwt(signer, 'JWT', { ...answer, aud: client.id, exp }) };
 }
 

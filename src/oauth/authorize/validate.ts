@@ -1,14 +1,17 @@
 import { isSelfRegistered } from '../../domain/clients/rules.js';
-import { apiResourceOf, askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { askableScopes, namedResource, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
-import { isHeldOnly, type Target } from '../../domain/tokens/target.js';
-import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
+import type { Target } from '../../domain/tokens/target.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
+import { canonicalResource } from '../../lib/resource-identifier.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { AuthorizationError } from './authorization-error.js';
+import { grantedScopes, withinRights } from './granted-scopes.js';
 import { prompts, responseModes, type Addressee, type AuthorizationRequest, type Prompt } from './request.js';
 
 const maxParameterLength = 4096;
@@ -113,6 +116,8 @@ const malformed = (is: boolean, description: string): Problem | null => (is ? ['
 
 function once({ sent }: Reading): Problem | null {
   const [twice] = sent.repeated;
+  // RFC 8707 2 allows several; but a scope means something else at each.
+  if (twice === 'resource') return ['invalid_target', 'only one resource can be asked for at once'];
   // The name comes from the request: only a plain one is repeated in the answer.
   return twice === undefined ? null : ['invalid_request', `${/^[\w.-]{1,64}$/.test(twice) ? twice : 'a parameter'} was sent twice`];
 }
@@ -138,13 +143,15 @@ function responseType({ get }: Reading): Problem | null {
   return type === 'code' ? null : ['unsupported_response_type', 'response_type must be code'];
 }
 
-function responseMode({ get, addressee }: Reading): Problem | null {
+function responseMode({ get, client, addressee }: Reading): Problem | null {
   const mode = get('response_mode');
   if (mode === undefined || mode === addressee.response_mode) return null;
-  const known = (responseModes as readonly string[]).includes(mode);
+  if (!(responseModes as readonly string[]).includes(mode))
+    return ['invalid_request', `response_mode must be one of ${responseModes.join(', ')}`];
+  const signed = client.authorization_signed_response_alg !== null;
   return [
     'invalid_request',
-    known ? 'this client has its answers signed: response_mode must be jwt' : `response_mode must be one of ${responseModes.join(', ')}`,
+    signed ? 'this client has its answers signed: response_mode must be jwt' : 'this client gets no posted answers that are not signed',
   ];
 }
 
@@ -154,7 +161,9 @@ function mayUseCodes({ client }: Reading): Problem | null {
 }
 
 function notTheManagementApi({ ctx, client, get }: Reading): Problem | null {
-  if (!isSelfRegistered(client) || get('resource') !== ctx.environment.management_audience) return null;
+  const resource = get('resource');
+  if ((client.verified && !isSelfRegistered(client)) || resource === undefined) return null;
+  if (canonicalResource(resource) !== canonicalResource(ctx.environment.management_audience)) return null;
   return ['invalid_target', 'a client that registered itself may not ask for the Management API'];
 }
 
@@ -176,10 +185,11 @@ function pkce({ client, get }: Reading): Problem | null {
 async function findTarget(r: Reading): Promise<Problem | null> {
   const identifier = r.get('resource');
   if (identifier === undefined) return null;
-  const resource = await apiResourceOf(r.ctx, identifier);
-  if (!resource) return ['invalid_target', 'the resource is not registered'];
-  const askable = await askableScopes(r.ctx, r.client.id, resource);
-  if (!askable) return ['invalid_target', 'the client may not ask people for this resource'];
+  const resource = await namedResource(r.ctx, identifier);
+  if (!resource) return ['invalid_target', `the resource ${quoted(identifier)} is not registered`];
+  const askable = await askableScopes(r.ctx, r.client, resource);
+  if (!askable) return ['invalid_target', `the client may not ask people for the resource ${quoted(identifier)}`];
+  if (!takesTokensOf(r.client, resource)) return ['invalid_target', tokensNotTaken];
   r.target = { resource, askable };
   return null;
 }
@@ -188,15 +198,6 @@ function withinClient({ client, scopes, target }: Reading): Problem | null {
   const known = (scope: string) => isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true;
   const beyond = client.scopes !== null && (scopes ?? []).some((scope) => known(scope) && !client.scopes?.includes(scope));
   return beyond ? ['invalid_scope', 'the scope goes beyond what the client may ask for'] : null;
-}
-
-/** What of the asked scopes is granted; one that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows. */
-export function grantedScopes(client: Client, asked: readonly string[], target: Target | null): string[] {
-  const known = asked.filter((scope) => {
-    if (scope === 'offline_access') return client.grant_types.includes('refresh_token');
-    return isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true || client.scopes?.includes(scope) === true;
-  });
-  return target === null ? known : withoutUnaskable(target.resource, target.askable, known);
 }
 
 function parsePrompts(text: string | undefined): Prompt[] | null {
@@ -223,30 +224,4 @@ function parseClaims(text: string | undefined): AuthorizationRequest['claims'] |
   } catch {
     return null;
   }
-}
-
-/** What of a request this is about. */
-type Asking = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
-
-/** What the client may have of what the person holds. */
-async function grantable(ctx: Context, { client }: Asking, resource: ApiResource, held: readonly string[]): Promise<string[]> {
-  const askable = (await askableScopes(ctx, client.id, resource)) ?? [];
-  return held.filter((scope) => askable.includes(scope) && client.scopes?.includes(scope) !== false);
-}
-
-/**
- * The request without permissions that the person doesn't hold, where they would do nothing: at the Management API, and at API resources whose
- * `user_scopes` is `held`. They need neither be asked for nor be named in the token (RFC 6749 3.3: less than was asked, which the token response
- * tells). `held` without a scope of the resource asks for all that the person holds of it. Scopes of other API resources are theirs to judge.
- */
-export async function withinRights<R extends Asking>(ctx: Context, request: R, session: { readonly user_id: string } | null): Promise<R> {
-  const { resource, scopes } = request;
-  if (session === null || resource === null || !(resource.is_system || isHeldOnly(resource))) return request;
-  const held = await listPermissionNamesOfUser(ctx.scope, session.user_id, resource.identifier);
-  const isOwn = (scope: string) => resource.permissions.includes(scope);
-  const others = scopes.filter((scope) => !isOwn(scope));
-  if (isHeldOnly(resource) && others.length === scopes.length)
-    return { ...request, scopes: [...scopes, ...(await grantable(ctx, request, resource, held))] };
-  const keeps = (scope: string) => isOpenidScope(scope) || held.includes(scope) || (!resource.is_system && !isOwn(scope));
-  return { ...request, scopes: scopes.filter(keeps) };
 }

@@ -6,6 +6,7 @@ import { originOf } from '../../http/pages/mail-origin.js';
 import { basePage } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
+import { shownNameOf } from '../authorize/shown-client.js';
 import { sessionOf } from './page.js';
 import { devicePath } from './paths.js';
 import { openQuestion } from './question.js';
@@ -40,7 +41,7 @@ export function answerDevice(web: Web) {
     if (allowed && !(await isSignInMet(req, res, question, null))) return;
     const answered = await (allowed ? approveDevice : denyDevice)(ctx, question, answerer);
     if (!answered) throw refuse('expired_token', 'This code was answered before, or has expired. Start again on the device.');
-    const { name } = question.client;
+    const name = shownNameOf(question.client);
     const page = allowed
       ? {
           title: 'The device is connected',

@@ -9,6 +9,7 @@ export interface DevicePage extends FormPage {
 /** Posts `decision` allow or deny, and `hidden`, to `action`. */
 export interface DeviceApprovalPage extends FormPage {
   client: ConsentPage['client'];
+  unverified: ConsentPage['unverified'];
   user: ConsentPage['user'];
   scopes: ConsentPage['scopes'];
   /** As the device shows it. */

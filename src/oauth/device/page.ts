@@ -13,7 +13,8 @@ import { queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { readUserCode, showUserCode } from '../../lib/user-code.js';
 import { scopeTexts } from '../authorize/consent-page.js';
-import { withinRights } from '../authorize/validate.js';
+import { shownClient, unverifiedNotice } from '../authorize/shown-client.js';
+import { withinRights } from '../authorize/granted-scopes.js';
 import './page-models.js';
 import { deviceAnswerPath, devicePath } from './paths.js';
 import { sealQuestion } from './question.js';
@@ -82,11 +83,13 @@ async function renderApproval(
   const { scopes } = await withinRights(ctx, request, session);
   const since = code.created_at.getTime();
   if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(asked.user_code)))) return;
-  const title = `Let ${client.name} use your account?`;
+  const shown = shownClient(client);
+  const title = `Let ${shown.name} use your account?`;
   const { ip_address, created_at } = code;
   web.renderPage(res, 'oauth/device-approval', {
     ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
-    client: { name: client.name, logo_uri: client.logo_uri, policy_uri: client.policy_uri, tos_uri: client.tos_uri },
+    client: shown,
+    unverified: unverifiedNotice(client, null),
     user: personOf(session),
     scopes: await scopeTexts(ctx, { resource }, { scopes }),
     user_code: showUserCode(asked.user_code),

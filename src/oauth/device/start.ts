@@ -1,27 +1,28 @@
 import type { Request, Response } from 'express';
-import { apiResourceOf, askableScopes, type Client } from '../../domain/clients/clients.js';
+import { askableScopes, namedResource, type Client } from '../../domain/clients/clients.js';
 import { isSelfRegistered } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
 import { deviceCodeLifetime, pollInterval, startDeviceCode } from '../../domain/device-codes/device-codes.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import type { Target } from '../../domain/tokens/target.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import { OAuthError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 import { showUserCode } from '../../lib/user-code.js';
-import { grantedScopes } from '../authorize/validate.js';
+import { grantedScopes } from '../authorize/granted-scopes.js';
 import { devicePath } from './paths.js';
 
 /** The resource that the device wants tokens for (RFC 8707 2), as far as its client may ask people for it; null without one. @throws {OAuthError} */
 async function targetOf(ctx: Context, client: Client, identifier: string | undefined): Promise<Target | null> {
   if (identifier === undefined) return null;
-  if (isSelfRegistered(client) && identifier === ctx.environment.management_audience)
+  const resource = await namedResource(ctx, identifier);
+  if (!resource) throw OAuthError.invalid_target(`the resource ${quoted(identifier)} is not registered`);
+  if (isSelfRegistered(client) && resource.is_system)
     throw OAuthError.invalid_target('a client that registered itself may not ask for the Management API');
-  const resource = await apiResourceOf(ctx, identifier);
-  if (!resource) throw OAuthError.invalid_target('the resource is not registered');
-  const askable = await askableScopes(ctx, client.id, resource);
-  if (!askable) throw OAuthError.invalid_target('the client may not ask people for this resource');
+  const askable = await askableScopes(ctx, client, resource);
+  if (!askable) throw OAuthError.invalid_target(`the client may not ask people for the resource ${quoted(identifier)}`);
   return { resource, askable };
 }
 

@@ -14,7 +14,7 @@ import { challengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
 /** Error code and description for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
 const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string]> = {
@@ -69,7 +69,7 @@ export const authorization_code = grant({
       client_id: client.id,
       redirect_uri,
       code_challenge: presentedChallenge(code_verifier),
-      resource: resource ?? null,
+      resource: resource === undefined ? null : await registeredName(ctx, resource),
       issuer: ctx.environment.issuer,
       session_bounds: sessionBounds(ctx),
       jti: seed.jti,

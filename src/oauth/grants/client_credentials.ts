@@ -1,24 +1,98 @@
-import { apiResourceOf, clientGrantOf, type Client } from '../../domain/clients/clients.js';
+import { clientGrantOf, letsIn, namedResource, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
 import { accessTokenMappedClaims } from '../../domain/tokens/claim-mappings.js';
-import { proofRefused, requireBound, spendProof, usedBefore } from '../../domain/dpop/proof.js';
+import { proofRefused, requireBound, spendProof, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/client_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
+import { quoted } from '../../domain/tokens/unusable-token.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
-import { grant, optional, required } from './grant.js';
+import { grant, optional, required, type GrantedTokens } from './grant.js';
 
 /** So many identifiers are named. */
 const most = 10;
 
 /** The API resources that the client could name, without what an error_description may not hold (RFC 6749 5.2). */
-async function grantedIdentifiers(ctx: Context, client: Client): Promise<string> {
+export async function grantedIdentifiers(ctx: Context, client: Client): Promise<string> {
   const identifiers = await listGrantedIdentifiers(ctx.scope, client.id, most);
   if (identifiers.length === 0) return 'this client has no grant for an API resource yet';
   return `this client has grants for ${identifiers.join(', ').replaceAll(/["\\]/g, '?')}`;
+}
+
+/** What is asked for. */
+type Wanted = { readonly resource: string; readonly scope: string | undefined };
+
+/** What the client gets of the resource within its grant. @throws {OAuthError} `invalid_target`, `invalid_scope` */
+async function ownTarget(
+  ctx: Context,
+  client: Client,
+  params: Wanted,
+): Promise<{ readonly resource: ApiResource; readonly granted: readonly string[] }> {
+  const resource = await namedResource(ctx, params.resource);
+  const clientGrant = resource && letsIn(client, resource) && (await clientGrantOf(ctx, client.id, resource, 'client'));
+  if (!resource || !clientGrant)
+    throw OAuthError.invalid_target(
+      `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
+    );
+  if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken);
+  const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
+  const asked = parseScope(params.scope ?? '');
+  if (asked === null || !isWithin(asked, held)) throw OAuthError.invalid_scope('the scope goes beyond what the client was granted');
+  return { resource, granted: asked.length > 0 ? asked : held };
+}
+
+/**
+ * The token of a client for itself at the resource, within its grant; bound to the key of the proof, whose use is stored.
+ * @throws {OAuthError} `invalid_target`, `invalid_scope`, `invalid_dpop_proof`
+ */
+export async function issueForClient(
+  ctx: Context,
+  client: Client,
+  params: Wanted,
+  proof: Proof | null,
+  grant_type: string,
+): Promise<GrantedTokens> {
+  const { resource, granted } = await ownTarget(ctx, client, params);
+  requireBound(ctx, resource, proof);
+
+  const now = ctx.clock.now();
+  const seed = seedAccessToken(ctx);
+  const scope = formatScope(granted);
+  const subscribers = await tokenIssuedSubscribers(ctx);
+  const event_id = uuidv7(now.getTime());
+  const lifetime = resource.access_token_lifetime;
+  const format = resource.token_format;
+  const jkt = proof && proof.jkt;
+  const whose = { client_id: client.id, scope, audience: resource.identifier };
+  const common = { ...whose, lifetime, event_id, subscribers, grant_type, jti: seed.jti, proof: proof && proof.use };
+  if (format === 'jwt' && subscribers.length === 0) await spendProof(ctx, proof);
+  else {
+    const stored =
+      format === 'opaque'
+        ? await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now, jkt })
+        : await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format });
+    if (!stored) throw proofRefused(ctx, usedBefore);
+  }
+
+  const access_token = await accessTokenValue(ctx, {
+    seed,
+    format,
+    sub: client.id,
+    ...whose,
+    jkt,
+    lifetime,
+    issued_at: now,
+    permissions: granted,
+    typ: resource.token_typ,
+    algorithm: resource.signing_alg,
+    // Nobody is behind the token: constants, and the client's own permissions.
+    mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
+  });
+  return { access_token, expires_in: lifetime, scope };
 }
 
 /** RFC 6749 4.4: a client acts for itself, on one API resource (RFC 8707) for which it holds a grant. Never a refresh token. */
@@ -27,52 +101,5 @@ export const client_credentials = grant({
   spends_proof: true,
   params: { resource: required(4096), scope: optional(16_384) },
   missing: { resource: grantedIdentifiers },
-  async handle(ctx, client, params, _origin, proof) {
-    const resource = await apiResourceOf(ctx, params.resource);
-    const clientGrant = resource && (await clientGrantOf(ctx, client.id, resource, 'client'));
-    if (!resource || !clientGrant)
-      throw OAuthError.invalid_target(`the resource is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`);
-
-    requireBound(ctx, resource, proof);
-
-    const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
-    const asked = parseScope(params.scope ?? '');
-    if (asked === null || !isWithin(asked, held)) throw OAuthError.invalid_scope('the scope goes beyond what the client was granted');
-    const granted = asked.length > 0 ? asked : held;
-
-    const now = ctx.clock.now();
-    const seed = seedAccessToken(ctx);
-    const scope = formatScope(granted);
-    const subscribers = await tokenIssuedSubscribers(ctx);
-    const event_id = uuidv7(now.getTime());
-    const lifetime = resource.access_token_lifetime;
-    const format = resource.token_format;
-    const jkt = proof && proof.jkt;
-    const whose = { client_id: client.id, scope, audience: resource.identifier };
-    const common = { ...whose, lifetime, event_id, subscribers, jti: seed.jti, proof: proof && proof.use };
-    if (format === 'jwt' && subscribers.length === 0) await spendProof(ctx, proof);
-    else {
-      const stored =
-        format === 'opaque'
-          ? await insertClientAccessToken(ctx.scope, { ...common, digest: seed.digest, issued_at: now, jkt })
-          : await storeTokenIssued(ctx.scope, { ...common, at: now, token_format: format, grant_type: 'client_credentials' });
-      if (!stored) throw proofRefused(ctx, usedBefore);
-    }
-
-    const access_token = await accessTokenValue(ctx, {
-      seed,
-      format,
-      sub: client.id,
-      ...whose,
-      jkt,
-      lifetime,
-      issued_at: now,
-      permissions: granted,
-      typ: resource.token_typ,
-      algorithm: resource.signing_alg,
-      // Nobody is behind the token: constants, and the client's own permissions.
-      mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
-    });
-    return { access_token, expires_in: lifetime, scope };
-  },
+  handle: (ctx, client, params, _origin, proof) => issueForClient(ctx, client, params, proof, 'client_credentials'),
 });

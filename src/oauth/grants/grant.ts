@@ -30,6 +30,7 @@ export type GrantedTokens = {
   /** Seconds. */
   readonly expires_in: number;
   readonly scope: string;
+  readonly issued_token_type?: string;
   readonly refresh_token?: string | null;
   readonly id_token?: string | undefined;
 };

@@ -1,4 +1,5 @@
 import type { Client } from '../../domain/clients/clients.js';
+import { isFapi2 } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { proofRefused, requireBound, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
@@ -17,11 +18,11 @@ import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { requireDemandMet } from './grant-demand.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
-/** A confidential client's token is rotated once this share of its life is over. */
+/** A confidential client's token is rotated, or is given a longer life, once this share of its life is over. */
 const rotationShare = 0.7;
 
 /**
@@ -65,17 +66,28 @@ async function requireUsable(
   return token;
 }
 
-function mustRotate(client: Client, token: RefreshTokenState, now: Date): boolean {
-  if (client.token_endpoint_auth_method === 'none') return true;
+function isOld(token: RefreshTokenState, now: Date): boolean {
   const life = token.expires_at.getTime() - token.issued_at.getTime();
   return now.getTime() - token.issued_at.getTime() > life * rotationShare;
 }
 
-/** Whether the token is rotated, what follows it (itself when not), and, of one that was rotated before, what may have followed then. */
+/**
+ * Whether a token that wasn't rotated before is now. One that the client's key and its proof of possession bind to it, as FAPI 2.0 has both, stays the same:
+ * a stolen one is of no use, and a rotation whose answer is lost locks people out (RFC 9700 2.2.2, FAPI 2.0 Security Profile 5.3.2.1).
+ */
+const mustRotate = (client: Client, token: RefreshTokenState, now: Date): boolean =>
+  !isFapi2(client) && (client.token_endpoint_auth_method === 'none' || isOld(token, now));
+
+/**
+ * Whether the token is rotated, what follows it (itself when not), and, of one that was rotated before, what may have followed then. `lasts`: it stays, and
+ * is good for as long as a successor would be.
+ */
 function succession(ctx: Context, client: Client, token: RefreshTokenState, presented: string) {
-  const rotate = token.rotated_at !== null || mustRotate(client, token, ctx.clock.now());
+  const now = ctx.clock.now();
+  const rotate = token.rotated_at !== null || mustRotate(client, token, now);
   const successors = rotate ? successorsOf(ctx, presented) : [presented];
-  return { rotate, successor: successors[0] ?? presented, candidates: token.rotated_at === null ? [] : successors };
+  const lasts = !rotate && isOld(token, now);
+  return { rotate, lasts, successor: successors[0] ?? presented, candidates: token.rotated_at === null ? [] : successors };
 }
 
 /** The scope of the new access token: what was granted, or less (RFC 6749 6). */
@@ -94,7 +106,7 @@ export const refresh_token = grant({
     const presented = params.refresh_token;
     const now = ctx.clock.now();
     const token = await requireUsable(ctx, client, { presented, proof, origin });
-    if (params.resource !== undefined && params.resource !== token.resource)
+    if (params.resource !== undefined && (await registeredName(ctx, params.resource)) !== token.resource)
       throw OAuthError.invalid_target('the resource was not part of the authorization request');
     const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
     if (token.resource !== null && !target) throw notLetIn();
@@ -108,13 +120,13 @@ export const refresh_token = grant({
     const format = resource?.token_format ?? client.access_token_format;
     const lifetime = resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime;
     const audience = resource?.identifier ?? ctx.environment.issuer;
-    const { rotate, successor, candidates } = succession(ctx, client, token, presented);
+    const { rotate, lasts, successor, candidates } = succession(ctx, client, token, presented);
     const used = await useRefreshToken(ctx.scope, {
       digest: token.digest,
       now,
       successor_digest: rotate ? digest(successor) : null,
       known_successors: candidates.map(digest),
-      successor_expires_at: refreshTokenEnds(ctx, client, now).refresh_expires_at,
+      next_expires_at: rotate || lasts ? refreshTokenEnds(ctx, client, now).refresh_expires_at : null,
       jti: seed.jti,
       access_token_format: format,
       access_token_digest: seed.digest,

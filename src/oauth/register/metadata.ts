@@ -1,22 +1,43 @@
 import { z } from 'zod';
 import { clientSigningAlgorithms, publicKeySet } from '../../domain/clients/key-set.js';
+import { underFapi2 } from '../../domain/clients/fapi2.js';
 import { clientProblems } from '../../domain/clients/rules.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { holdsInvisible } from '../../lib/plain-words.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { deviceCodeGrantType } from '../../lib/grant-types.js';
+import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch/fetch.js';
+import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
 import { grants } from '../grants/index.js';
 import { named } from '../../lib/named.js';
 
 const text = (max: number) => z.string().trim().min(1, 'must not be empty').max(max, `must have at most ${max} characters`);
+/** Of a client that came by itself. */
+const maxRedirectUris = 10;
 const uris = z.array(z.string()).max(50, 'must have at most 50 members');
 
 /** What the service allows at all, and the environment signs with. */
 type Policy = { readonly allowPrivateNetwork: boolean; readonly signingAlgorithms: readonly SigningAlgorithm[] };
+
+/** With these a client acts without anybody's being asked, or for others: only who was given leave may register them. */
+const grantsByLeave = new Set(['client_credentials', tokenExchangeGrantType, jwtBearerGrantType]);
+
+/**
+ * The grant types that are left of those asked for: what isn't offered is dropped (RFC 7591 3.2.1: the answer tells what was registered), what needs leave
+ * refused. The device flow shows people a name that anybody could have chosen and no address that they go on to: it is left out whatever a token says.
+ * @throws {OAuthError} `invalid_client_metadata`
+ */
+function grantTypesWithin(asked: readonly string[], allowed: readonly string[]): string[] {
+  const refused = asked.find((one) => grantsByLeave.has(one) && !allowed.includes(one));
+  if (refused !== undefined) throw refuse('grant_types', `${refused} needs an initial access token that lists it`);
+  const offered = (one: string) => allowed.includes(one) && Object.hasOwn(grants, one) && one !== deviceCodeGrantType;
+  const left = [...new Set(asked)].filter(offered);
+  if (left.length === 0) throw refuse('grant_types', 'none of them is for clients that register themselves');
+  return left;
+}
 
 /**
  * The shape of the client metadata that is read (RFC 7591 2, OIDC Registration 2, the logout specifications); whatever else comes is ignored.
@@ -25,11 +46,11 @@ type Policy = { readonly allowPrivateNetwork: boolean; readonly signingAlgorithm
 const schema = (policy: Policy) => {
   const webUrl = z.string().refine((url) => checkUrl(url, policy) === null, 'must be an https address on the public network').nullish();
   return z.object({
-    redirect_uris: uris.default([]),
+    redirect_uris: z.array(z.string()).max(maxRedirectUris, `must have at most ${maxRedirectUris} members`).default([]),
     post_logout_redirect_uris: uris.default([]),
     client_name: text(255).refine((name) => !holdsInvisible(name), 'must not hold control characters, invisible ones or directions of writing').nullish(),
-    application_type: z.enum(['web', 'native']).default('web'),
-    grant_types: z.array(z.enum(Object.keys(grants) as [string, ...string[]])).default(['authorization_code']),
+    application_type: z.enum(['web', 'native']).optional(),
+    grant_types: z.array(z.string().max(256)).max(20).default(['authorization_code']),
     response_types: z.array(z.literal('code')).default(['code']),
     token_endpoint_auth_method: z.enum(clientAuthMethods).default('client_secret_basic'),
     token_endpoint_auth_signing_alg: z.enum(clientSigningAlgorithms).nullish(),
@@ -74,17 +95,15 @@ const parsedUris = (uris: readonly string[]) => uris.filter((uri) => URL.canPars
 const originsOf = (redirect_uris: readonly string[]) => [
   ...new Set(
     parsedUris(redirect_uris)
-      .map((url) => url.origin)
-      .filter((origin) => origin !== 'null'),
+      .filter(({ protocol }) => /^https?:$/.test(protocol))
+      .map((url) => url.origin),
   ),
 ];
 
-/**
- * The metadata as columns. Whoever registers itself is never first-party: people are asked before it sees anything. The device flow, which shows people a
- * name that anybody could have chosen and no address that they go on to, is left out (RFC 7591 3.2.1: the answer tells what was registered).
- */
-function clientColumns(metadata: ClientMetadata) {
-  const { redirect_uris, token_endpoint_auth_method, application_type } = metadata;
+/** The metadata as columns. Whoever registers itself is never first-party: people are asked before it sees anything. */
+function clientColumns(metadata: ClientMetadata, allowedGrants: readonly string[]) {
+  const { redirect_uris, token_endpoint_auth_method } = metadata;
+  const application_type = metadata.application_type ?? (redirect_uris.some(isNativeRedirectUri) ? 'native' : 'web');
   const isPublic = token_endpoint_auth_method === 'none';
   const fallbackName = parsedUris(redirect_uris)[0]?.host || 'Application';
   return {
@@ -92,8 +111,8 @@ function clientColumns(metadata: ClientMetadata) {
     application_type: isPublic && application_type === 'web' ? ('spa' as const) : application_type,
     redirect_uris: [...new Set(redirect_uris)],
     post_logout_redirect_uris: [...new Set(metadata.post_logout_redirect_uris)],
-    allowed_origins: isPublic && application_type === 'web' ? originsOf(redirect_uris) : [],
-    grant_types: [...new Set(metadata.grant_types)].filter((one) => one !== deviceCodeGrantType),
+    allowed_origins: isPublic ? originsOf(redirect_uris) : [],
+    grant_types: grantTypesWithin(metadata.grant_types, allowedGrants),
     token_endpoint_auth_method,
     scopes: metadata.scope ? parseScope(metadata.scope) : null,
     first_party: false,
@@ -117,14 +136,25 @@ function clientColumns(metadata: ClientMetadata) {
   };
 }
 
+/** What an administrator decides of a client that registers itself; nothing of it is read from metadata. */
+const undecided = { profile: null, require_signed_request_object: false } as const;
+
 /**
- * Reads client metadata as columns, by the rules that hold for every client; first failure wins.
+ * Reads client metadata as columns, by the rules that hold for every client, and with what an administrator decided of this one; first failure wins.
+ * @param allowedGrants the grant types that it may have
+ * @param before the client as it is, when its metadata are replaced
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata` (RFC 7591 3.2.2)
  */
-export function readClient(body: unknown, policy: Policy): ReturnType<typeof clientColumns> {
-  const columns = clientColumns(readClientMetadata(body, policy));
-  if (columns.grant_types.length === 0) throw refuse('grant_types', 'none of them is for clients that register themselves');
-  const [problem] = clientProblems(columns, policy);
+export function readClient(
+  body: unknown,
+  policy: Policy,
+  allowedGrants: readonly string[],
+  before: ClientRow | null = null,
+): ReturnType<typeof clientColumns> {
+  const metadata = clientColumns(readClientMetadata(body, policy), allowedGrants);
+  const columns = before ? underFapi2(metadata, before) : metadata;
+  const { profile, require_signed_request_object } = before ?? undecided;
+  const [problem] = clientProblems({ ...columns, profile, require_signed_request_object }, { ...policy, keysRequired: true });
   if (problem) throw refuse(String([problem.attribute].flat()[0]), problem.detail);
   return columns;
 }

@@ -4,13 +4,17 @@ import { transaction, type Context } from '../../domain/context.js';
 import { clientData } from '../../domain/events/data.js';
 import { emit } from '../../domain/events/emit.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
-import { fullReach, requireReach, stranger } from '../../domain/reach/reach.js';
+import { requireReach, stranger } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
 import { chosenAlgorithms } from '../../domain/clients/registration.js';
+import { isOpenidScope } from '../../domain/tokens/scopes.js';
+import { openGrants, usableRegistrationToken } from '../../domain/clients/registration-tokens.js';
 import { requireSigningAlgorithms } from '../../domain/signing-keys/algorithms.js';
 import { listNamesBeyondManagement } from '../../db/tables/permissions.js';
-import { deleteClient, findClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
-import { OAuthError } from '../../errors.js';
+import { deleteClient, findClient, insertClient, updateClient, type ClientRow, type RegistrationCeiling } from '../../db/tables/clients.js';
+import { spendRegistrationToken, type RegistrationTokenRow } from '../../db/tables/registration_tokens.js';
+import { countArrivedClients } from '../../db/tables/unused_clients.js';
+import { BodyError, OAuthError, RateLimitedError } from '../../errors.js';
 import { bearerTokenOf } from '../../http/auth/authenticate-bearer.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
@@ -60,12 +64,16 @@ const policyOf = ({ config, environment }: Context) => ({
   signingAlgorithms: environment.signing_algorithms,
 });
 
-/** Strangers hold nothing of the Management API, and may not ask people for it either. @throws {OAuthError} `invalid_client_metadata` */
-async function refuseManagementScopes(ctx: Context, scopes: readonly string[] | null): Promise<void> {
-  const named = (scopes ?? []).filter((scope) => fullReach.has(scope));
-  const elsewhere = new Set(await listNamesBeyondManagement(ctx.scope, named));
-  if (named.every((scope) => elsewhere.has(scope))) return;
-  throw new OAuthError(400, 'invalid_client_metadata', 'scope: must not name permissions of the Management API');
+/**
+ * The scopes that the client may ask for: those on offer, within the ceiling of its token (RFC 7591 2). Strangers hold nothing of the Management API,
+ * so its permissions are not on offer; null: whatever is.
+ */
+async function scopesOnOffer(ctx: Context, asked: readonly string[] | null, ceiling: RegistrationCeiling | null): Promise<string[] | null> {
+  const wanted = asked ?? ceiling?.scopes ?? null;
+  if (wanted === null) return null;
+  const permissions = new Set(await listNamesBeyondManagement(ctx.scope, wanted));
+  const within = (scope: string) => ceiling?.scopes == null || ceiling.scopes.includes(scope);
+  return wanted.filter((scope) => (isOpenidScope(scope) || permissions.has(scope)) && within(scope));
 }
 
 /** What an administrator gave the client beside what it says of itself is not for its registration token to move. @throws {OAuthError} 403 */
@@ -75,23 +83,66 @@ async function requireOwnReach(tx: Context, client: ClientRow): Promise<void> {
     requireReach(stranger, { before: reach, after: reach, touched: [{ touch: 'control', at: {} }] });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    tx.logger.warn({ environment_id: tx.environment.id, client_id: client.id, permissions: [...reach] }, 'client.update_refused');
+    tx.logger.warn(
+      { event: 'client.update_refused', environment_id: tx.environment.id, client_id: client.id, permissions: [...reach] },
+      'a client may not change itself: it reaches further than registration allows',
+    );
     throw new OAuthError(403, 'access_denied', 'the client was given more than it may change by itself; ask an administrator');
   }
+}
+
+const maxMetadataBytes = 16_384;
+
+/** Refuses what is larger than any client's metadata. @throws {BodyError} 413 */
+function requireSmall(body: unknown): void {
+  if (Buffer.byteLength(JSON.stringify(body)) > maxMetadataBytes)
+    throw new BodyError(413, `client metadata may have at most ${maxMetadataBytes} bytes`);
+}
+
+const notUsable = () => OAuthError.invalid_token('the initial access token is unknown, has expired or was used before');
+
+/** The initial access token of the request (RFC 7591 3); null where the environment is open and none came. @throws {OAuthError} 401 */
+async function initialAccessToken(req: Request): Promise<RegistrationTokenRow | null> {
+  const { ctx } = req;
+  if (ctx.environment.client_registration_policy === 'open' && req.headers.authorization === undefined) return null;
+  const token = await usableRegistrationToken(ctx, bearerTokenOf(req));
+  if (!token) throw notUsable();
+  return token;
+}
+
+const ceilingOf = (token: RegistrationTokenRow | null): RegistrationCeiling | null =>
+  token && { grant_types: token.grant_types, scopes: token.scopes, verified: token.verified };
+
+/** Before anything is stored: strangers fill no table. @throws {RateLimitedError} */
+async function requireRoom(tx: Context): Promise<void> {
+  const { self_registered_client_limit: most } = tx.environment;
+  if ((await countArrivedClients(tx.scope, most)) < most) return;
+  const about = { event: 'client.registrations_full', environment_id: tx.environment.id, limit: most } as const;
+  tx.logger.warn(about, 'a client was not registered: too many have come by themselves');
+  throw new RateLimitedError(3600, 'an administrator can raise self_registered_client_limit');
 }
 
 /** POST /oauth/register (RFC 7591 3): a client registers itself. Emits `client.registered`. */
 export async function createRegistration(req: Request, res: Response): Promise<void> {
   const { ctx } = req;
-  const columns = readClient(req.body, policyOf(ctx));
-  await refuseManagementScopes(ctx, columns.scopes);
+  const token = await initialAccessToken(req);
+  const ceiling = ceilingOf(token);
+  requireSmall(req.body);
+  const columns = readClient(req.body, policyOf(ctx), ceiling?.grant_types ?? openGrants);
+  const scopes = await scopesOnOffer(ctx, columns.scopes, ceiling);
   const now = ctx.clock.now();
   const client_secret = hasSecret(columns.token_endpoint_auth_method) ? randomToken('cs_') : null;
   const registration_access_token = randomToken('');
   const client = await transaction(ctx, async (tx) => {
+    await requireRoom(tx);
     await requireSigningAlgorithms(tx, chosenAlgorithms(columns));
+    if (token && !(await spendRegistrationToken(tx.scope, token.id, now))) throw notUsable();
     const row = await insertClient(tx.scope, {
       ...columns,
+      scopes,
+      origin: 'registration',
+      verified: ceiling?.verified ?? false,
+      registration_ceiling: ceiling,
       ...secretColumns(client_secret, now),
       id: uuidv7(now.getTime()),
       registration_token_digest: digest(registration_access_token),
@@ -101,7 +152,10 @@ export async function createRegistration(req: Request, res: Response): Promise<v
     await emit(tx, 'client.registered', clientData(row));
     return row;
   });
-  ctx.logger.info({ environment_id: ctx.environment.id, client_id: client.id, request_id: req.request_id }, 'client.registered');
+  ctx.logger.info(
+    { event: 'client.registered', environment_id: ctx.environment.id, client_id: client.id, request_id: req.request_id },
+    'a client registered itself',
+  );
   answer(req, res, 201, client, { client_secret, registration_access_token });
 }
 
@@ -128,7 +182,7 @@ async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Pr
 }
 
 /**
- * PUT /oauth/register/{client_id} (RFC 7592 2.2): replaces the metadata as a whole; a client that was made first-party no longer is, for it is
+ * PUT /oauth/register/{client_id} (RFC 7592 2.2): replaces the metadata as a whole; a client that was made first-party or verified no longer is, for it is
  * no longer what an administrator looked at. Emits `client.updated`.
  */
 export async function replaceRegistration(req: Request, res: Response): Promise<void> {
@@ -147,8 +201,10 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   ) {
     throw invalid('client_secret is not the one of this client');
   }
-  const columns = readClient(body, policyOf(ctx));
-  await refuseManagementScopes(ctx, columns.scopes);
+  requireSmall(body);
+  const ceiling = client.registration_ceiling;
+  const columns = readClient(body, policyOf(ctx), ceiling?.grant_types ?? openGrants, client);
+  const scopes = await scopesOnOffer(ctx, columns.scopes, ceiling);
   const now = ctx.clock.now();
   const needsSecret = hasSecret(columns.token_endpoint_auth_method);
   const client_secret = needsSecret && client.secret_digest === null ? randomToken('cs_') : null;
@@ -156,7 +212,13 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
   const changed = await transaction(ctx, async (tx) => {
     await requireOwnReach(tx, client);
     await requireSigningAlgorithms(tx, chosenAlgorithms(columns));
-    const row = await updateClient(tx.scope, client.id, { ...columns, ...secret, updated_at: now });
+    const row = await updateClient(tx.scope, client.id, {
+      ...columns,
+      ...secret,
+      scopes,
+      verified: ceiling?.verified ?? false,
+      updated_at: now,
+    });
     if (row) await emitUpdated(tx, client, row);
     return row;
   });
@@ -168,6 +230,9 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
 export async function deleteRegistration(req: Request, res: Response): Promise<void> {
   const client = await requireRegistration(req);
   await transaction(req.ctx, (tx) => deleteClient(tx.scope, client.id));
-  req.ctx.logger.info({ environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id }, 'client.deregistered');
+  req.ctx.logger.info(
+    { event: 'client.deregistered', environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id },
+    'a client removed itself',
+  );
   res.status(204).set('Cache-Control', 'no-store').end();
 }

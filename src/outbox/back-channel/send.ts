@@ -76,7 +76,7 @@ async function send(deps: Deps, row: BackchannelLogoutRow, signal: AbortSignal):
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof OutboundError) return { response_status: null, error: error.reason };
-    deps.logger.warn({ err: error, id: row.id }, 'backchannel_logout.unsent');
+    deps.logger.warn({ event: 'backchannel_logout.unsent', err: error, id: row.id }, 'a logout token could not be sent');
     return { response_status: null, error: 'internal_error' };
   }
 }
@@ -109,9 +109,13 @@ async function record({ knex, logger, metrics }: Deps, results: Results): Promis
     const outcome = result.ok ? 'succeeded' : result.retry_in_ms === null ? 'failed' : 'retrying';
     metrics.deliveries.inc({ queue: name, outcome });
     // Another process has taken it over and writes its own outcome.
-    if (!written.has(id)) logger.warn({ id }, 'backchannel_logout.lease_lost');
-    else if (result.ok) logger.info(log, 'backchannel_logout.delivered');
-    else logger.warn({ ...log, reason: result.error, next_attempt_at: nextAttemptAt(result) }, 'backchannel_logout.failed');
+    if (!written.has(id)) logger.warn({ event: 'backchannel_logout.lease_lost', id }, 'another process has taken over a logout');
+    else if (result.ok) logger.info({ event: 'backchannel_logout.delivered', ...log }, 'a logout token was delivered');
+    else
+      logger.warn(
+        { event: 'backchannel_logout.failed', ...log, reason: result.error, next_attempt_at: nextAttemptAt(result) },
+        'a logout token was not taken',
+      );
   }
 }
 

@@ -44,11 +44,14 @@ function failure({ logger }: MailDeps, mail: MailRow, error: unknown): Result {
   const attempt_count = mail.attempt_count + 1;
   const common = { ok: !isOutage(error), last_error: words(error), sent_at: null, forget: false };
   if (isPermanentMailError(error) || attempt_count >= maxAttempts) {
-    logger.error({ ...about, err: error }, 'mail.failed');
+    logger.error({ event: 'mail.failed', ...about, err: error }, 'a mail was given up');
     return { ...common, status: 'failed', retry_in_ms: null };
   }
   const retry_in_ms = retryMs(attempt_count);
-  logger.warn({ ...about, attempt_count, retry_seconds: Math.round(retry_in_ms / 1000), err: error }, 'mail.delayed');
+  logger.warn(
+    { event: 'mail.delayed', ...about, attempt_count, retry_seconds: Math.round(retry_in_ms / 1000), err: error },
+    'a mail could not be sent and is tried again',
+  );
   return { ...common, status: 'pending', retry_in_ms };
 }
 
@@ -77,13 +80,13 @@ async function attempt(deps: MailDeps, mail: MailRow, signal: AbortSignal): Prom
     const { template, subject, text, html } = openMail(deps.sealer, mail);
     const about = { mail_id: mail.id, environment_id: mail.environment_id, template, to: mail.recipient };
     if (mailer === null) {
-      if (config.loopback) logger.info(about, 'mail.captured: see /dev/mailbox');
-      else logger.warn(about, 'mail.not_sent: SMTP_URL is not set');
+      if (config.loopback) logger.info({ event: 'mail.captured', ...about }, 'a mail was captured: see /dev/mailbox');
+      else logger.warn({ event: 'mail.not_sent', ...about }, 'a mail was not sent: SMTP_URL is not set');
       return { ...done, forget: false };
     }
     const message_id = `<${mail.id}@${new URL(config.baseUrl).hostname}>`;
     await untilAborted(mailer.send({ to: mail.recipient, subject, text, html, message_id }, signal), signal);
-    logger.info(about, 'mail.sent');
+    logger.info({ event: 'mail.sent', ...about }, 'a mail was sent');
     return { ...done, sent_at: clock.now(), forget: true };
   } catch (error) {
     signal.throwIfAborted();
@@ -106,7 +109,7 @@ async function record(deps: MailDeps, results: readonly { job: RowJob<MailRow>; 
   for (const { id, status } of records) {
     deps.metrics.deliveries.inc({ queue: 'mail', outcome: status === 'pending' ? 'retry' : status });
     // Another process has taken the mail over and writes its own outcome.
-    if (!written.has(id)) deps.logger.warn({ mail_id: id }, 'mail.lease_lost');
+    if (!written.has(id)) deps.logger.warn({ event: 'mail.lease_lost', mail_id: id }, 'another process has taken over a mail');
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from '../../platform/log/logger.js';
 import type { Metrics } from '../../platform/metrics/metrics.js';
 import type { Destination } from './destination.js';
 import type { Destinations } from './destinations.js';
@@ -21,7 +21,8 @@ async function claimTimed<J extends Job>(
   const jobs = await queue.claim(wanted);
   const tookMs = performance.now() - started;
   metrics.claimSeconds.observe({ queue: queue.name }, tookMs / 1000);
-  if (tookMs > slowClaimMs) logger.warn({ queue: queue.name, took_ms: Math.round(tookMs) }, 'outbox.slow_claim');
+  if (tookMs > slowClaimMs)
+    logger.warn({ event: 'outbox.slow_claim', queue: queue.name, took_ms: Math.round(tookMs) }, 'claiming work took long');
   return jobs;
 }
 

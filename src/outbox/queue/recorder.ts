@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
+import type { Logger } from '../../platform/log/logger.js';
 import { failsAgain } from '../../db/sqlstate.js';
 import type { AttemptOutcome, Job, Queue } from './queue.js';
 
@@ -31,7 +31,10 @@ function createWriter<J extends Job, Result extends AttemptOutcome>(queue: Queue
       try {
         return await queue.record(left);
       } catch (error) {
-        logger.warn({ err: error, queue: queue.name, results: left.length }, 'outbox.not_recorded');
+        logger.warn(
+          { event: 'outbox.not_recorded', err: error, queue: queue.name, results: left.length },
+          'results could not be recorded and are written again',
+        );
         if (failsAgain(error) && left.length > 1) {
           for (const one of left) await write([one]);
           return;

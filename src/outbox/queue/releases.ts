@@ -1,4 +1,4 @@
-import type { Logger } from 'pino';
+import type { Logger } from '../../platform/log/logger.js';
 import type { Destinations } from './destinations.js';
 import type { Job, AttemptOutcome, Queue } from './queue.js';
 
@@ -18,7 +18,9 @@ export function createReleases<J extends Job>(queue: Queue<J, AttemptOutcome>, d
     while (pending.length > 0) {
       await queue
         .release(pending.splice(0))
-        .catch((error: unknown) => logger.warn({ err: error, queue: queue.name }, 'outbox.not_released'));
+        .catch((error: unknown) =>
+          logger.warn({ event: 'outbox.not_released', err: error, queue: queue.name }, 'claims could not be given back'),
+        );
     }
     running = null;
   }

@@ -1,11 +1,12 @@
 import type { Deps } from '../../domain/context.js';
 import type { SecretOpener } from '../../domain/webhooks/secrets.js';
+import { failureOfStatus, outboundFailures } from '../../domain/webhooks/failure-reason.js';
+import { deliveryHeaders } from '../../domain/webhooks/sign.js';
 import type { ClaimedDelivery } from '../../db/tables/webhook_queue.js';
 import type { FailureReason } from '../../db/tables/webhook_deliveries.js';
 import { backoffMs, retryAfterMs } from '../../lib/backoff.js';
-import { OutboundError, type OutboundReason, type OutboundResponse } from '../../platform/fetch/fetch.js';
+import { OutboundError, type OutboundResponse } from '../../platform/fetch/fetch.js';
 import type { AttemptOutcome } from '../queue/queue.js';
-import { deliveryHeaders } from './sign.js';
 
 /** A delivery is tried this often in all: once, and up to five retries (specification 7.4.1). */
 export const maxAttempts = 6;
@@ -37,24 +38,6 @@ function signed(deps: DeliveryDeps, delivery: ClaimedDelivery, body: Buffer, now
   const previous = previousCounts ? deps.secrets.open(webhook_id, 'previous', previous_secret_sealed) : null;
   const current = deps.secrets.open(webhook_id, 'current', secret_sealed ?? Buffer.alloc(0));
   return deliveryHeaders(current, previous, delivery.event_type, message);
-}
-
-const reasons: Record<OutboundReason, FailureReason> = {
-  timeout: 'timeout',
-  dns: 'dns',
-  connect: 'connect',
-  tls: 'tls',
-  blocked_address: 'blocked_address',
-  // A response that isn't valid HTTP, or whose headers are too long.
-  protocol: 'connect',
-  too_large: 'connect',
-  busy: 'connect',
-};
-
-/** Any 2xx is success; redirects aren't followed (specification 7.4.2). */
-function failureOf(status: number): FailureReason | null {
-  if (status >= 200 && status <= 299) return null;
-  return status >= 300 && status <= 399 ? 'redirect' : 'non_2xx';
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -100,11 +83,12 @@ export async function deliverWebhook(deps: DeliveryDeps, delivery: ClaimedDelive
       pool: delivery.webhook_id,
       signal,
     });
-    failure_reason = failureOf(answer.status);
+    failure_reason = failureOfStatus(answer.status);
   } catch (error) {
     signal.throwIfAborted();
-    failure_reason = error instanceof OutboundError ? reasons[error.reason] : 'internal_error';
-    if (failure_reason === 'internal_error') deps.logger.error({ err: error, delivery_id: delivery.id }, 'webhook.undeliverable');
+    failure_reason = error instanceof OutboundError ? outboundFailures[error.reason] : 'internal_error';
+    if (failure_reason === 'internal_error')
+      deps.logger.error({ event: 'webhook.undeliverable', err: error, delivery_id: delivery.id }, 'a delivery could not be made');
   }
   const endedAt = deps.clock.now();
   const header = answer?.headers['retry-after'];

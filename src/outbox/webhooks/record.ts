@@ -60,7 +60,9 @@ export async function recordDeliveries(deps: Deps, results: readonly { job: Webh
   if (recorded.length < rows.length) {
     const written = new Set(recorded.map((one) => one.id));
     // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
-    for (const row of rows) if (!written.has(row.id)) logger.warn({ delivery_id: row.id }, 'webhook.lease_lost');
+    for (const row of rows)
+      if (!written.has(row.id))
+        logger.warn({ event: 'webhook.lease_lost', delivery_id: row.id }, 'another process has taken over a delivery');
   }
 }
 
@@ -92,7 +94,7 @@ async function disableFailing(
     if (reason === null || seen.has(webhook_id)) continue;
     seen.add(webhook_id);
     if (!(await disableWebhook(trx, { environment_id, webhook_id }, reason, clock.now()))) continue;
-    logger.warn({ webhook_id, environment_id, reason }, 'webhook.disabled');
+    logger.warn({ event: 'webhook.disabled', webhook_id, environment_id, reason }, 'a webhook was disabled');
     await failEventDeliveries(trx, { environment_id, webhook_id, lease_id: null }, clock.now(), atOnce);
   }
 }

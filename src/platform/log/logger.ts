@@ -1,5 +1,23 @@
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger as Pino } from 'pino';
 import type { Config } from '../../config.js';
+import type { LineEvent } from '../../lib/log-events.js';
+
+/** A line's members: `event` is what programs look for, the others say about what; never a secret, code, token or password. */
+export type Line = { readonly event: LineEvent } & Readonly<Record<string, unknown>>;
+
+/** Writes a line; `msg` is for people, and may change. */
+type Write = (line: Line, msg: string) => void;
+
+/** The log. No line is without an `event` of the closed list (`lib/log-events.ts`, `lib/security-events.ts`). */
+export type Logger = {
+  /** From which level on lines are written; one of pino's. */
+  level: string;
+  readonly debug: Write;
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+  readonly fatal: Write;
+};
 
 /** Property names whose values are replaced in every log record, in case a secret is logged by mistake. */
 const secrets = new Set([
@@ -69,7 +87,7 @@ function collected(): DestinationStream {
 }
 
 /** The log of one process: JSON lines, or readable ones on a terminal. */
-export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'webConcurrency'>): Logger {
+export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'webConcurrency'>): Pino {
   const options = {
     level: config.logLevel,
     base: null,
@@ -80,5 +98,3 @@ export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'we
   }
   return pino(options, config.webConcurrency > 1 ? pino.destination({ sync: false, ...shared }) : collected());
 }
-
-export type { Logger };

@@ -155,6 +155,30 @@ function passwordMetrics(registers: Registry[]) {
   };
 }
 
+/** Metrics of security events and of where they are sent. */
+function securityEventMetrics(registers: Registry[]) {
+  return {
+    securityEvents: new Counter({
+      name: 'security_events_total',
+      help: 'Security events by name.',
+      labelNames: ['event'],
+      registers,
+    }),
+    logStreamLag: new Gauge({
+      name: 'log_stream_lag_seconds',
+      help: 'How long the oldest record that waits for a log stream has waited.',
+      labelNames: ['log_stream_id'],
+      aggregator: 'max',
+      registers,
+    }),
+    securityEventsDropped: new Counter({
+      name: 'security_events_dropped_total',
+      help: 'Security events that have a line in the log and no row, because too many waited for the database.',
+      registers,
+    }),
+  };
+}
+
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {
   const registry = new Registry();
@@ -170,6 +194,7 @@ export function createMetrics() {
     ...queueMetrics(registers),
     ...outboxMetrics(registers),
     ...passwordMetrics(registers),
+    ...securityEventMetrics(registers),
     requestSeconds: createFastHistogram(registry, {
       name: 'http_request_duration_seconds',
       help: 'Duration of HTTP requests by route and status class.',
@@ -191,12 +216,6 @@ export function createMetrics() {
       name: 'logins_total',
       help: 'Login attempts by method and outcome.',
       labelNames: ['method', 'outcome'],
-      registers,
-    }),
-    securityEvents: new Counter({
-      name: 'security_events_total',
-      help: 'Security events by name.',
-      labelNames: ['event'],
       registers,
     }),
     cacheReads: createFastCounter(registry, {

@@ -1,20 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+type Json = Record<string, unknown>;
+
 /** How the commands reach a service, and as whom. */
 export type Access = { readonly url: string; readonly clientId: string; readonly clientSecret: string };
+
+/** An error object of an answer. */
+export type ServiceError = { readonly code?: string; readonly detail?: string; readonly id?: string; readonly source?: Json };
 
 /** A refusal of the service, with the HTTP status if it answered; the message is its `detail` or `error_description`. */
 export class CliError extends Error {
   constructor(
     message: string,
     readonly status: number | null = null,
+    /** What the service says, one by one. */
+    readonly errors: readonly ServiceError[] = [],
   ) {
     super(message);
     this.name = 'CliError';
   }
 }
 
-type Json = Record<string, unknown>;
 /** A resource object of an answer. */
 export type ResourceObject = {
   readonly type: string;
@@ -54,8 +60,10 @@ async function tokenFor({ url, clientId, clientSecret }: Access): Promise<string
   return String(body['access_token']);
 }
 
+const errorsIn = (body: Json) => (body['errors'] ?? []) as ServiceError[];
+
 const errorText = (body: Json) =>
-  ((body['errors'] ?? []) as { detail?: string; source?: Json }[])
+  errorsIn(body)
     .map((error) => [error.detail, ...Object.values(error.source ?? {})].filter(Boolean).join(' '))
     .join('\n');
 
@@ -98,7 +106,7 @@ export function openApi(access: Access): CallApi {
       response = await send(method, path, request);
     }
     const body = await readJson(response);
-    if (!response.ok) throw new CliError(errorText(body) || `${response.status} ${response.statusText}`, response.status);
+    if (!response.ok) throw new CliError(errorText(body) || `${response.status} ${response.statusText}`, response.status, errorsIn(body));
     return {
       data: body['data'] as ResourceObject,
       included: (body['included'] ?? []) as ResourceObject[],

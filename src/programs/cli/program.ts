@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { callApi, type Access, type ResourceObject } from './api.js';
 import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
+import { addConfig } from './config/commands.js';
 import { addEndpoints } from './endpoints.js';
 import { addRecordCommands } from './records.js';
 import { columns, one, present, type Print, type Shell } from './shell.js';
@@ -98,19 +99,32 @@ function addRedeliverFailed(program: Command, { options, show }: Shell): void {
     });
 }
 
+/** What the commands have of the process that they run in. */
+export type Surroundings = Pick<Shell, 'exit' | 'variables'>;
+
+/** Asked for where a service is asked: some commands need none. @throws {CommanderError} */
+function requireCredentials(program: Command): void {
+  const given = program.opts<{ clientId?: string; clientSecret?: string }>();
+  const missing = given.clientId === undefined ? '--client-id <id>' : given.clientSecret === undefined ? '--client-secret <secret>' : null;
+  if (missing !== null) program.error(`error: required option '${missing}' not specified`);
+}
+
+const nowhere: Surroundings = { exit: () => undefined, variables: {} };
+
 /** The commands. `print` receives what they have to say. @throws {CliError} from `parseAsync` when the service refuses */
-export function createProgram(print: Print): Command {
+export function createProgram(print: Print, surroundings: Surroundings = nowhere): Command {
   const program = new Command('cli')
     .description('Administers the service over its Management API.')
     .addOption(new Option('--url <url>', 'where the service is').env('BASE_URL').default('http://localhost:3000').argParser(originOf))
-    .addOption(
-      new Option('--client-id <id>', 'a client with a grant for the Management API').env('MANAGEMENT_CLIENT_ID').makeOptionMandatory(),
-    )
-    .addOption(new Option('--client-secret <secret>', 'its secret').env('MANAGEMENT_CLIENT_SECRET').makeOptionMandatory())
+    .addOption(new Option('--client-id <id>', 'a client with a grant for the Management API').env('MANAGEMENT_CLIENT_ID'))
+    .addOption(new Option('--client-secret <secret>', 'its secret').env('MANAGEMENT_CLIENT_SECRET'))
     .option('--json', 'print the resource as JSON');
-  const options = () => program.opts<Access & { json?: true }>();
+  const options = () => {
+    requireCredentials(program);
+    return program.opts<Access & { json?: true }>();
+  };
   const show: Shell['show'] = (data: ResourceObject | ResourceObject[], lines: () => string) =>
-    print(options().json ? JSON.stringify(data, null, 2) : lines());
+    print(program.opts<{ json?: true }>().json ? JSON.stringify(data, null, 2) : lines());
   const commands = [
     addCreateClient,
     addCreateUser,
@@ -121,8 +135,9 @@ export function createProgram(print: Print): Command {
     addResetAuthenticators,
     addImportAuthenticators,
     addRecordCommands,
+    addConfig,
     addEndpoints,
   ];
-  for (const add of commands) add(program, { options, show, print });
+  for (const add of commands) add(program, { options, show, print, ...surroundings });
   return program;
 }

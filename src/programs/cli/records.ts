@@ -5,7 +5,13 @@ import { callApi, CliError, openApi, type ResourceObject } from './api.js';
 import { one, type Shell } from './shell.js';
 
 /** Collections whose records `update` changes, with the type of their documents. */
-const updatable = named({ clients: 'client', connections: 'connection', environments: 'environment', webhooks: 'webhook' });
+const updatable = named({
+  clients: 'client',
+  connections: 'connection',
+  environments: 'environment',
+  log_streams: 'log_stream',
+  webhooks: 'webhook',
+});
 
 /** JSON where the text is JSON that isn't a text (a number, `true`, `null`, a list), else the text. */
 function valueOf(text: string): unknown {

@@ -8,6 +8,10 @@ export type Shell = {
   readonly options: () => Access & { json?: true };
   readonly show: (data: ResourceObject | ResourceObject[], lines: () => string) => void;
   readonly print: Print;
+  /** What the process ends with when a command does as it should and yet has something to say, such as that there are changes. */
+  readonly exit: (code: number) => void;
+  /** The variables of the process. */
+  readonly variables: Readonly<NodeJS.ProcessEnv>;
 };
 
 /** The record of an answer that has one. */

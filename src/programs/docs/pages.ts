@@ -1,16 +1,22 @@
 import { doctorPage } from './doctor-page.js';
+import { dependenciesPage } from './dependencies-page.js';
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
+import { documentJsonSchemaText } from '../../management/configuration/document.js';
 import { guidePages } from './guides.js';
+import { logLinesPage } from './log-lines-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
-/** The documents that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
+/** The documents and schemas that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
 export function generatedPages(): Readonly<Record<string, string>> {
   return {
+    'docs/dependencies.md': dependenciesPage(),
     'docs/events.md': eventsPage(),
     'docs/errors.md': errorsPage(),
     'docs/doctor.md': doctorPage(),
+    'docs/log-lines.md': logLinesPage(),
     'docs/security-events.md': securityEventsPage(),
+    'schemas/config-v1.schema.json': documentJsonSchemaText(),
     ...guidePages(),
   };
 }

@@ -6,7 +6,8 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { look } from '../../../src/db/look.js';
 import { reportProcess, type ProcessRow } from '../../../src/db/tables/processes.js';
-import type { Context } from '../../../src/domain/context.js';
+import { transaction, type Context } from '../../../src/domain/context.js';
+import { createLogStream } from '../../../src/domain/log-streams/log-streams.js';
 import { checks, type CheckId } from '../../../src/domain/diagnostics/checks/index.js';
 import { diagnose, type CheckResult } from '../../../src/domain/diagnostics/diagnose.js';
 import type { Installation } from '../../../src/domain/diagnostics/installation.js';
@@ -272,6 +273,22 @@ describe('records', () => {
       subject: `environments/staging/webhooks/${webhook.id}`,
       fix: `npm run -s cli -- --url http://staging.localhost:3000 webhooks update ${webhook.id} --status disabled`,
     });
+  });
+
+  test('log streams: nobody there, nothing taken for a day, paused by the service', async () => {
+    const port = await listening(createHttpServer());
+    const { stream } = await transaction(ctx, (tx) =>
+      createLogStream(tx, { name: 'SIEM', url: `http://127.0.0.1:${port}/in?key=hidden`, format: 'native', sources: ['security_events'] }),
+    );
+    expect(await says('log_streams')).toEqual(well('log_streams'));
+    await sql(`update log_streams set failing_since = now() - interval '2 days'`);
+    expect((await says('log_streams'))[0]).toMatchObject({ level: 'warning', subject: `log_streams/${stream.id}` });
+    await sql(`update log_streams set status = 'paused', failing_since = now() - interval '4 days'`);
+    expect((await says('log_streams'))[0]?.fix).toMatch(new RegExp(`log_streams update ${stream.id} --status enabled$`));
+    await sql(`update log_streams set status = 'enabled', failing_since = null, url = 'http://127.0.0.1:${await freePort()}/'`);
+    const found = await says('log_streams');
+    expect(found[0]?.fix).toMatch(/--status paused$/);
+    expect(JSON.stringify(found)).not.toContain('hidden');
   });
 
   test('connections whose provider is away', async () => {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { deliveryHeaders, serviceSignature, standardSignature } from '../../../src/outbox/webhooks/sign.js';
+import { deliveryHeaders, serviceSignature, standardSignature } from '../../../src/domain/webhooks/sign.js';
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const message = { id: 'evt', timestamp: 1773480413, body: '{"a":"é"}' };

@@ -25,8 +25,8 @@ test('the line is what pino would have written', () => {
   const written: string[] = [];
   const { request_id, method, path, status, ip } = answered;
   pino({ base: null }, { write: (text: string) => void written.push(text) }).info(
-    { request_id, method, path, status, ms: 1.2, ip },
-    'request',
+    { event: 'http.request', request_id, method, path, status, ms: 1.2, ip },
+    'request answered',
   );
   const [line] = linesOf('info', answered);
   expect({ ...line, time: 0 }).toEqual({ ...(JSON.parse(written[0] ?? '') as object), time: 0 });
@@ -42,11 +42,11 @@ test('text that somebody sends stays inside its value; an address that is no lon
 
 test('failures of ours are errors, and what the level leaves out is not written', () => {
   const all = [answered, { ...answered, status: 404 }, { ...answered, status: 503 }, { ...answered, finished: false }];
-  expect(linesOf('info', ...all).map(({ level, msg }) => [level, msg])).toEqual([
-    [30, 'request'],
-    [30, 'request'],
-    [50, 'request'],
-    [30, 'request.aborted'],
+  expect(linesOf('info', ...all).map(({ level, event, aborted }) => [level, event, aborted])).toEqual([
+    [30, 'http.request', undefined],
+    [30, 'http.request', undefined],
+    [50, 'http.request', undefined],
+    [30, 'http.request', true],
   ]);
   expect(linesOf('error', ...all).map(({ status }) => status)).toEqual([503]);
   expect(linesOf('silent', ...all)).toEqual([]);

@@ -94,6 +94,20 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
     { scopes: [] },
     { scopes: ['near'] },
   ],
+  'client_grant.token_exchange': [
+    { token_exchange: 'delegation' },
+    { token_exchange: 'impersonation' },
+    { token_exchange: 'none', subject_audiences: [] },
+    { subject_type: 'user', token_exchange: 'delegation' },
+  ],
+  'client_grant.subject_audiences': [
+    { subject_audiences: [] },
+    { subject_audiences: ['https://api.example/near'] },
+    { subject_type: 'user', token_exchange: 'delegation', subject_audiences: ['https://api.example/near'] },
+  ],
+  'trusted_issuer.jwks': [{ jwks: sampleKeys(2), jwks_uri: null }, { jwks: null }],
+  'trusted_issuer.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }, { jwks_uri: null }],
+  'federated_credential.claims': [{ claims: { sub: 'walked' } }],
   'connection.strategy': [{ strategy: 'oidc' }, { strategy: 'google' }],
   'connection.name': [{ name: 'walked' }],
   'connection.claim_mapping': [{ claim_mapping: { email: 'upn' } }],
@@ -107,10 +121,13 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'environment.allowed_email_domains': [{ allowed_email_domains: ['walked.example'] }],
   'permission.name': [{ name: 'walked' }],
   'signing_key.algorithm': [{ algorithm: 'RS256' }],
+  'registration_token.expires_at': [{ expires_at: new Date(Date.now() + 86_400_000).toISOString() }],
   'user.birthdate': [{ birthdate: '1990-01-31' }],
   'user.password': [{ password: 'walked through every door' }],
   'user.password_hash': [{ password_hash: '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy' }],
   'user.phone_number': [{ phone_number: '+441632960961' }],
+  'log_stream.sources': [{ sources: ['security_events'] }, { sources: ['security_events', 'audit_logs'] }],
+  'log_stream.authorization': [{ authorization: 'Bearer other' }, { authorization: null }],
   'webhook.events': [{ events: ['user.created'] }, { events: ['*'] }, { events: ['role.created'] }, { events: ['token.issued'] }],
 };
 
@@ -126,6 +143,7 @@ export function creations(type: string, world: World): { attributes: Document; r
         relationships: { user: one('user', name) },
       }));
     case 'role':
+    case 'registration_token':
       return [{ attributes: { name: 'New' } }];
     case 'permission':
       return [{ attributes: { name: 'new' }, relationships: { api_resource: one('api_resource', 'api near') } }];
@@ -145,6 +163,16 @@ export function creations(type: string, world: World): { attributes: Document; r
           relationships: { client: one('client', 'client near'), api_resource: one('api_resource', 'api near') },
         },
       ];
+    case 'trusted_issuer':
+      return [{ attributes: { name: 'New', issuer: 'https://new.platform.example' } }];
+    case 'federated_credential':
+      return ['near', 'far'].map((name) => ({
+        attributes: { claims: { sub: 'new' } },
+        relationships: {
+          client: one('client', name === 'near' ? 'client job' : 'client far'),
+          trusted_issuer: one('trusted_issuer', `trusted issuer ${name}`),
+        },
+      }));
     case 'api_resource':
       return [{ attributes: { identifier: 'https://api.example/new', name: 'New' } }];
     case 'connection':
@@ -162,6 +190,8 @@ export function creations(type: string, world: World): { attributes: Document; r
           },
         },
       ];
+    case 'log_stream':
+      return [{ attributes: { name: 'New', url: 'https://new.example/', format: 'ecs', sources: ['security_events'], status: 'paused' } }];
     case 'webhook':
       return [{ attributes: { name: 'New', url: 'https://new.example/', events: ['role.created'] } }];
     case 'environment':

@@ -21,8 +21,9 @@ const harmlessColumns: Readonly<Record<string, string>> = {
   connections: 'name,display_name,allow_registration,account_linking,required,trusted,second_factor,generation',
   // What opens registration is weighed with the newcomers.
   environments:
-    'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled',
-  api_resources: 'name',
+    'name,branding,support_email,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit,unused_client_lifetime,client_id_metadata_documents,client_id_metadata_hosts',
+  api_resources: 'name,documentation_url',
+  log_streams: 'name,format,next_attempt_at,attempt_count,failing_since,last_error,last_response_status,last_sent_at,lease_id,leased_until',
   webhooks: 'name,description,past_events,last_delivery_at,last_success_at,failed_event_count',
 };
 const harmless = (table: string) => `'{version,created_at,updated_at,${harmlessColumns[table]}}'::text[]`;
@@ -42,6 +43,15 @@ const told = (row: string) => `(case when exists (select 1 from jsonb_array_elem
   || case when ${row}.claim_mappings @? '$[*].source' then array['users:read'] else '{}' end
   || case when ${row}.claim_mappings @> '[{"source": "roles"}]' then array['roles:read'] else '{}' end
   || case when ${row}.claim_mappings @> '[{"source": "permissions"}]' then array['permissions:read'] else '{}' end)`;
+
+/** What a client `c` may do in the name of people with the tokens that it is called with: null when nothing. */
+const exchanges = `(select array_agg(concat_ws(' ', g.api_resource_id, g.token_exchange, array_to_string(g.scopes, ','), array_to_string(g.subject_audiences, ','))
+    order by g.id) from client_grants g where g.environment_id = c.environment_id and g.client_id = c.id and g.token_exchange <> 'none')`;
+
+/** Whose tokens, signed by which keys, prove a client `c`: null when nobody's do. */
+const workloads = `(select array_agg(concat_ws(' ', f.audience, f.claims::text, i.issuer, i.jwks_uri, i.jwks::text, i.status) order by f.id)
+    from federated_credentials f join trusted_issuers i on i.environment_id = f.environment_id and i.id = f.trusted_issuer_id
+    where f.environment_id = c.environment_id and f.client_id = c.id)`;
 
 const sql = `
 with everything as (
@@ -82,9 +92,10 @@ with everything as (
 select 'client ' || c.environment_id || ' ' || c.id as principal,
   case when c.first_party then (select names from everything)
     else coalesce((select array_agg(s) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
-      unnest(g.scopes) s where a.is_system and g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')} end as reach,
+      unnest(g.scopes) s where a.is_system and g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')}
+      || case when ${exchanges} is not null then array['users:write'] else '{}' end end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
-      where l.environment_id = c.environment_id and l.client_id = c.id)) as control
+      where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${workloads}) as control
 from clients c
 union all
 select 'user ' || u.environment_id || ' ' || u.id, r.names, jsonb_build_array(to_jsonb(u) - ${harmless('users')},
@@ -141,6 +152,10 @@ select 'webhook ' || w.environment_id || ' ' || w.id,
   jsonb_build_array(to_jsonb(w) - ${harmless('webhooks')})
 from webhooks w
 union all
+select 'log-stream ' || s.environment_id || ' ' || s.id, (select array_agg(source || ':read') from unnest(s.sources) source),
+  jsonb_build_array(to_jsonb(s) - ${harmless('log_streams')})
+from log_streams s
+union all
 select 'sent ' || d.environment_id || ' ' || d.webhook_id || ' ' || d.event_type, er.names, jsonb_build_array(count(*))
 from webhook_deliveries d join event_reach er on er.event_type = d.event_type
 where d.trigger = 'redelivery' group by d.environment_id, d.webhook_id, d.event_type, er.names`;
@@ -186,9 +201,12 @@ export function escalations(before: Model, after: Model, held: ReadonlySet<strin
   const note = (what: string, principal: string, names: readonly string[]) => {
     if (names.length > 0) found.push(`${what} of ${principal}: ${names.slice(0, 4).join(' ')}${names.length > 4 ? ' ...' : ''}`);
   };
+  const gone = [...before.keys()].filter((principal) => !after.has(principal)).map(kindOf);
   for (const [principal, now] of after) {
     const was = before.get(principal);
     note('reach grew', principal, lacking([...now.reach].filter((name) => !was?.reach.has(name))));
+    // An API that goes takes along what clients could do there, for themselves and for people.
+    if (kindOf(principal) === 'client' && gone.includes('api')) continue;
     if (was && takenMatters.has(kindOf(principal)))
       note('reach was taken', principal, lacking([...was.reach].filter((name) => !now.reach.has(name))));
     if ((was || kindOf(principal) === 'sent') && was?.control !== now.control)

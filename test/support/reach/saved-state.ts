@@ -22,13 +22,22 @@ async function tablesInOrder(client: Client): Promise<string[]> {
   return ordered;
 }
 
+/** The columns of each table but for generated ones, as a list. */
+async function writtenColumns(client: Client): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ name: string; columns: string }>(`
+    select table_name as name, string_agg(quote_ident(column_name), ', ' order by ordinal_position) as columns
+    from information_schema.columns where table_schema = 'public' and is_generated = 'NEVER' group by table_name`);
+  return new Map(rows.map(({ name, columns }) => [name, columns]));
+}
+
 /** Keeps the rows of now; the answer puts them back, after a step of a walk that changed something. A function, whose plans the connection remembers. */
 export async function saveState(client: Client): Promise<() => Promise<void>> {
   const names = await tablesInOrder(client);
+  const columns = await writtenColumns(client);
   const restore = [
     ...names.toReversed().map((name) => `delete from public.${name};`),
     'delete from public.removed_webhooks;',
-    ...names.map((name) => `insert into public.${name} table saved.${name};`),
+    ...names.map((name) => `insert into public.${name} (${columns.get(name)}) select ${columns.get(name)} from saved.${name};`),
   ];
   await client.query(
     [

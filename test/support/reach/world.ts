@@ -90,13 +90,37 @@ async function applications(maker: Maker): Promise<void> {
   const machine = { application_type: 'machine' };
   await make(maker, 'client near', 'clients', 'client', { name: 'Near', first_party: false, ...web });
   await make(maker, 'client first', 'clients', 'client', { name: 'First', first_party: true, ...web });
-  await make(maker, 'client far', 'clients', 'client', { name: 'Far', ...machine, jwks: sampleKeys(1) });
+  const keyed = { ...machine, token_endpoint_auth_method: 'private_key_jwt', jwks: sampleKeys(1) };
+  await make(maker, 'client job', 'clients', 'client', { name: 'Job', ...keyed });
+  await make(maker, 'client far', 'clients', 'client', { name: 'Far', ...keyed });
   const bare = await make(maker, 'client bare', 'clients', 'client', { name: 'Bare', ...machine, jwks: sampleKeys(1) });
   keep(maker, 'client system', 'client', 'management');
   const of = (name: string) => ({ client: link('client', ids.get(name) as string), api_resource: link('api_resource', management) });
   await make(maker, 'grant far', 'client_grants', 'client_grant', { scopes: ['signing_keys:write', 'users:read'] }, of('client far'));
   const near = { client: link('client', bare), api_resource: link('api_resource', ids.get('api near') as string) };
   await make(maker, 'grant near', 'client_grants', 'client_grant', { scopes: ['near'] }, near);
+  const exchanging = {
+    scopes: ['near'],
+    subject_type: 'user',
+    token_exchange: 'delegation',
+    subject_audiences: ['https://api.example/near'],
+  };
+  await make(maker, 'grant exchanging', 'client_grants', 'client_grant', exchanging, near);
+}
+
+/** Workloads that are a client which reaches nothing, and one that reaches far; and an issuer on which nothing rests. */
+async function workloads(maker: Maker): Promise<void> {
+  const { ids } = maker;
+  for (const name of ['near', 'far', 'idle']) {
+    const attributes = { name, issuer: `https://${name}.platform.example`, jwks: sampleKeys(1) };
+    const issuer = await make(maker, `trusted issuer ${name}`, 'trusted_issuers', 'trusted_issuer', attributes);
+    if (name === 'idle') continue;
+    const proven = {
+      client: link('client', ids.get(`client ${name === 'near' ? 'job' : 'far'}`) as string),
+      trusted_issuer: link('trusted_issuer', issuer),
+    };
+    await make(maker, `credential ${name}`, 'federated_credentials', 'federated_credential', { claims: { sub: name } }, proven);
+  }
 }
 
 async function signIns(maker: Maker): Promise<void> {
@@ -146,6 +170,13 @@ async function signIns(maker: Maker): Promise<void> {
   }
 }
 
+async function logStreams(maker: Maker): Promise<void> {
+  // Nobody listens there: a test of one is answered at once.
+  const nowhere = { url: 'http://127.0.0.1:49151/', format: 'native', status: 'paused', authorization: 'Bearer walked' };
+  await make(maker, 'log stream near', 'log_streams', 'log_stream', { name: 'Near', sources: ['security_events'], ...nowhere });
+  await make(maker, 'log stream far', 'log_streams', 'log_stream', { name: 'Far', sources: ['audit_logs'], ...nowhere });
+}
+
 async function deliveries(maker: Maker): Promise<void> {
   const { ctx } = maker;
   const now = ctx.clock.now();
@@ -191,6 +222,7 @@ async function closedDevelopment(maker: Maker): Promise<void> {
 async function surroundings(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   keep(maker, 'environment own', 'environment', ctx.environment.id);
+  await make(maker, 'registration token', 'registration_tokens', 'registration_token', { name: 'Partner' });
   const staging = await api.post('/environments', {
     data: { type: 'environment', attributes: { name: 'Staging', slug: 'staging', kind: 'staging' } },
   });
@@ -226,8 +258,10 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   const maker: Maker = { api, ctx, ids: new Map(), targets: new Map() };
   await people(maker);
   await applications(maker);
+  await workloads(maker);
   await signIns(maker);
   await deliveries(maker);
+  await logStreams(maker);
   await surroundings(maker);
   ctx.cache.clear();
   const id = (name: string) => {

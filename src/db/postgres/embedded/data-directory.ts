@@ -16,7 +16,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import type { Logger } from 'pino';
+import type { Logger } from '../../../platform/log/logger.js';
 import { packageRoot } from '../../package-root.js';
 import { openOwnDirectory } from './binaries.js';
 import { EmbeddedPostgresError } from './error.js';
@@ -72,8 +72,8 @@ export async function locateCluster(options: {
     });
     const target = await followLink(path);
     options.logger.info(
-      { data_dir: dataDir, closed_directory: closed, cluster: target },
-      'embedded_postgres.cluster_outside_closed_checkout',
+      { event: 'embedded_postgres.cluster_outside_closed_checkout', data_dir: dataDir, closed_directory: closed, cluster: target },
+      "the database's files are kept outside of the checkout",
     );
     return target;
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
+import type { Logger } from '../../../platform/log/logger.js';
 import { locateBinaries, type Binaries } from './binaries.js';
 import { clusterExists, prepareCluster, superuser } from './cluster.js';
 import { clusterSecret, locateCluster, prepareDataDir } from './data-directory.js';
@@ -57,7 +57,10 @@ export async function startEmbeddedPostgres(options: Options): Promise<EmbeddedP
   const { port } = running.postmaster;
   const password = derive(installation.password, role);
   await makeDatabase(port, installation.password, password);
-  options.logger.info({ port, cluster: installation.clusterDir }, 'embedded_postgres.started');
+  options.logger.info(
+    { event: 'embedded_postgres.started', port, cluster: installation.clusterDir },
+    'the embedded PostgreSQL has started',
+  );
   return { url: `postgres://${role}:${password}@127.0.0.1:${port}/${role}`, stop: lookAfter(installation, running) };
 }
 
@@ -83,7 +86,10 @@ async function start(installation: Installation, fixedPort: number | null): Prom
     const left = await findRunning(clusterDir);
     if (left !== null) {
       if ((await claim(left.port, password, { dataDir, launcher: false })) !== null) {
-        logger.warn({ process: left.pid }, 'embedded_postgres.left_over_replaced');
+        logger.warn(
+          { event: 'embedded_postgres.left_over_replaced', process: left.pid },
+          'an embedded PostgreSQL that was left over was stopped',
+        );
         await stopPostmaster(clusterDir, left.pid);
       } else if (performance.now() > deadline) {
         throw new EmbeddedPostgresError(
@@ -141,7 +147,7 @@ function lookAfter(installation: Installation, first: Running): () => Promise<vo
       if (stopping.signal.aborted) return;
       if (news === null) running = await renewClaim(installation, running);
       else {
-        logger.error({ end: news }, 'embedded_postgres.ended_unexpectedly');
+        logger.error({ event: 'embedded_postgres.ended_unexpectedly', end: news }, 'the embedded PostgreSQL has ended');
         running = (await startAgain(installation, postmaster.port, stopping.signal)) ?? running;
       }
     }
@@ -160,7 +166,7 @@ async function renewClaim({ password, dataDir, logger }: Installation, running: 
     const renewed = await claim(running.postmaster.port, password, { dataDir, launcher: true });
     if (renewed !== null) return { ...running, claim: renewed };
   } catch (error) {
-    logger.error({ err: error }, 'embedded_postgres.claim_lost');
+    logger.error({ event: 'embedded_postgres.claim_lost', err: error }, 'another service has taken the data directory');
   }
   await delay(100);
   return running;
@@ -170,10 +176,10 @@ async function startAgain(installation: Installation, port: number, signal: Abor
   for (let pauseMs = 100; !signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
       const running = await start(installation, port);
-      installation.logger.info({ port }, 'embedded_postgres.started_again');
+      installation.logger.info({ event: 'embedded_postgres.started_again', port }, 'the embedded PostgreSQL has started again');
       return running;
     } catch (error) {
-      installation.logger.error({ err: error }, 'embedded_postgres.not_started');
+      installation.logger.error({ event: 'embedded_postgres.not_started', err: error }, 'the embedded PostgreSQL could not be started');
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -8,6 +8,7 @@ import { cookies } from './cookies.js';
 import { database } from './database.js';
 import { disk } from './disk.js';
 import { issuer } from './issuer.js';
+import { log_streams } from './log_streams.js';
 import { loops } from './loops.js';
 import { mail } from './mail.js';
 import { migrations } from './migrations.js';
@@ -38,6 +39,7 @@ export const checks = {
   loops,
   webhooks,
   connections,
+  log_streams,
   clients,
   settings,
   administrators,

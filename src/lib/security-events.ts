@@ -1,110 +1,16 @@
-/** What is worth knowing of one kind of security event. */
-export type SecurityEvent = {
-  /** `critical`: somebody should look at once; log lines of `info` are informational, others warnings. */
-  readonly severity: 'info' | 'warning' | 'critical';
-  readonly outcome: 'success' | 'denied' | 'failure';
-  /**
-   * `transaction`: the row is written with the change, both or neither. `collected`: anybody can cause it as often as they like, so rows are
-   * gathered in memory, written every second, and shared by what repeats within a minute.
-   */
-  readonly kept: 'transaction' | 'collected';
-  /** Who did it, in the row's `actor`. */
-  readonly actor: string;
-  /** What it happened to, in the row's `targets`. */
-  readonly target: string;
-  readonly description: string;
-};
+import { administrationSecurityEvents } from './administration-security-events.js';
+import type { SecurityEvent } from './security-event.js';
+import { signInSecurityEvents } from './sign-in-security-events.js';
+import { tokenSecurityEvents } from './token-security-events.js';
 
 /**
- * All security events: the closed list of what `event` in a log line and, but for `management.denied`, `action` in the audit log may say beside the
- * operations of the Management API. Names are never changed. A new one is a line here; docs/operations.md follows (`npm run docs`).
+ * All security events: the closed list of what `event` in a log line, in `security_events` and in the log streams may say. Names are never changed. A
+ * new one is an entry here and the call that records it; docs/security-events.md follows (`npm run docs`).
  */
 export const securityEvents = {
-  'login.succeeded': {
-    severity: 'info',
-    outcome: 'success',
-    kept: 'transaction',
-    actor: 'the user',
-    target: 'session',
-    description: 'Somebody signed in, by password, provider or registration; `amr` says how, `new_device` whether this browser was new.',
-  },
-  'login.failed': {
-    severity: 'info',
-    outcome: 'failure',
-    kept: 'collected',
-    actor: 'anonymous',
-    target: 'user, if there is one; at a provider sign-in the connection',
-    description:
-      'A sign-in, or another proof of a password, was refused; `reason` says why. Without a user the address typed in is recorded nowhere.',
-  },
-  'administrator.new_device': {
-    severity: 'warning',
-    outcome: 'success',
-    kept: 'transaction',
-    actor: 'the user',
-    target: 'session',
-    description: 'Somebody who holds Management permissions signed in from a browser that was new.',
-  },
-  'account.locked': {
-    severity: 'warning',
-    outcome: 'failure',
-    kept: 'collected',
-    actor: 'anonymous',
-    target: 'user',
-    description: 'So many wrong passwords in a row that the account is locked for `lockout_lifetime` seconds.',
-  },
-  'password.changed': {
-    severity: 'info',
-    outcome: 'success',
-    kept: 'transaction',
-    actor: 'the user',
-    target: 'user',
-    description: 'Somebody changed the own password, knowing the old one.',
-  },
-  'passcode.budget_half_used': {
-    severity: 'warning',
-    outcome: 'failure',
-    kept: 'collected',
-    actor: 'anonymous',
-    target: 'environment',
-    description:
-      'Wrong six-digit codes, of whatever registrations and recoveries, have used half of the hourly budget of the environment: somebody may be guessing. Once an hour.',
-  },
-  'passcode.budget_used_up': {
-    severity: 'critical',
-    outcome: 'denied',
-    kept: 'collected',
-    actor: 'anonymous',
-    target: 'environment',
-    description:
-      'Wrong six-digit codes have used the hourly budget of the environment: none is taken until the hour is over. New codes are longer and need no budget.',
-  },
-  'recovery.requested': {
-    severity: 'info',
-    outcome: 'success',
-    kept: 'collected',
-    actor: 'anonymous',
-    target: 'user, if there is one',
-    description: 'Somebody asked for a code to set a new password. Administrators who send one leave `user.password_reset_sent` instead.',
-  },
-  'recovery.failed': {
-    severity: 'info',
-    outcome: 'failure',
-    kept: 'collected',
-    actor: 'anonymous',
-    target: 'none',
-    description:
-      'A recovery code was wrong (`invalid_code`), no longer good (`code_expired`), or not looked at (`budget_used_up`: too many wrong ones came in the environment).',
-  },
-  'recovery.completed': {
-    severity: 'warning',
-    outcome: 'success',
-    kept: 'transaction',
-    actor: 'the user',
-    target: 'user',
-    description: 'A new password was set by a recovery code or link; all sessions ended.',
-  },
+  ...signInSecurityEvents,
   'identity.linked': {
+    class: 'account_changed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -113,6 +19,7 @@ export const securityEvents = {
     description: 'An account at a provider now signs in somebody who had an account here already.',
   },
   'identity.link_failed': {
+    class: 'account_changed',
     severity: 'info',
     outcome: 'failure',
     kept: 'collected',
@@ -121,6 +28,7 @@ export const securityEvents = {
     description: 'Connecting an account at a provider was refused; `reason` is the code of the page.',
   },
   'identity.unlinked': {
+    class: 'account_changed',
     severity: 'info',
     outcome: 'success',
     kept: 'transaction',
@@ -129,6 +37,7 @@ export const securityEvents = {
     description: 'An account at a provider no longer signs in this user.',
   },
   'authenticator.created': {
+    class: 'factor_added',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -137,6 +46,7 @@ export const securityEvents = {
     description: 'Somebody added a passkey or an authenticator app, or made recovery codes; `kind` says which.',
   },
   'authenticator.removed': {
+    class: 'factor_removed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -145,6 +55,7 @@ export const securityEvents = {
     description: 'A passkey, an authenticator app or recovery codes no longer sign in this user; `kind` says which.',
   },
   'authenticator.reset': {
+    class: 'factor_removed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -153,6 +64,7 @@ export const securityEvents = {
     description: 'All authenticators of somebody who lost them were removed, and everything that rested on them ended.',
   },
   'authenticator.imported': {
+    class: 'factor_added',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -161,6 +73,7 @@ export const securityEvents = {
     description: 'An authenticator was moved in from another system; `kind` says which.',
   },
   'two_step.changed': {
+    class: 'account_changed',
     severity: 'warning',
     outcome: 'success',
     kept: 'transaction',
@@ -169,6 +82,7 @@ export const securityEvents = {
     description: 'Two-step sign-in was switched on or off; `enabled` says which.',
   },
   'consent.given': {
+    class: 'access_granted',
     severity: 'info',
     outcome: 'success',
     kept: 'transaction',
@@ -177,6 +91,7 @@ export const securityEvents = {
     description: 'Somebody allowed an application what it asked for: `scopes`, and the `resource` that they belong to.',
   },
   'consent.denied': {
+    class: 'access_changed',
     severity: 'info',
     outcome: 'denied',
     kept: 'collected',
@@ -185,6 +100,7 @@ export const securityEvents = {
     description: 'Somebody did not allow an application what it asked for.',
   },
   'consent.withdrawn': {
+    class: 'access_withdrawn',
     severity: 'info',
     outcome: 'success',
     kept: 'transaction',
@@ -193,6 +109,7 @@ export const securityEvents = {
     description: 'What was allowed to an application was taken back, and everything that it held ended.',
   },
   'device.approved': {
+    class: 'logon',
     severity: 'info',
     outcome: 'success',
     kept: 'transaction',
@@ -202,6 +119,7 @@ export const securityEvents = {
       "Somebody allowed a device without a browser what it asked for (RFC 8628); the session is the device's own, `device_ip_address` where it asked from.",
   },
   'device.denied': {
+    class: 'logon',
     severity: 'warning',
     outcome: 'denied',
     kept: 'collected',
@@ -210,6 +128,7 @@ export const securityEvents = {
     description: 'Somebody did not allow a device what it asked for: perhaps the code came from somebody else.',
   },
   'device.guesses_refused': {
+    class: 'finding',
     severity: 'warning',
     outcome: 'denied',
     kept: 'collected',
@@ -217,25 +136,19 @@ export const securityEvents = {
     target: 'session',
     description: 'Ten wrong user codes of devices in ten minutes from one session or address: no more are taken for a while.',
   },
-  'authorization_code.reused': {
-    severity: 'critical',
-    outcome: 'denied',
+  ...administrationSecurityEvents,
+  ...tokenSecurityEvents,
+  'client.removed_unused': {
+    class: 'configuration_changed',
+    severity: 'info',
+    outcome: 'success',
     kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
-    description:
-      'A code was presented a second time: somebody may have got hold of it. All that its first use gave was revoked (RFC 6749 4.1.2).',
-  },
-  'refresh_token.reused': {
-    severity: 'critical',
-    outcome: 'denied',
-    kept: 'transaction',
-    actor: 'the client',
-    target: 'user',
-    description:
-      'A rotated refresh token was presented again: one of two holders is a thief. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
+    actor: 'the service',
+    target: 'client',
+    description: 'An unverified client that came by itself was removed, because nobody uses it (`unused_client_lifetime`).',
   },
   'webhook.target_blocked': {
+    class: 'connection_refused',
     severity: 'warning',
     outcome: 'denied',
     kept: 'collected',
@@ -244,6 +157,7 @@ export const securityEvents = {
     description: 'A delivery was not sent: the address of the receiver is one that outbound requests may not reach.',
   },
   'management.denied': {
+    class: 'operation_denied',
     severity: 'warning',
     outcome: 'denied',
     kept: 'transaction',

@@ -1,0 +1,65 @@
+import { named } from '../../lib/named.js';
+import type { ClaimCondition } from '../../db/tables/federated_credentials.js';
+
+/** What the forms of a platform begin with; words in capitals are to be replaced. */
+export type Platform = {
+  readonly label: string;
+  readonly text: string;
+  readonly issuer: string;
+  readonly claims: Readonly<Record<string, ClaimCondition>>;
+  /** What to know of its claims. */
+  readonly hint: string;
+};
+
+/** The platforms that have a form of their own, and what their tokens say. */
+export const platforms: Readonly<Record<string, Platform>> = named({
+  github: {
+    label: 'GitHub Actions',
+    text: 'Jobs of a repository.',
+    issuer: 'https://token.actions.githubusercontent.com',
+    claims: { repository_id: 'REPOSITORY-ID', sub: { prefix: 'repo:OWNER/REPOSITORY:' } },
+    hint: 'repository_id stays when somebody else takes the name of a repository that is gone. Add environment or ref to narrow it. The job needs id-token: write.',
+  },
+  gitlab: {
+    label: 'GitLab',
+    text: 'Pipelines of a project, at gitlab.com or at an address of yours.',
+    issuer: 'https://gitlab.com',
+    claims: { project_id: 'PROJECT-ID', sub: { prefix: 'project_path:GROUP/PROJECT:' } },
+    hint: 'Add ref_protected: true to take protected branches and tags only.',
+  },
+  kubernetes: {
+    label: 'Kubernetes',
+    text: 'Pods, by a projected service account token.',
+    issuer: 'https://CLUSTER-ISSUER',
+    claims: { sub: 'system:serviceaccount:NAMESPACE:SERVICE-ACCOUNT' },
+    hint: 'kubectl get --raw /.well-known/openid-configuration shows the issuer. Where its keys are not public give them by value.',
+  },
+  aws: {
+    label: 'AWS',
+    text: 'IAM roles, by outbound identity federation.',
+    issuer: 'https://ACCOUNT-ISSUER.tokens.sts.global.api.aws',
+    claims: { sub: 'arn:aws:iam::ACCOUNT:role/ROLE' },
+    hint: 'sts get-web-identity-token gives the token; the account shows its issuer where the feature is switched on.',
+  },
+  azure: {
+    label: 'Azure',
+    text: 'Managed identities.',
+    issuer: 'https://login.microsoftonline.com/TENANT-ID/v2.0',
+    claims: { sub: 'OBJECT-ID-OF-THE-IDENTITY' },
+    hint: 'The audience is the application id that the token is asked for. Tokens of version 1 have https://sts.windows.net/TENANT-ID/ as their issuer.',
+  },
+  google: {
+    label: 'Google Cloud',
+    text: 'Service accounts, by their identity tokens.',
+    issuer: 'https://accounts.google.com',
+    claims: { sub: 'UNIQUE-ID-OF-THE-SERVICE-ACCOUNT' },
+    hint: 'sub is the unique id of the service account, a number; the address may be given to another one later.',
+  },
+  other: {
+    label: 'Another platform',
+    text: 'Whatever publishes its keys and signs tokens for its workloads.',
+    issuer: '',
+    claims: { sub: '' },
+    hint: 'What sub looks like is in the documentation of the platform.',
+  },
+});

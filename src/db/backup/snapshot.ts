@@ -1,0 +1,79 @@
+import type { Readable } from 'node:stream';
+import type { Knex } from 'knex';
+import type { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { createKnex } from '../knex.js';
+import { migrationNames } from '../migrate.js';
+import { BackupRefusal } from './refusal.js';
+import { listSequences, listTables, migrationsTable, quoted, type SequenceState, type TableShape } from './tables.js';
+
+/** The database as it was at one moment. */
+export type Snapshot = {
+  /** For further questions to the same moment. */
+  readonly knex: Knex;
+  /** The migrations that made its schema, in their order. */
+  readonly migrations: readonly string[];
+  readonly tables: readonly TableShape[];
+  /** The rows of a table in PostgreSQL's text form of COPY. To be read to its end before anything else is asked. */
+  copy(table: TableShape): Promise<Readable & { readonly rowCount: number }>;
+  /** Never behind the rows of the snapshot, since sequences only go on. */
+  sequences(): Promise<SequenceState[]>;
+};
+
+/** The connection of a transaction. */
+export const connectionOf = (trx: Knex.Transaction): Promise<Client> =>
+  (trx.client as { acquireConnection(): Promise<Client> }).acquireConnection();
+
+/** The list of a table's columns, for COPY. */
+export const copyTarget = ({ name, columns }: TableShape): string => `${quoted(name)} (${columns.map(quoted).join(', ')})`;
+
+async function appliedMigrations(knex: Knex): Promise<string[]> {
+  const { rows } = await knex.raw<{ rows: { exists: boolean }[] }>('select to_regclass(?) is not null as exists', [migrationsTable]);
+  if (!rows[0]?.exists)
+    throw new BackupRefusal('the database holds nothing of this service: look whether DATABASE_URL or DATA_DIR is the right one.');
+  return knex(migrationsTable).orderBy('id').pluck<string[]>('name');
+}
+
+async function refuseNewer(knex: Knex): Promise<void> {
+  const known = new Set(await migrationNames());
+  const newer = (await appliedMigrations(knex)).filter((name) => !known.has(name));
+  if (newer.length === 0) return;
+  throw new BackupRefusal(`the database was migrated by a newer release (${newer.join(', ')}): back it up with that release.`);
+}
+
+/**
+ * Runs `work` on one snapshot of the database (repeatable read), beside whatever goes on there. Its tables are locked against migrations alone
+ * (ACCESS SHARE) until `work` ends.
+ * @throws {BackupRefusal}
+ */
+export async function withSnapshot<T>(url: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  const knex = createKnex({ url, poolMax: 1, unlimited: true });
+  try {
+    await refuseNewer(knex);
+    const tables = await listTables(knex);
+    return await knex.transaction(
+      async (trx) => {
+        // Locks come before the first look, which is the snapshot's moment: nothing is altered between the two.
+        const names = tables.map(({ name }) => quoted(name)).join(', ');
+        await trx.raw(`set local lock_timeout = '10s'; lock table ${names} in access share mode`);
+        const migrations = await appliedMigrations(trx);
+        if (JSON.stringify(await listTables(trx)) !== JSON.stringify(tables))
+          throw new BackupRefusal('the database was being migrated: do it again when that is over.');
+        return work({
+          knex: trx,
+          migrations,
+          tables,
+          async copy(table) {
+            // A large table takes its time, whatever was asked before.
+            await trx.raw('set local statement_timeout = 0');
+            return (await connectionOf(trx)).query(copyTo(`copy ${copyTarget(table)} to stdout`));
+          },
+          sequences: () => listSequences(trx, tables.map(({ name }) => name)), // prettier-ignore
+        });
+      },
+      { isolationLevel: 'repeatable read', readOnly: true },
+    );
+  } finally {
+    await knex.destroy();
+  }
+}

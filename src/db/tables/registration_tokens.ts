@@ -1,0 +1,50 @@
+import { insert, remove, run, table, type Scope } from '../scope.js';
+
+/** A row of `registration_tokens`: an initial access token (RFC 7591 1.2), and what clients that register with it may have. */
+export type RegistrationTokenRow = {
+  environment_id: string;
+  id: string;
+  name: string;
+  digest: Buffer;
+  expires_at: Date;
+  /** Null: any number. */
+  max_uses: number | null;
+  use_count: number;
+  grant_types: string[];
+  /** Null: whatever is on offer. */
+  scopes: string[] | null;
+  /** Whether its clients are vouched for. */
+  verified: boolean;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** Stores a token. */
+export async function insertRegistrationToken(scope: Scope, row: Partial<RegistrationTokenRow>): Promise<RegistrationTokenRow> {
+  return insert<RegistrationTokenRow>(scope, 'registration_tokens', row);
+}
+
+/** The token of the digest, or null. */
+export async function findRegistrationToken(scope: Scope, digest: Buffer): Promise<RegistrationTokenRow | null> {
+  return (await table<RegistrationTokenRow>(scope, 'registration_tokens').where({ digest }).first()) ?? null;
+}
+
+/** Uses the token once more, if it may be; of requests at once as many succeed as it has uses left. */
+export async function spendRegistrationToken(scope: Scope, id: string, now: Date): Promise<boolean> {
+  const rows = await run<{ id: string }>(
+    scope,
+    {
+      name: 'registration_tokens.spend',
+      text: `update registration_tokens set use_count = use_count + 1
+             where environment_id = $1 and id = $2 and expires_at > $3 and (max_uses is null or use_count < max_uses) returning id`,
+    },
+    [id, now],
+  );
+  return rows.length === 1;
+}
+
+/** Deletes a token; its clients stay. */
+export async function deleteRegistrationToken(scope: Scope, id: string): Promise<void> {
+  await remove<RegistrationTokenRow>(scope, 'registration_tokens', { id });
+}

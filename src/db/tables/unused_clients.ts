@@ -1,0 +1,56 @@
+import type { Knex } from 'knex';
+import { run, type Scope } from '../scope.js';
+
+/** A client of strangers that nobody uses. */
+export type UnusedClient = { readonly environment_id: string; readonly id: string; readonly name: string };
+
+/** Nobody vouches for it, and nobody has decided about it. */
+const arrived = `c.origin <> 'administrator' and not c.verified and c.status = 'enabled'`;
+
+/** `$now`, and the moment before which one that signed nobody in must have come. */
+const unused = (now: string, unproven: string) => `
+  not exists (select 1 from consents o where o.environment_id = c.environment_id and o.client_id = c.id)
+  and not exists (select 1 from refresh_tokens r where r.environment_id = c.environment_id and r.client_id = c.id and r.expires_at > ${now})
+  and ((c.last_used_at is null and c.created_at < ${unproven}) or exists (
+    select 1 from environments e where e.id = c.environment_id
+    and greatest(c.created_at, c.updated_at, c.last_used_at) < ${now} - make_interval(secs => e.unused_client_lifetime)))`;
+
+/**
+ * Unverified clients that came by themselves and never got a token since `unproven`, or hold neither consent nor refresh token for as long as their
+ * environment says; the oldest first.
+ */
+export async function listUnusedClients(knex: Knex, at: { now: Date; unproven: Date }, limit: number): Promise<UnusedClient[]> {
+  const found = await knex.raw<{ rows: UnusedClient[] }>(
+    `select c.environment_id, c.id, c.name from clients c where ${arrived} and ${unused('?::timestamptz', '?::timestamptz')}
+     order by c.created_at limit ?`,
+    [at.now, at.unproven, at.now, limit],
+  );
+  return found.rows;
+}
+
+/** Deletes the client if it is still so; false when it isn't. */
+export async function deleteUnusedClient(scope: Scope, id: string, at: { now: Date; unproven: Date }): Promise<boolean> {
+  scope.touched.add('clients');
+  const rows = await run<{ id: string }>(
+    scope,
+    {
+      name: 'clients.delete_unused',
+      text: `delete from clients c where c.environment_id = $1 and c.id = $2 and ${arrived} and ${unused('$3', '$4')} returning c.id`,
+    },
+    [id, at.now, at.unproven],
+  );
+  return rows.length === 1;
+}
+
+/** How many clients of the environment came by themselves, counted up to `most`. */
+export async function countArrivedClients(scope: Scope, most: number): Promise<number> {
+  const rows = await run<{ count: number }>(
+    scope,
+    {
+      name: 'clients.count_arrived',
+      text: `select count(*)::int as count from (select 1 from clients where environment_id = $1 and origin = 'registration' limit $2) as found`,
+    },
+    [most],
+  );
+  return rows[0]?.count ?? 0;
+}

@@ -1,0 +1,93 @@
+import { findClient, insertClientIfMissing, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { endDocument, noteDocumentRead, verifyListedHosts } from '../../db/tables/document_clients.js';
+import { digest } from '../../lib/digest.js';
+import { isListedHost } from '../../lib/document-client-id.js';
+import { afterCommit, transaction, type Context } from '../context.js';
+import type { Environment } from '../environments/environment.js';
+import { clientData } from '../events/data.js';
+import { emit } from '../events/emit.js';
+import type { MetadataDocument } from './metadata-documents.js';
+import { emitUpdated } from './registration.js';
+
+/** The hosts whose documents are verified now. */
+const listedHosts = (environment: Pick<Environment, 'client_id_metadata_documents' | 'client_id_metadata_hosts'>): readonly string[] =>
+  environment.client_id_metadata_documents === 'off' ? [] : environment.client_id_metadata_hosts;
+
+/** Whether the host of the document is listed, which verifies its clients. */
+export const isListed = (environment: Environment, client_id: string): boolean =>
+  isListedHost(listedHosts(environment), new URL(client_id).hostname);
+
+/** Whether a client that is known by its document alone may come. */
+export const isAdmitted = (environment: Environment, client_id: string): boolean =>
+  environment.client_id_metadata_documents === 'open' || isListed(environment, client_id);
+
+/** Where the host is, or for a private-use scheme the scheme. */
+function hostOf(uri: string): string {
+  const { protocol, host, hostname } = new URL(uri);
+  return protocol === 'https:' ? host : protocol === 'http:' ? hostname : protocol;
+}
+
+/**
+ * What of a client a person has allowed: its name, where it sends people, and how it proves itself. When one of them changes the person is asked anew. Null
+ * for clients that don't come from a document.
+ */
+export function clientDigest({ origin, name, redirect_uris, token_endpoint_auth_method }: ClientRow): Buffer | null {
+  if (origin !== 'metadata_document') return null;
+  const hosts = [...new Set(redirect_uris.map((uri) => hostOf(uri)))].toSorted();
+  return digest(JSON.stringify([name, hosts, token_endpoint_auth_method]));
+}
+
+/** The columns that tell which reading of the document the others are from. */
+export const readingOf = (document: MetadataDocument) => ({
+  document_digest: document.digest,
+  document_read_at: document.read_at,
+  document_fresh_until: document.fresh_until,
+  document_ended_at: null,
+});
+
+/** Whether the client is known by its document alone, and has no row yet. */
+export const isUnstored = (client: ClientRow): boolean => client.version === 0;
+
+/** Gives a client that is known by its document alone its row; with the first consent, so that strangers fill nothing. Emits `client.registered`. Call it in a transaction. */
+export async function storeDocumentClient(tx: Context, client: ClientRow): Promise<void> {
+  const now = tx.clock.now();
+  const stored = await insertClientIfMissing(tx.scope, { ...client, version: 1, created_at: now, updated_at: now });
+  if (stored) await emit(tx, 'client.registered', clientData(stored));
+}
+
+/** Makes the row say what the document says, unless another process has read it later. Emits `client.updated`. @returns the row as it is then */
+export async function mirrorDocument(
+  ctx: Context,
+  client: ClientRow,
+  document: MetadataDocument,
+  columns: Partial<ClientRow>,
+): Promise<ClientRow | null> {
+  return transaction(ctx, async (tx) => {
+    const before = await findClient(tx.scope, client.id);
+    if (!before || (before.document_read_at ?? 0) >= document.read_at) return before;
+    const after = await updateClient(tx.scope, client.id, { ...columns, ...readingOf(document), updated_at: tx.clock.now() });
+    if (after) await emitUpdated(tx, before, after);
+    return after;
+  });
+}
+
+/** Notes that the document was read again and is the same. */
+export async function keepDocument(ctx: Context, client: ClientRow, { read_at, fresh_until }: MetadataDocument): Promise<void> {
+  await noteDocumentRead(ctx.scope, client.id, { read_at, fresh_until });
+}
+
+/** Ends a client whose document is gone or describes it no longer: all that it holds is worth nothing until there is one again. */
+export async function endDocumentClient(ctx: Context, client: ClientRow, reason: string): Promise<void> {
+  if (client.document_ended_at !== null) return;
+  await transaction(ctx, async (tx) => {
+    if (!(await endDocument(tx.scope, client.id, tx.clock.now()))) return;
+    const { environment, logger } = tx;
+    const about = { event: 'client_document.ended', environment_id: environment.id, client_id: client.id, reason } as const;
+    afterCommit(tx, () => logger.warn(about, 'a metadata document describes its client no longer'));
+  });
+}
+
+/** Verifies the clients of the hosts that are listed now, and no longer those of hosts that were. Call it in a transaction. */
+export async function judgeListedHosts(tx: Context, environment: Environment): Promise<void> {
+  await verifyListedHosts(tx.scope, listedHosts(environment), tx.clock.now());
+}

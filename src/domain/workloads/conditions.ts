@@ -1,0 +1,33 @@
+import type { ClaimCondition } from '../../db/tables/federated_credentials.js';
+import { own } from '../../lib/named.js';
+
+type Claims = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Claims => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * The claim of a name, whose dots reach inside: `kubernetes.io.namespace` is the member `namespace` of the claim `kubernetes.io`. A name that a claim has
+ * as it stands goes before one that its dots make.
+ */
+export function claimAt(claims: Claims, name: string): unknown {
+  const whole = own(claims, name);
+  if (whole !== undefined) return whole;
+  for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
+    const outer = own(claims, name.slice(0, dot));
+    if (isObject(outer)) return claimAt(outer, name.slice(dot + 1));
+  }
+  return undefined;
+}
+
+/** Whether a claim is what the condition says. Platforms write the same fact as text, number or truth value; lists and objects are none of them. */
+function fits(value: unknown, condition: ClaimCondition): boolean {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return false;
+  const text = String(value);
+  if (typeof condition === 'string') return text === condition;
+  if ('prefix' in condition) return text.length > condition.prefix.length && text.startsWith(condition.prefix);
+  return condition.includes(text);
+}
+
+/** The names of the conditions that the claims don't meet. */
+export const unmetConditions = (conditions: Readonly<Record<string, ClaimCondition>>, claims: Claims): string[] =>
+  Object.entries(conditions).flatMap(([name, condition]) => (fits(claimAt(claims, name), condition) ? [] : [name]));

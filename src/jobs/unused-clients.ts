@@ -1,0 +1,47 @@
+import { tryAdvisoryLock } from '../db/advisory-lock.js';
+import { deleteUnusedClient, listUnusedClients } from '../db/tables/unused_clients.js';
+import { startLoop, type Loop } from '../platform/loop.js';
+import { recordSecurityEvent } from '../domain/audit/security-trail.js';
+import { createContext, transaction, type Deps } from '../domain/context.js';
+import { findEnvironmentById } from '../domain/environments/environments.js';
+import { noOrigin } from '../domain/origin.js';
+
+const dayMs = 86_400_000;
+const pauseMs = 600_000;
+const batch = 500;
+
+/**
+ * One pass over unverified clients that came by themselves and that nobody uses: those that signed nobody in within a day, and those that held nothing
+ * for `unused_client_lifetime`. They are removed with an audit entry each; an application that still has the id is told 401 `invalid_client` and
+ * registers anew. One replica at a time. @returns how many were removed
+ */
+export async function unusedClientPass(deps: Deps, signal?: AbortSignal): Promise<number> {
+  let removed = 0;
+  await tryAdvisoryLock(deps.knex, 'unused_clients', async () => {
+    const now = deps.clock.now();
+    const at = { now, unproven: new Date(now.getTime() - dayMs) };
+    for (const { environment_id, id, name } of await listUnusedClients(deps.knex, at, batch)) {
+      if (signal?.aborted) return;
+      const environment = await findEnvironmentById(deps, environment_id);
+      if (!environment) continue;
+      await transaction(createContext(deps, environment), async (tx) => {
+        if (!(await deleteUnusedClient(tx.scope, id, at))) return;
+        const actor = { actor_kind: 'system', actor_id: null, display: null } as const;
+        const target = { target_type: 'client', target_id: id };
+        await recordSecurityEvent(tx, 'client.removed_unused', { actor, target, origin: noOrigin, detail: { name } });
+        removed += 1;
+      });
+    }
+  });
+  return removed;
+}
+
+/** Runs passes until stopped. */
+export function startUnusedClients(deps: Deps): Loop {
+  return startLoop({
+    name: 'unused_clients',
+    pauseMs,
+    logger: deps.logger,
+    pass: async (signal) => (await unusedClientPass(deps, signal)) === batch,
+  });
+}

@@ -1,0 +1,213 @@
+import { isDeepStrictEqual } from 'node:util';
+import { findConfiguration, lockConfiguration, saveConfiguration } from '../../db/tables/configurations.js';
+import type { EnvironmentRow } from '../../db/tables/environments.js';
+import { transaction } from '../../domain/context.js';
+import { completeEnvironment } from '../../domain/environments/environments.js';
+import { ApiError } from '../../errors.js';
+import { recordWrite } from '../audit.js';
+import { requirePermissions } from '../authorize.js';
+import type { Call } from '../call.js';
+import { insufficientAuthentication, insufficientScope, refuse } from '../problems.js';
+import type { Row } from '../resource.js';
+import { kindNames, kinds, permissionsToRead, type Kind } from './kinds.js';
+import { readLive, recordsNamed, recordsOf, type Live, type LiveRecord } from './live.js';
+import { prune } from './prune.js';
+import { mostProblems, readDocument, type Item, type ReadDocument } from './read-document.js';
+import { note, type Change, type MadeSecret, type Run, type Warning } from './run.js';
+import { writeItem } from './write-item.js';
+
+/** A document, and what comes with it. */
+export type Application = {
+  readonly document: Row;
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Whether what the document's collections don't have is deleted. */
+  readonly prune: boolean;
+  /** The state that whoever applies has seen; null takes any. */
+  readonly expected_state: string | null;
+};
+
+/** What applying did, or would do. */
+export type Applied = {
+  readonly changes: readonly Change[];
+  readonly warnings: readonly Warning[];
+  /** Secrets that nobody gave and the service made. */
+  readonly secrets: readonly MadeSecret[];
+  readonly state: string;
+};
+
+/** @throws {ApiError} 422 with all problems; 401 or 403 with the challenge of RFC 6750 3.1 or RFC 9470 3 when one is a missing permission or sign-in */
+function refuseProblems({ call, problems }: Run): void {
+  if (problems.length === 0) return;
+  const shown = problems.slice(0, mostProblems);
+  const has = (code: string) => shown.filter((one) => one.code === code);
+  const { environment } = call.ctx;
+  if (has('insufficient_user_authentication').length > 0) throw new ApiError(shown, insufficientAuthentication(environment).headers, 401);
+  const required = [...has('insufficient_scope'), ...has('scope_escalation')].flatMap(({ meta }) => (meta?.['required'] ?? []) as string[]);
+  if (required.length > 0) throw new ApiError(shown, insufficientScope([...new Set(required)]).headers, 403);
+  throw new ApiError(shown, undefined, 422);
+}
+
+/** The record that an item describes; null when there is none yet, undefined when it can't be told or is nobody's to describe, which is noted. */
+function findRecord(run: Run, { kind, key, path }: Item): LiveRecord | null | undefined {
+  const [found, another] = kind.type === 'environment' ? recordsOf(run.live, 'environment') : recordsNamed(run.live, kind.type, key);
+  const place = kind.key === null ? path : [...path, kind.key];
+  if (another) note(run, place, 'ambiguous_name', `There are several of the kind ${kind.type} that are called "${key.slice(0, 200)}".`);
+  else if (found?.foreign)
+    note(run, place, 'system_record', `"${key.slice(0, 200)}" comes with the service; a document can not change it.`, 409);
+  else return found ?? null;
+  return undefined;
+}
+
+type Algorithms = EnvironmentRow['signing_algorithms'];
+
+/**
+ * The environment in two steps: what signing algorithms are added clients may choose at once; those that go, go when nobody has them any more.
+ * @param prepared keys of the added algorithms, generated before the transaction
+ */
+async function writeEnvironment(run: Run, item: Item, prepared: unknown): Promise<() => Promise<void>> {
+  const found = findRecord(run, item);
+  if (!found) return async () => undefined;
+  const [before, wanted] = [
+    found.attributes['signing_algorithms'] as Algorithms,
+    item.attributes['signing_algorithms'] as Algorithms | undefined,
+  ];
+  const going = wanted ? before.filter((one) => !wanted.includes(one)) : [];
+  const write = async (one: Item, keys?: unknown) => {
+    const [now] = recordsOf(run.live, 'environment');
+    await writeItem(run, one, now as LiveRecord, keys);
+    const [after] = recordsOf(run.live, 'environment');
+    const { ctx } = run.call;
+    const environment = await completeEnvironment({ config: ctx.config, knex: ctx.scope.knex }, after?.row as EnvironmentRow);
+    run.call = { ...run.call, ctx: { ...ctx, environment } };
+  };
+  if (going.length === 0) return write(item, prepared).then(() => async () => undefined);
+  await write({ ...item, attributes: { ...item.attributes, signing_algorithms: [...(wanted ?? []), ...going] } }, prepared);
+  return async () => {
+    run.managed.shift();
+    await write(item);
+  };
+}
+
+/** One entry for the environment, though it was written in two steps. */
+function merged(changes: readonly Change[]): Change[] {
+  const own = changes.filter(({ kind }) => kind === 'environment');
+  const [first] = own;
+  if (!first) return [...changes];
+  const names = new Set(own.flatMap(({ attributes }) => Object.keys(attributes)));
+  const attributes = Object.fromEntries(
+    [...names].flatMap((name) => {
+      const pairs = own.flatMap((one) => (one.attributes[name] ? [one.attributes[name]] : []));
+      const [old, now] = [pairs[0]?.[0], pairs.at(-1)?.[1]];
+      return isDeepStrictEqual(old, now) ? [] : [[name, [old, now] as const]];
+    }),
+  );
+  const whole = Object.keys(attributes).length > 0 ? [{ ...first, attributes }] : [];
+  return [...whole, ...changes.filter(({ kind }) => kind !== 'environment')];
+}
+
+/** Makes the environment what the document says, inside a transaction; all that is refused is noted. */
+async function writeDocument(run: Run, read: ReadDocument, application: Application, prepared: unknown): Promise<void> {
+  const [environment] = read.items.filter(({ kind }) => kind.type === 'environment');
+  const finish = environment ? await writeEnvironment(run, environment, prepared) : null;
+  for (const type of kindNames.filter((one) => one !== 'environment')) {
+    for (const item of read.items.filter(({ kind }) => kind.type === type)) {
+      const found = findRecord(run, item);
+      if (found !== undefined) await writeItem(run, item, found);
+    }
+  }
+  if (application.prune) await prune(run, read.listed);
+  await finish?.();
+}
+
+const countOf = (changes: readonly Change[], action: Change['action']) => changes.filter((one) => one.action === action).length;
+
+/** How many records of each action. */
+export const summaryOf = (changes: readonly Change[]) => ({
+  create: countOf(changes, 'create'),
+  update: countOf(changes, 'update'),
+  delete: countOf(changes, 'delete'),
+});
+
+/** Keeps the document, and says in the audit log that it was applied. The same one that changed nothing leaves no trace. */
+async function keep(run: Run, application: Application, changes: readonly Change[]): Promise<void> {
+  const { call } = run;
+  const { document, prune: pruned } = application;
+  const before = await findConfiguration(call.ctx.scope);
+  const same = before && before.pruned === pruned && isDeepStrictEqual(before.document, document);
+  if (same && changes.length === 0) return;
+  const { actor_kind, actor_id, display } = call.actor;
+  const { request_id } = call;
+  const applied_at = call.ctx.clock.now();
+  const by = { actor_kind, actor_id, actor_display: display, request_id };
+  await saveConfiguration(call.ctx.scope, { document, pruned, records: run.managed, applied_at, ...by });
+  const counts = Object.entries(summaryOf(changes)).map(([name, count]): [string, [unknown, unknown]] => [name, [null, count]]);
+  const target = { resource: { type: 'config' }, target_id: call.ctx.environment.id, target_display: call.ctx.environment.slug };
+  await recordWrite(call, { action: 'applied', ...target, changes: { ...Object.fromEntries(counts), pruned: [null, pruned] } });
+}
+
+/** The kinds of record that a document describes, or may delete. */
+function kindsIn({ items, listed }: ReadDocument): Set<Kind> {
+  return new Set([...items.map(({ kind }) => kind), ...listed.map(({ kind }) => kind)]);
+}
+
+/** What the environment's own change has to make outside of the transaction: keys for signing algorithms that are added. */
+async function prepareEnvironment(call: Call, read: ReadDocument): Promise<unknown> {
+  const [item] = read.items.filter(({ kind }) => kind.type === 'environment');
+  if (!item?.attributes['signing_algorithms']) return undefined;
+  return kinds.environment.resource.update?.prepare?.(call.ctx, call.actor, call.ctx.environment as unknown as Row, item.attributes, {});
+}
+
+/** Thrown at the end of a plan, whose transaction is not to be committed. */
+class Planned extends Error {
+  constructor(readonly outcome: Applied) {
+    super('planned');
+  }
+}
+
+const runOf = (call: Call, live: Live, read: ReadDocument, application: Application): Run => ({
+  call,
+  live,
+  secrets: new Map(Object.entries(application.secrets)),
+  declared: read.declared,
+  changes: [],
+  problems: [...read.problems],
+  warnings: [],
+  made: [],
+  managed: [],
+});
+
+/**
+ * Applies a document to the environment in one transaction, by the operations of the Management API: their permissions, their reach, their events and
+ * entries in the audit log. `plan` does the same and takes it back, so that it refuses what applying would refuse.
+ * @throws {ApiError} 401, 403, 409 `state_changed`, 422 with all problems
+ */
+export async function applyDocument(call: Call, application: Application, how: 'plan' | 'apply'): Promise<Applied> {
+  const read = readDocument(application.document, call.ctx.environment.slug);
+  requirePermissions(call, ...permissionsToRead(kindsIn(read)));
+  const prepared = await prepareEnvironment(call, read);
+  try {
+    return await transaction(call.ctx, async (ctx) => {
+      const { ip_address, user_agent, request_id } = call;
+      await lockConfiguration(ctx.scope);
+      const inner = { ...call, ctx, actor: { ...call.actor, origin: { ip_address, user_agent, request_id } } };
+      const live = await readLive(inner);
+      const { expected_state } = application;
+      if (expected_state !== null && expected_state !== live.state) {
+        const detail = 'The environment has changed since the state that was expected.';
+        throw refuse(409, 'state_changed', detail, { pointer: '/meta/expected_state' }, { state: live.state });
+      }
+      const run = runOf(inner, live, read, application);
+      await writeDocument(run, read, application, prepared);
+      refuseProblems(run);
+      const changes = merged(run.changes);
+      const { warnings, made: secrets } = run;
+      if (how === 'plan') throw new Planned({ changes, warnings, secrets, state: live.state });
+      await keep(run, application, changes);
+      const { state } = changes.length === 0 ? live : await readLive(run.call);
+      return { changes, warnings, secrets, state };
+    });
+  } catch (error) {
+    if (error instanceof Planned) return error.outcome;
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import { insertEnvironment, type EnvironmentRow } from '../../db/tables/environments.js';
+import { strongSignInDefaults } from '../../domain/environments/strong-sign-in.js';
+import { randomToken, uuidv7 } from '../../lib/random.js';
+import type { Call } from '../call.js';
+import type { Row } from '../resource.js';
+import { kinds, settableAttributesOf, type KindName } from './kinds.js';
+import { documentAttributes, type LiveRecord } from './live.js';
+import type { Item } from './read-document.js';
+import { tried, type Run } from './run.js';
+
+/** An environment that nobody set anything of. */
+async function freshEnvironment({ ctx }: Call, kind: EnvironmentRow['kind']): Promise<Row> {
+  const at = ctx.clock.now();
+  const slug = randomToken('').toLowerCase().replaceAll(/[^a-z0-9]/g, '').slice(0, 30); // prettier-ignore
+  const named = { id: uuidv7(at.getTime()), name: slug, slug, kind, created_at: at, updated_at: at };
+  return insertEnvironment(ctx.scope.knex, { ...named, ...strongSignInDefaults({ kind }) });
+}
+
+/** A record that differs from the one at hand by its name alone, and by not having been told some attributes. */
+async function freshRecord({ ctx, actor }: Call, { kind, attributes }: LiveRecord, unsaid: ReadonlySet<string>): Promise<Row> {
+  const { create } = kind.resource;
+  if (!create) throw new Error(`${kind.resource.path} can not be created`);
+  const name = `x${randomToken('').toLowerCase().replaceAll(/[^a-z0-9]/g, '')}`.slice(0, 40); // prettier-ignore
+  // What reaches further than its maker is no default.
+  const plain = { domains: [], required: false, trusted: false, account_linking: 'ask', second_factor: 'own' };
+  const own: Partial<Readonly<Record<KindName, Row>>> = {
+    api_resource: { identifier: `urn:x:${name}` },
+    role: { name },
+    connection: { name, ...plain },
+  };
+  const overriding = Object.entries(own[kind.type] ?? {}).filter(([key]) => !unsaid.has(key));
+  const said = Object.entries(attributes).filter(
+    ([key, value]) => Object.hasOwn(create.schema.shape, key) && !unsaid.has(key) && value !== null,
+  );
+  return (await create.run(ctx, actor, Object.fromEntries([...said, ...overriding]), {}, undefined)).row;
+}
+
+/**
+ * What `null` in a document means for attributes that null is no value of: what a new record has without being told. Nothing knows that better than
+ * making one, which is taken back.
+ * @throws {ApiError | Refusal} when a new one could not be without it
+ */
+export async function defaultsOf(run: Run, item: Item, found: LiveRecord): Promise<Row> {
+  const unsaid = new Set(
+    settableAttributesOf(item.kind).flatMap(({ name, nullable }) => (!nullable && item.attributes[name] === null ? [name] : [])),
+  );
+  if (unsaid.size === 0) return {};
+  const fresh = await tried(run, async (call) => {
+    const isEnvironment = item.kind.type === 'environment';
+    const row = await (isEnvironment
+      ? freshEnvironment(call, found.row['kind'] as EnvironmentRow['kind'])
+      : freshRecord(call, found, unsaid));
+    return documentAttributes(call, kinds[item.kind.type], row);
+  });
+  return Object.fromEntries([...unsaid].map((name) => [name, fresh[name] ?? null]));
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { subjectTypes } from '../../db/tables/client_grants.js';
+import { named } from '../../lib/named.js';
+import { etagOf } from '../documents.js';
+import { scopeToken } from '../resources/permissions.js';
+import { textOf } from '../openapi/schemas.js';
+import { kinds, settableAttributesOf, type Kind } from './kinds.js';
+
+/** What stands in a document for a secret: where the command that sends it finds it. */
+export const secretReference = z
+  .union([
+    z.strictObject({ env: z.string().min(1).max(200).regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable') }), // prettier-ignore
+    z.strictObject({ file: z.string().min(1).max(4096) }),
+  ])
+  .meta({ description: 'An environment variable or a file, read where the command runs; never the secret itself.' });
+
+export type SecretReference = z.infer<typeof secretReference>;
+
+const secretTexts = named({
+  client_secret: 'The secret of a confidential client: 32 characters at least. Left out, a new client gets one.',
+  provider_client_secret: 'The client secret that the provider has given; null takes it away.',
+  signing_secret: '`whsec_` and base64 of 24 to 64 bytes. Left out, a new webhook gets one.',
+});
+
+/** The members of a record: its key, its attributes, and the reference to its secret. `null` is the default where it is no value of its own. */
+function recordOf(kind: Kind, more: z.ZodRawShape = {}): z.ZodObject {
+  const { type, key, secret } = kind;
+  const attributes = settableAttributesOf(kind).map(({ name, schema, required, nullable }) => {
+    const text = schema.description ?? textOf(type, name) ?? undefined;
+    const wide = name === key ? schema : required || nullable ? schema.optional() : schema.nullable().optional();
+    return [name, text === undefined ? wide : wide.meta({ description: text })];
+  });
+  const reference = secret === 'provider_client_secret' ? secretReference.nullable() : secretReference;
+  const secrets = secret === null ? {} : { [secret]: reference.optional().meta({ description: secretTexts[secret] as string }) };
+  return z.strictObject({ ...(Object.fromEntries(attributes) as z.ZodRawShape), ...more, ...secrets });
+}
+
+const clientId = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII')
+  .meta({ description: 'Its client_id: 1 to 128 visible ASCII characters.' });
+
+const identifier = z.string().min(1).max(2048);
+const nameOfApi = identifier.meta({ description: 'The identifier of an API resource; `management` stands for the built-in one.' });
+
+const rolePermissions = z.strictObject({
+  api_resource: nameOfApi,
+  names: z.array(scopeToken).max(500).meta({ description: 'Names of its permissions.' }),
+});
+
+const grant = z.strictObject({
+  api_resource: nameOfApi,
+  subject_type: z.enum(subjectTypes).optional().meta({ description: '`client` unless given.' }),
+  scopes: z.array(scopeToken).max(200).optional().meta({ description: 'Names of permissions of the API resource.' }),
+});
+
+const listOf = (schema: z.ZodType, description: string) => z.array(schema).max(10_000).optional().meta({ description });
+
+/** The configuration of an environment, version 1. What is absent is not managed. */
+export const documentSchema = z
+  .strictObject({
+    version: z.literal(1).meta({ description: 'The version of this format.' }),
+    environment: recordOf(kinds.environment).optional().meta({ description: 'Settings of the environment.' }),
+    api_resources: listOf(
+      recordOf(kinds.api_resource, { permissions: listOf(recordOf(kinds.permission), 'Its permissions, which are its scopes.') }),
+      'API resources by `identifier`; without the built-in one.',
+    ),
+    roles: listOf(
+      recordOf(kinds.role, { permissions: listOf(rolePermissions, 'What the role allows: replaced as a whole.') }),
+      'Roles by `name`.',
+    ),
+    connections: listOf(recordOf(kinds.connection), 'Connections by `name`.'),
+    clients: listOf(
+      recordOf(kinds.client, {
+        client_id: clientId,
+        grants: listOf(grant, 'What it may do for itself, or ask people for, by `api_resource` and `subject_type`.'),
+        connections: listOf(z.string().min(1).max(63), 'Names of the connections that it offers; none = all. Replaced as a whole.'),
+      }),
+      'Clients by `client_id`.',
+    ),
+    webhooks: listOf(recordOf(kinds.webhook), 'Webhooks by `name`.'),
+  })
+  .meta({
+    title: 'Configuration of an environment',
+    description: 'What is absent is not managed; null is the default. Lists are replaced as a whole.',
+  });
+
+/** A grant as a document has it. */
+export type DocumentGrant = z.infer<typeof grant>;
+/** Permissions of a role at one API resource. */
+export type RolePermissions = z.infer<typeof rolePermissions>;
+
+let jsonSchema: Readonly<Record<string, unknown>> | null = null;
+
+/** The document's JSON Schema (2020-12), made when it is asked for at first. */
+export function documentJsonSchema(): Readonly<Record<string, unknown>> {
+  if (jsonSchema) return jsonSchema;
+  const { $schema, ...rest } = z.toJSONSchema(documentSchema, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });
+  return (jsonSchema = { $schema, ...rest });
+}
+
+/** The same as text, for a file. */
+export const documentJsonSchemaText = (): string => `${JSON.stringify(documentJsonSchema(), null, 2)}\n`;
+
+/** The same as it is sent, made for the first request. */
+export function createPublishedSchema(): () => { readonly body: string; readonly etag: string } {
+  let made: { readonly body: string; readonly etag: string } | undefined;
+  return () => {
+    const body = made?.body ?? documentJsonSchemaText();
+    return (made ??= { body, etag: etagOf(body, null) });
+  };
+}

@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from 'node:util';
+import { listChangesSince, type RecordedChange } from '../../db/tables/audit_logs.js';
+import { findConfiguration, type ConfigurationRow, type ManagedRecord } from '../../db/tables/configurations.js';
+import type { Call } from '../call.js';
+import { isKindName, kindNames, kinds } from './kinds.js';
+import { readLive, recordsOf, type Live, type LiveRecord } from './live.js';
+import { collectionsOf } from './prune.js';
+import { nameOf, readDocument } from './read-document.js';
+import { secretMark, type Change } from './run.js';
+
+/** Who did something, when. */
+export type Author = {
+  readonly at: string;
+  readonly actor_kind: string;
+  readonly actor_id: string | null;
+  readonly display: string | null;
+  readonly request_id: string | null;
+};
+
+/** What became of a record since the document was applied; `changed` is null when the audit log doesn't tell. */
+export type Drifted = Change & { readonly changed: Author | null };
+
+export type Drift = { readonly applied: Author | null; readonly changes: readonly Drifted[]; readonly state: string };
+
+/** So many entries of the audit log are looked through for authors. */
+const mostEntries = 5000;
+
+const authorOf = ({ occurred_at, actor_kind, actor_id, actor_display, request_id }: RecordedChange): Author => ({
+  at: occurred_at.toISOString(),
+  actor_kind,
+  actor_id,
+  display: actor_display,
+  request_id,
+});
+
+/** Which of the record's attributes, or its secret, was changed by an entry; an entry about something else answers none. */
+const touches = ({ changes, action }: RecordedChange, names: readonly string[]): boolean =>
+  names.length === 0 || names.some((name) => Object.hasOwn(changes, name)) || action.endsWith('.deleted');
+
+type Entries = ReadonlyMap<string, readonly RecordedChange[]>;
+
+const entriesOf = (entries: Entries, type: string, id: string): readonly RecordedChange[] => entries.get(`${type} ${id}`) ?? [];
+
+/** What became of a managed record. */
+function compared(record: ManagedRecord, live: LiveRecord | undefined, entries: Entries): Drifted | null {
+  const { type, id, key } = record;
+  if (!isKindName(type)) return null;
+  const known = entriesOf(entries, type, id);
+  const author = (names: readonly string[]) => {
+    const found = known.find((entry) => touches(entry, names));
+    return found ? authorOf(found) : null;
+  };
+  if (!live) return { action: 'delete', kind: type, key, attributes: {}, changed: author([]) };
+  const changed = Object.entries(record.attributes).filter(([name, value]) => !isDeepStrictEqual(value, live.attributes[name] ?? null));
+  const { secret } = kinds[type];
+  const rotated = secret !== null && known.some(({ changes }) => Object.hasOwn(changes, secret));
+  if (changed.length === 0 && !rotated) return null;
+  const attributes = Object.fromEntries([
+    ...changed.map(([name, value]): [string, readonly [unknown, unknown]] => [name, [value, live.attributes[name] ?? null]]),
+    ...(rotated ? [[secret, [secretMark, secretMark]] as [string, readonly [unknown, unknown]]] : []),
+  ]);
+  return { action: 'update', kind: type, key, attributes, changed: author(Object.keys(attributes)) };
+}
+
+/** Records that were not there when the document was applied and what it didn't have was deleted. */
+function added(live: Live, { document, pruned, records }: ConfigurationRow, environment: string): LiveRecord[] {
+  if (!pruned) return [];
+  const { listed } = readDocument(document, environment);
+  const known = new Set(records.map(({ type, id }) => `${type} ${id}`));
+  const collectionOf = collectionsOf(listed, live.identifiers);
+  const isNew = (one: LiveRecord) => !one.foreign && !known.has(`${one.kind.type} ${one.id}`) && collectionOf(one) !== undefined;
+  return kindNames.flatMap((type) => recordsOf(live, type).filter(isNew));
+}
+
+/** How the environment differs from the document that was last applied, and who made it so. */
+export async function driftOf(call: Call): Promise<Drift> {
+  const { scope, environment } = call.ctx;
+  const [row, live] = [await findConfiguration(scope), await readLive(call)];
+  if (!row) return { applied: null, changes: [], state: live.state };
+  const byId = new Map(kindNames.flatMap((type) => recordsOf(live, type).map((one): [string, LiveRecord] => [`${type} ${one.id}`, one])));
+  const others = added(live, row, environment.slug);
+  const ids = [...new Set([...row.records, ...others].map(({ id }) => id))];
+  const found = await listChangesSince(scope, { since: row.applied_at, ids, without: row.request_id, limit: mostEntries });
+  const entries = new Map<string, RecordedChange[]>();
+  for (const entry of found) {
+    const name = `${entry.target_type} ${entry.target_id}`;
+    entries.set(name, [...(entries.get(name) ?? []), entry]);
+  }
+  const changed = row.records.flatMap((record) => compared(record, byId.get(`${record.type} ${record.id}`), entries) ?? []);
+  const made = others.map(({ kind, id, key }): Drifted => {
+    const [author] = entriesOf(entries, kind.type, id).slice(-1);
+    return { action: 'create', kind: kind.type, key, attributes: {}, changed: author ? authorOf(author) : null };
+  });
+  const { applied_at, actor_kind, actor_id, actor_display, request_id } = row;
+  const applied = { at: applied_at.toISOString(), actor_kind, actor_id, display: actor_display, request_id };
+  return { applied, changes: [...changed, ...made].sort(byName), state: live.state };
+}
+
+const byName = (one: Change, other: Change) => (nameOf(one.kind, one.key) < nameOf(other.kind, other.key) ? -1 : 1);

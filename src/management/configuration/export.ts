@@ -1,0 +1,59 @@
+import type { Row } from '../resource.js';
+import type { SecretReference } from './document.js';
+import { collectionNames, collections, kinds, type KindName } from './kinds.js';
+import { recordsOf, type Live, type LiveRecord } from './live.js';
+
+/** What tells environments apart: a document can have it, an exported one doesn't, so that it can be applied elsewhere. */
+const ownToEnvironment = new Set(['name', 'kind', 'passkey_rp_id']);
+
+const hasSecret: Partial<Readonly<Record<KindName, (row: Row) => boolean>>> = {
+  client: (row) => row['secret_digest'] !== null,
+  connection: (row) => row['provider_client_secret_sealed'] !== null,
+  webhook: () => true,
+};
+
+const shouted = (text: string) => text.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_').replaceAll(/^_|_$/g, ''); // prettier-ignore
+
+/** Names of environment variables for secrets: `CLIENT_SHOP_SECRET`, each given once. */
+function secretNames(): (record: LiveRecord) => SecretReference {
+  const given = new Set<string>();
+  return ({ kind, key }) => {
+    const wanted = `${kind.type.toUpperCase()}_${shouted(key) || 'X'}_SECRET`;
+    let name = wanted;
+    for (let count = 2; given.has(name); count++) name = `${wanted}_${count}`;
+    given.add(name);
+    return { env: name };
+  };
+}
+
+/** The environment as a document that describes all of it, but for what comes with the service. */
+export function exportDocument(live: Live): Row {
+  const referenceTo = secretNames();
+  const described = (type: KindName) => recordsOf(live, type).filter(({ foreign }) => !foreign);
+  const within = (type: KindName, column: string) => {
+    const found = new Map<unknown, LiveRecord[]>();
+    for (const one of described(type)) found.set(one.row[column], [...(found.get(one.row[column]) ?? []), one]);
+    return (id: string) => found.get(id) ?? [];
+  };
+  const [permissionsOf, grantsOf] = [within('permission', 'api_resource_id'), within('client_grant', 'client_id')];
+  const complete = (record: LiveRecord): Row => {
+    const { kind, id, key, row, attributes } = record;
+    const keyed = kind.key === null || Object.hasOwn(attributes, kind.key) ? {} : { [kind.key]: key };
+    const secret = kind.secret !== null && hasSecret[kind.type]?.(row) === true ? { [kind.secret]: referenceTo(record) } : {};
+    const all = { ...keyed, ...attributes, ...secret };
+    if (kind.type === 'api_resource') return { ...all, permissions: permissionsOf(id).map((one) => one.attributes) };
+    if (kind.type !== 'client') return all;
+    const grants = grantsOf(id).map((one) => {
+      const { subject_type, scopes } = one.attributes;
+      return { api_resource: live.identifiers.get(String(one.row['api_resource_id'])), subject_type, scopes };
+    });
+    return { ...all, grants };
+  };
+  const [environment] = recordsOf(live, 'environment');
+  const settings = Object.entries(environment?.attributes ?? {}).filter(([name]) => !ownToEnvironment.has(name));
+  return {
+    version: 1,
+    environment: Object.fromEntries(settings),
+    ...Object.fromEntries(collectionNames.map((name) => [name, described(kinds[collections[name]].type).map(complete)])),
+  };
+}

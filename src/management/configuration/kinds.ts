@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { api_resources } from '../resources/api_resources.js';
+import { client_grants } from '../resources/client_grants.js';
+import { clients } from '../resources/clients.js';
+import { connections } from '../resources/connections.js';
+import { environments } from '../resources/environments.js';
+import { permissions } from '../resources/permissions.js';
+import { roles } from '../resources/roles.js';
+import { webhooks } from '../resources/webhooks.js';
+import { permissionFor, type Resource } from '../resource.js';
+
+/** A type of record that a configuration document describes. Its attributes are those of the Management API that can be set. */
+export type Kind = {
+  readonly type: KindName;
+  readonly resource: Resource;
+  /** The attribute that names a record; null for the environment, which there is one of, and for grants. */
+  readonly key: string | null;
+  /** Attributes of the Management API that a document doesn't have. */
+  readonly without: readonly string[];
+  /** The secret that a document refers to. */
+  readonly secret: string | null;
+  /** Further permissions whose collections a document of it names. */
+  readonly names: readonly Resource[];
+};
+
+export type KindName = 'environment' | 'api_resource' | 'permission' | 'role' | 'connection' | 'client' | 'client_grant' | 'webhook';
+
+const kind = (type: KindName, resource: Resource, key: string | null, more: Partial<Kind> = {}): Kind => ({
+  type,
+  resource,
+  key,
+  without: [],
+  secret: null,
+  names: [],
+  ...more,
+});
+
+/** All kinds, in the order in which what they name is there before them. */
+export const kinds: Readonly<Record<KindName, Kind>> = {
+  environment: kind('environment', environments, null, { without: ['slug'] }),
+  api_resource: kind('api_resource', api_resources, 'identifier'),
+  permission: kind('permission', permissions, 'name'),
+  role: kind('role', roles, 'name', { names: [permissions, api_resources] }),
+  connection: kind('connection', connections, 'name', { secret: 'provider_client_secret' }),
+  client: kind('client', clients, 'client_id', { secret: 'client_secret', names: [connections] }),
+  client_grant: kind('client_grant', client_grants, null, { names: [api_resources] }),
+  webhook: kind('webhook', webhooks, 'name', { secret: 'signing_secret' }),
+};
+
+export const kindNames = Object.keys(kinds) as KindName[];
+
+/** Whether a type of record is one that documents describe. */
+export const isKindName = (type: string): type is KindName => Object.hasOwn(kinds, type);
+
+/** Where the records of a kind stand in a document. */
+export const collections = {
+  api_resources: 'api_resource',
+  roles: 'role',
+  connections: 'connection',
+  clients: 'client',
+  webhooks: 'webhook',
+} as const satisfies Readonly<Record<string, KindName>>;
+
+export type CollectionName = keyof typeof collections;
+export const collectionNames = Object.keys(collections) as CollectionName[];
+
+/** What a document calls the built-in API resource. */
+export const managementName = 'management';
+
+/** The schemas of a resource's attributes that can be set, by name; `required` at creation, and `nullable` where null is a value of theirs. */
+export type Settable = { readonly name: string; readonly schema: z.ZodType; readonly required: boolean; readonly nullable: boolean };
+
+const settableOf = ({ resource, without, secret }: Kind): readonly Settable[] => {
+  const shape = { ...resource.update?.schema.shape, ...resource.create?.schema.shape } as Record<string, z.ZodType>;
+  return Object.entries(shape)
+    .filter(([name]) => !without.includes(name) && name !== secret)
+    .map(([name, schema]) => {
+      const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
+      const needed = resource.create !== undefined && !(schema instanceof z.ZodOptional);
+      return { name, schema: inner, required: needed, nullable: inner.safeParse(null).success };
+    });
+};
+
+const settables = new Map(kindNames.map((name) => [name, settableOf(kinds[name])]));
+
+/** What a document can say of a record of the kind, without secrets and names of other records. */
+export const settableAttributesOf = ({ type }: Kind): readonly Settable[] => settables.get(type) ?? [];
+
+/** The permissions to see what documents of these kinds say, and name. */
+export const permissionsToRead = (some: Iterable<Kind>): string[] => [
+  ...new Set([...some].flatMap(({ resource, names }) => [resource, ...names].map((one) => permissionFor(one, 'read')))),
+];

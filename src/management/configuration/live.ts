@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import type { ApiResourceRow } from '../../db/tables/api_resources.js';
+import type { ClientGrantRow } from '../../db/tables/client_grants.js';
+import type { PermissionRow } from '../../db/tables/permissions.js';
+import { matches } from '../../db/conditions.js';
+import { findLinks, findRows, listAll, type Condition, type LinkTable } from '../../db/list.js';
+import type { Call } from '../call.js';
+import { attributesOf } from '../documents.js';
+import { refuse } from '../problems.js';
+import { idOf, versionOf, type Row } from '../resource.js';
+import type { RolePermissions } from './document.js';
+import { kindNames, kinds, managementName, settableAttributesOf, type Kind, type KindName } from './kinds.js';
+import { grantKey, permissionKey } from './read-document.js';
+
+/** A record of the environment, with the attributes that a document can have in the form in which it has them. */
+export type LiveRecord = {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly key: string;
+  readonly row: Row;
+  readonly attributes: Row;
+  /** Comes with the service: no document describes it. */
+  readonly foreign: boolean;
+};
+
+/** The configuration of an environment as it is. */
+export type Live = {
+  /** By kind and key. Webhooks may share a name. */
+  readonly records: ReadonlyMap<KindName, Map<string, LiveRecord[]>>;
+  /** The name in a document, by the id of an API resource. */
+  readonly identifiers: Map<string, string>;
+  /** A digest of all of it. */
+  readonly state: string;
+};
+
+/** A configuration of more records of one kind is refused. */
+const mostRecords = 20_000;
+
+const rolePermissionLinks: LinkTable = { table: 'role_permissions', near: 'role_id', far: 'permission_id' };
+const clientConnectionLinks: LinkTable = { table: 'client_connections', near: 'client_id', far: 'connection_id' };
+
+const compare = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
+
+/** The permissions of a role in the order in which documents are compared: by API resource, then by name. */
+export function sortedPermissions(some: readonly RolePermissions[]): RolePermissions[] {
+  const byResource = new Map<string, Set<string>>();
+  for (const { api_resource, names } of some) {
+    const known = byResource.get(api_resource) ?? new Set();
+    for (const name of names) known.add(name);
+    byResource.set(api_resource, known);
+  }
+  return [...byResource]
+    .filter(([, names]) => names.size > 0)
+    .sort(([one], [other]) => compare(one, other))
+    .map(([api_resource, names]) => ({ api_resource, names: [...names].sort(compare) }));
+}
+
+/** What a document can say of a row: its attributes in their order. */
+export function documentAttributes(call: Pick<Call, 'ctx' | 'actor'>, kind: Kind, row: Row): Row {
+  const all = attributesOf(call, kind.resource, row);
+  return Object.fromEntries(
+    settableAttributesOf(kind)
+      .filter(({ name }) => Object.hasOwn(all, name))
+      .map(({ name }) => [name, all[name]]),
+  );
+}
+
+/** Clients that registered themselves are nobody's configuration (RFC 7591). */
+const configured: Partial<Readonly<Record<KindName, Condition>>> = {
+  client: matches('clients.registration_token_digest is null', []),
+  client_grant: matches(
+    `not exists (select 1 from clients c where c.environment_id = client_grants.environment_id and c.id = client_grants.client_id
+       and c.registration_token_digest is not null)`,
+    [],
+  ),
+};
+
+async function rowsOf(call: Call, kind: Kind): Promise<Row[]> {
+  const { scope } = call.ctx;
+  const { source } = kind.resource;
+  if (kind.type === 'environment') return findRows(scope, source, 'id', [call.ctx.environment.id]);
+  const condition = configured[kind.type];
+  const rows = await listAll(scope, source, condition ? [condition] : [], mostRecords + 1);
+  if (rows.length <= mostRecords) return rows;
+  throw refuse(409, 'too_many', `The environment has more than ${mostRecords} ${kind.resource.path}: that is more than a document holds.`);
+}
+
+type Links = readonly { readonly near: string; readonly far: string }[];
+
+/** Far ids by near id. */
+function grouped(links: Links): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { near, far } of links) found.set(near, [...(found.get(near) ?? []), far]);
+  return found;
+}
+
+type Rows = Readonly<Record<KindName, readonly Row[]>>;
+
+/** What a record is called, and what else a document says of it than its attributes. */
+type Naming = (row: Row) => { key: string; more?: Row; foreign?: boolean };
+
+function namings(
+  rows: Rows,
+  roleLinks: Links,
+  clientLinks: Links,
+  identifiers: ReadonlyMap<string, string>,
+): Readonly<Record<KindName, Naming>> {
+  const nameOfApi = (id: string) => identifiers.get(id) ?? id;
+  const permissionsById = new Map(rows.permission.map((row) => [String(row['id']), row as PermissionRow]));
+  const connectionNames = new Map(rows.connection.map((row) => [String(row['id']), String(row['name'])]));
+  const foreignClients = new Set(rows.client.filter((row) => row['is_system'] === true).map((row) => row['id']));
+  const [permissionsOf, connectionsOf] = [grouped(roleLinks), grouped(clientLinks)];
+  const held = (role_id: string) =>
+    (permissionsOf.get(role_id) ?? []).flatMap((id) => {
+      const found = permissionsById.get(id);
+      return found ? [{ api_resource: nameOfApi(found.api_resource_id), names: [found.name] }] : [];
+    });
+  const named = (row: Row) => ({ key: String(row['name']) });
+  return {
+    environment: (row) => ({ key: String(row['slug']) }),
+    api_resource: (row) => ({ key: nameOfApi(String(row['id'])), foreign: (row as ApiResourceRow).is_system }),
+    permission: (row) => {
+      const { api_resource_id, name, is_system } = row as PermissionRow;
+      return { key: permissionKey(nameOfApi(api_resource_id), name), foreign: is_system };
+    },
+    role: (row) => ({
+      ...named(row),
+      more: { permissions: sortedPermissions(held(String(row['id']))) },
+      foreign: row['is_system'] === true,
+    }),
+    connection: named,
+    client: (row) => {
+      const offered = (connectionsOf.get(String(row['id'])) ?? []).flatMap((id) => connectionNames.get(id) ?? []).sort(compare);
+      return { key: String(row['id']), more: { connections: offered }, foreign: row['is_system'] === true };
+    },
+    client_grant: (row) => {
+      const { client_id, api_resource_id, subject_type } = row as ClientGrantRow;
+      return { key: grantKey(client_id, nameOfApi(api_resource_id), subject_type), foreign: foreignClients.has(client_id) };
+    },
+    webhook: named,
+  };
+}
+
+/** A digest of what is there: every record with its version, and what links them. Ids in it are nobody's to guess. */
+function digestOf(rows: Rows, links: Links): string {
+  const hash = createHash('sha256');
+  for (const type of kindNames) for (const row of rows[type]) hash.update(`${type} ${idOf(kinds[type].resource, row)} ${versionOf(row)}\n`);
+  for (const { near, far } of [...links].sort((one, other) => compare(`${one.near} ${one.far}`, `${other.near} ${other.far}`)))
+    hash.update(`${near} ${far}\n`);
+  return hash.digest('base64url');
+}
+
+/** Reads the configuration of the environment, whoever may see it. @throws {ApiError} 409 when there is too much of it */
+export async function readLive(call: Call): Promise<Live> {
+  const { scope } = call.ctx;
+  const rows = {} as Record<KindName, Row[]>;
+  // One after the other: inside a transaction there is one connection.
+  for (const type of kindNames) rows[type] = await rowsOf(call, kinds[type]);
+  const ids = (type: KindName) => rows[type].map((row) => String(row['id']));
+  const roleLinks = await findLinks(scope, rolePermissionLinks, ids('role'));
+  const clientLinks = await findLinks(scope, clientConnectionLinks, ids('client'));
+  const identifiers = new Map(
+    rows.api_resource.map((row) => [String(row['id']), (row as ApiResourceRow).is_system ? managementName : String(row['identifier'])]),
+  );
+  const naming = namings(rows, roleLinks, clientLinks, identifiers);
+  const records = new Map<KindName, Map<string, LiveRecord[]>>();
+  for (const type of kindNames) {
+    const byKey = new Map<string, LiveRecord[]>();
+    for (const row of rows[type]) {
+      const { key, more = {}, foreign = false } = naming[type](row);
+      const attributes = { ...documentAttributes(call, kinds[type], row), ...more };
+      const record = { kind: kinds[type], id: idOf(kinds[type].resource, row), key, row, attributes, foreign };
+      byKey.set(key, [...(byKey.get(key) ?? []), record]);
+    }
+    records.set(type, byKey);
+  }
+  return { records, identifiers, state: digestOf(rows, [...roleLinks, ...clientLinks]) };
+}
+
+/** The records of a kind and key: more than one where names aren't unique. */
+export const recordsNamed = (live: Live, type: KindName, key: string): readonly LiveRecord[] => live.records.get(type)?.get(key) ?? [];
+
+/** All records of a kind, by key. */
+export const recordsOf = (live: Live, type: KindName): LiveRecord[] =>
+  [...(live.records.get(type) ?? new Map<string, LiveRecord[]>()).values()].flat().sort((one, other) => compare(one.key, other.key));

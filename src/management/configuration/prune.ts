@@ -1,0 +1,58 @@
+import { deleteRecord } from '../operations.js';
+import type { Kind, KindName } from './kinds.js';
+import { recordsOf, type LiveRecord } from './live.js';
+import { nameOf, type Listed } from './read-document.js';
+import { attemptAt, forget, placeOf, type Run } from './run.js';
+
+/** What names others goes before them. */
+const order: readonly KindName[] = ['client_grant', 'client', 'webhook', 'role', 'connection', 'permission', 'api_resource'];
+
+const nameOfList = (type: KindName, of: string | null) => `${type} ${of ?? ''}`;
+
+/** Finds the collection of a document that would have the record: that of its kind, or that of the record that it belongs to. */
+export function collectionsOf(
+  listed: readonly Listed[],
+  identifiers: ReadonlyMap<string, string>,
+): (record: LiveRecord) => Listed | undefined {
+  const byName = new Map(listed.map((one) => [nameOfList(one.kind.type, one.of), one]));
+  return ({ kind: { type }, row }) => {
+    if (type === 'client_grant') return byName.get(nameOfList(type, String(row['client_id'])));
+    if (type === 'permission') return byName.get(nameOfList(type, identifiers.get(String(row['api_resource_id'])) ?? ''));
+    return byName.get(nameOfList(type, null));
+  };
+}
+
+/** Whether deleting the record would take away whom the document comes from, or what they may do: then it stays. */
+function isOwn({ call }: Run, { kind, id, row }: LiveRecord): boolean {
+  const { actor_kind, actor_id } = call.actor;
+  if (actor_kind !== 'client') return false;
+  return (kind.type === 'client' && id === actor_id) || (kind.type === 'client_grant' && row['client_id'] === actor_id);
+}
+
+async function deleteOne(run: Run, record: LiveRecord, { path }: Listed): Promise<void> {
+  const { kind, key } = record;
+  if (isOwn(run, record)) {
+    const detail = `${kind.type} ${key} is not in the document, and stays: the document is applied by this client.`;
+    run.warnings.push({ code: 'acting_client_kept', detail, ...placeOf(path) });
+    return;
+  }
+  const done = await attemptAt(run, path, async (call) => {
+    await deleteRecord(call, kind.resource, record.id);
+    return true;
+  });
+  if (!done) return;
+  forget(run.live, record);
+  run.changes.push({ action: 'delete', kind: kind.type, key, attributes: {} });
+}
+
+/** Deletes what the document's collections don't have, but for what comes with the service. What goes with its owner is not told apart. */
+export async function prune(run: Run, listed: readonly Listed[]): Promise<void> {
+  const collectionOf = collectionsOf(listed, new Map(run.live.identifiers));
+  const inDocument = (kind: Kind, key: string) => run.declared.has(nameOf(kind.type, key));
+  for (const type of order) {
+    for (const record of recordsOf(run.live, type)) {
+      const found = collectionOf(record);
+      if (found && !record.foreign && !inDocument(record.kind, record.key)) await deleteOne(run, record, found);
+    }
+  }
+}

@@ -1,0 +1,245 @@
+import type { z } from 'zod';
+import type { ApiErrorObject } from '../../errors.js';
+import { nearestName } from '../../lib/nearest.js';
+import { own } from '../../lib/named.js';
+import { fromIssue, pointerTo, problem } from '../problems.js';
+import type { Row } from '../resource.js';
+import { documentJsonSchema, documentSchema, type DocumentGrant, type RolePermissions, type SecretReference } from './document.js';
+import {
+  collectionNames,
+  collections,
+  kinds,
+  managementName,
+  settableAttributesOf,
+  type CollectionName,
+  type Kind,
+  type KindName,
+} from './kinds.js';
+
+type Path = readonly (string | number)[];
+
+/** A record as a document describes it. */
+export type Item = {
+  readonly kind: Kind;
+  /** What the record is called in changes; with its kind it names one record. */
+  readonly key: string;
+  /** Where it stands in the document. */
+  readonly path: Path;
+  /** Its attributes, as far as the document has them. */
+  readonly attributes: Row;
+  /** Undefined: the document doesn't manage the secret; null takes it away. */
+  readonly secret?: SecretReference | null;
+  /** Of a role: its permissions. */
+  readonly permissions?: readonly RolePermissions[];
+  /** Of a client: names of connections. */
+  readonly connections?: readonly string[];
+  /** Of a permission and a grant: the API resource. */
+  readonly api_resource?: string;
+  /** Of a grant: the client. */
+  readonly client_id?: string;
+};
+
+/** A collection that the document has, so that what isn't in it may be deleted: all records of a kind, or those of one record. */
+export type Listed = { readonly kind: Kind; readonly path: Path; readonly of: string | null };
+
+/** A document taken apart. Items that have problems of their own are left out of `items`; `declared` has their names too. */
+export type ReadDocument = {
+  readonly items: readonly Item[];
+  readonly listed: readonly Listed[];
+  readonly declared: ReadonlySet<string>;
+  readonly problems: readonly ApiErrorObject[];
+};
+
+/** One name for each record of an environment. */
+export const nameOf = (type: KindName, key: string): string => `${type} ${key}`;
+
+/** What a permission is called: `{identifier}#{name}`. */
+export const permissionKey = (api_resource: string, name: string): string => `${api_resource}#${name}`;
+
+/** What a grant is called: `{client_id} -> {identifier}`. */
+export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
+  `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;
+
+const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
+const objectsIn = (value: unknown): [Row, number][] =>
+  Array.isArray(value) ? value.flatMap((one, index): [Row, number][] => (isObject(one) ? [[one, index]] : [])) : [];
+const textIn = (record: Row, name: string): string | null => (typeof own(record, name) === 'string' ? (own(record, name) as string) : null);
+
+function attributesIn(kind: Kind, record: Row): Row {
+  return Object.fromEntries(
+    settableAttributesOf(kind)
+      .filter(({ name }) => Object.hasOwn(record, name))
+      .map(({ name }): [string, unknown] => [name, own(record, name)]),
+  );
+}
+
+function itemOf(kind: Kind, key: string, path: Path, record: Row, more: Partial<Item> = {}): Item {
+  const secret =
+    kind.secret !== null && Object.hasOwn(record, kind.secret) ? { secret: own(record, kind.secret) as SecretReference | null } : {};
+  return { kind, key, path, attributes: attributesIn(kind, record), ...secret, ...more };
+}
+
+function apiResourceItems(record: Row, key: string, path: Path): Item[] {
+  const permissions = objectsIn(own(record, 'permissions')).flatMap(([one, index]) => {
+    const name = textIn(one, 'name');
+    const place = [...path, 'permissions', index];
+    return name === null ? [] : [itemOf(kinds.permission, permissionKey(key, name), place, one, { api_resource: key })];
+  });
+  return [itemOf(kinds.api_resource, key, path, record), ...permissions];
+}
+
+function clientItems(record: Row, key: string, path: Path): Item[] {
+  const grants = objectsIn(own(record, 'grants')).flatMap(([one, index]) => {
+    const api_resource = textIn(one, 'api_resource');
+    const { subject_type = 'client', scopes } = one as Partial<DocumentGrant>;
+    if (api_resource === null) return [];
+    const more = { api_resource, client_id: key, attributes: { subject_type, ...(scopes === undefined ? {} : { scopes }) } };
+    return [itemOf(kinds.client_grant, grantKey(key, api_resource, subject_type), [...path, 'grants', index], {}, more)];
+  });
+  const connections = own(record, 'connections') as string[] | undefined;
+  return [itemOf(kinds.client, key, path, record, connections === undefined ? {} : { connections }), ...grants];
+}
+
+function roleItems(record: Row, key: string, path: Path): Item[] {
+  const permissions = own(record, 'permissions') as RolePermissions[] | undefined;
+  return [itemOf(kinds.role, key, path, record, permissions === undefined ? {} : { permissions })];
+}
+
+function itemsOf(collection: CollectionName, record: Row, index: number): Item[] {
+  const kind = kinds[collections[collection]];
+  const key = textIn(record, kind.key as string);
+  if (key === null) return [];
+  const path = [collection, index];
+  if (kind.type === 'api_resource') return apiResourceItems(record, key, path);
+  if (kind.type === 'client') return clientItems(record, key, path);
+  if (kind.type === 'role') return roleItems(record, key, path);
+  return [itemOf(kind, key, path, record)];
+}
+
+/** The collections of a document whose absent records may be deleted. */
+function listedIn(document: Row): Listed[] {
+  return collectionNames.flatMap((collection): Listed[] => {
+    const list = own(document, collection);
+    if (!Array.isArray(list)) return [];
+    const kind = kinds[collections[collection]];
+    const inner = ({ api_resource: 'permissions', client: 'grants' } as const)[kind.type as 'client'] as string | undefined;
+    const nested = objectsIn(list).flatMap(([record, index]): Listed[] => {
+      const key = textIn(record, kind.key as string);
+      if (inner === undefined || key === null || !Array.isArray(own(record, inner))) return [];
+      return [{ kind: kind.type === 'client' ? kinds.client_grant : kinds.permission, path: [collection, index, inner], of: key }];
+    });
+    return [{ kind, path: [collection], of: null }, ...nested];
+  });
+}
+
+/** Names that the document gives to two records. */
+function repeated(items: readonly Item[]): { item: Item; error: ApiErrorObject }[] {
+  const seen = new Set<string>();
+  return items.flatMap((item) => {
+    const name = nameOf(item.kind.type, item.key);
+    if (!seen.has(name)) {
+      seen.add(name);
+      return [];
+    }
+    const webhook = item.kind.type === 'webhook';
+    const detail = `"${item.key.slice(0, 200)}" stands in the document twice.`;
+    const error = problem(
+      422,
+      webhook ? 'ambiguous_name' : 'duplicate_value',
+      detail,
+      pointerTo(...documentPath, ...item.path, ...keyOf(item)),
+    );
+    return [{ item, error }];
+  });
+}
+
+const keyOf = ({ kind }: Item): string[] => (kind.key === null ? [] : [kind.key]);
+
+type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly items?: Schema; readonly anyOf?: readonly Schema[] };
+
+/** The names that a document knows at a place. */
+function namesAt(path: Path): string[] {
+  const schema = path.reduce<Schema | undefined>(
+    (at, part) => (typeof part === 'number' ? at?.items : own(at?.properties ?? {}, part)),
+    documentJsonSchema() as Schema,
+  );
+  return Object.keys(schema?.properties ?? {});
+}
+
+/** Where the document stands in the request. */
+export const documentPath = ['meta', 'document'] as const;
+
+const base = {
+  path: documentPath,
+  unknownCode: 'unknown_member',
+  unknownText: 'is not a member that a configuration document has here.',
+  nearest: (path: Path, name: string) => nearestName(name, namesAt(path)),
+} as const;
+
+const secretNames = new Set(Object.values(kinds).flatMap(({ secret }) => (secret === null ? [] : [secret])));
+
+/** All that is wrong with a document is told at once, up to so many. */
+export const mostProblems = 500;
+
+/** What an issue of the schema says. Where the reference to a secret belongs, anything else might be a secret, and isn't repeated. */
+function errorsOf(issue: z.core.$ZodIssue, document: unknown, left: number): ApiErrorObject[] {
+  const path = issue.path as Path;
+  const at = path.findIndex((part) => typeof part === 'string' && secretNames.has(part));
+  if (at >= 0) {
+    const detail = `"${path[at]}" takes where the secret is, as {env: NAME} or {file: PATH}: a document never holds it.`;
+    return [problem(422, 'secret_in_document', detail, pointerTo(...documentPath, ...path.slice(0, at + 1)))];
+  }
+  return fromIssue(issue.code === 'unrecognized_keys' ? { ...issue, keys: issue.keys.slice(0, left) } : issue, document, base);
+}
+
+/** What is wrong with a document by its schema: where, and as errors. */
+function schemaProblems(document: unknown): { paths: Path[]; errors: ApiErrorObject[] } {
+  const parsed = documentSchema.safeParse(document);
+  const issues = parsed.success ? [] : parsed.error.issues;
+  const errors: ApiErrorObject[] = [];
+  for (const issue of issues) {
+    if (errors.length >= mostProblems) break;
+    errors.push(...errorsOf(issue, document, mostProblems - errors.length));
+  }
+  return { paths: issues.map(({ path }) => path as Path), errors };
+}
+
+/** Finds the item that a place of the document belongs to: a permission rather than its API resource. */
+function owners(items: readonly Item[]): (path: Path) => Item | undefined {
+  const byPlace = new Map(items.map((item) => [item.path.join('/'), item]));
+  return (path) => {
+    for (let length = Math.min(path.length, 4); length > 0; length--) {
+      const found = byPlace.get(path.slice(0, length).join('/'));
+      if (found) return found;
+    }
+    return undefined;
+  };
+}
+
+/** The built-in API resource is no document's. */
+const reserved = (items: readonly Item[]): { item: Item; error: ApiErrorObject }[] =>
+  items
+    .filter(({ kind, key }) => kind.type === 'api_resource' && key === managementName)
+    .map((item) => {
+      const detail = 'The built-in API resource comes with the service; roles and grants refer to it as "management".';
+      return { item, error: problem(409, 'system_record', detail, pointerTo(...documentPath, ...item.path, 'identifier')) };
+    });
+
+/** Takes a document apart and says all that is wrong with it by itself, without asking what is there. */
+export function readDocument(document: unknown, environmentKey: string): ReadDocument {
+  const found = schemaProblems(document);
+  const content = isObject(document) ? document : {};
+  const environment = own(content, 'environment');
+  const items = [
+    ...(isObject(environment) ? [itemOf(kinds.environment, environmentKey, ['environment'], environment)] : []),
+    ...collectionNames.flatMap((name) => objectsIn(own(content, name)).flatMap(([record, index]) => itemsOf(name, record, index))),
+  ];
+  const ambiguous = [...repeated(items), ...reserved(items)];
+  const broken = new Set<Item | undefined>([...ambiguous.map(({ item }) => item), ...found.paths.map(owners(items))]);
+  return {
+    items: items.filter((item) => !broken.has(item)),
+    listed: listedIn(content),
+    declared: new Set(items.map(({ kind, key }) => nameOf(kind.type, key))),
+    problems: [...found.errors, ...ambiguous.map(({ error }) => error)],
+  };
+}

@@ -1,0 +1,122 @@
+import type { Request } from 'express';
+import { clientOf, type Client } from '../../domain/clients/clients.js';
+import { endDocumentClient, isAdmitted, keepDocument, mirrorDocument } from '../../domain/clients/document-clients.js';
+import type { DocumentFailure, MetadataDocument } from '../../domain/clients/metadata-documents.js';
+import type { Context } from '../../domain/context.js';
+import { OAuthError, RateLimitedError } from '../../errors.js';
+import { addressKey } from '../../http/limits/rate-limits.js';
+import type { Web } from '../../http/web.js';
+import { documentIdProblem, isDocumentId } from '../../lib/document-client-id.js';
+import { documentColumns, documentRow } from './document-row.js';
+
+/** What is looked at of a request. */
+export type Asked = Pick<Request, 'ctx' | 'request_id' | 'ip'>;
+
+/** What {@link askingClient} needs of `Web`. */
+export type Limiting = Pick<Web, 'limiter'>;
+
+const perMinute = (limit: number) => ({ limit, windowSeconds: 60 });
+const newPerAddress = perMinute(10);
+const fetchesPerHost = perMinute(30);
+/** So long a document that can't be reached serves beyond its time. */
+const graceMs = 3_600_000;
+
+/** The refusal of a client that has no good document; `reason` is public. */
+export class UnidentifiedClient extends OAuthError {
+  constructor(readonly reason: string) {
+    super(401, 'invalid_client', `the client can not be identified: ${reason}`);
+  }
+}
+
+const refused = (reason: string) => new UnidentifiedClient(reason);
+
+/** Whether the host of the document may be asked once more. */
+async function mayFetch({ limiter }: Limiting, url: string): Promise<{ allowed: boolean; retry_after: number }> {
+  return limiter.take(JSON.stringify(['client_document_host', new URL(url).host]), fetchesPerHost);
+}
+
+/** Counts an address that nobody has asked for lately, so that nobody has this service ask all the world. @throws {RateLimitedError} */
+async function countNew({ limiter }: Limiting, { ip }: Asked): Promise<void> {
+  const { allowed, retry_after } = await limiter.take(JSON.stringify(['client_document_new', addressKey(ip)]), newPerAddress);
+  if (!allowed) throw new RateLimitedError(retry_after);
+}
+
+const serves = (fresh_until: Date | null, now: Date) => fresh_until !== null && fresh_until > now;
+const servesUnreachable = (fresh_until: Date | null, now: Date) => fresh_until !== null && fresh_until.getTime() + graceMs > now.getTime();
+
+/** A client that has no row: its document is all that is known of it. @throws {OAuthError | RateLimitedError} */
+async function newClient(web: Limiting, req: Asked, url: string): Promise<Client> {
+  const { ctx } = req;
+  const now = ctx.clock.now();
+  const known = ctx.metadataDocuments.known(url);
+  let document: MetadataDocument | DocumentFailure | null = known && serves(known.fresh_until, now) ? known : null;
+  if (document === null) {
+    if (known === null) await countNew(web, req);
+    const { allowed, retry_after } = await mayFetch(web, url);
+    if (!allowed) throw new RateLimitedError(retry_after);
+    document = await ctx.metadataDocuments.read(url);
+    if ('failed' in document && document.failed === 'unreachable' && known && servesUnreachable(known.fresh_until, now)) document = known;
+  }
+  if ('failed' in document) throw refused(document.reason);
+  const said = documentColumns(ctx, document);
+  if ('reason' in said) throw refused(said.reason);
+  return documentRow(ctx, document, said.columns);
+}
+
+/** The row as the document has it; a document that describes no client any more ends it. @throws {OAuthError} */
+async function renewed(ctx: Context, stored: Client, document: MetadataDocument): Promise<Client> {
+  const same = stored.document_ended_at === null && stored.document_digest?.equals(document.digest) === true;
+  const said = documentColumns(ctx, document);
+  if ('reason' in said) {
+    await endDocumentClient(ctx, stored, said.reason);
+    throw refused(said.reason);
+  }
+  if (same) {
+    await keepDocument(ctx, stored, document);
+    return stored;
+  }
+  const mirrored = await mirrorDocument(ctx, stored, document, said.columns);
+  if (mirrored === null || mirrored.document_ended_at !== null) throw refused('document has changed; try again');
+  return mirrored;
+}
+
+/** A client that has a row, which is read anew when its time is over. @throws {OAuthError} */
+async function storedClient(web: Limiting, { ctx }: Asked, stored: Client): Promise<Client> {
+  const now = ctx.clock.now();
+  const known = ctx.metadataDocuments.known(stored.id);
+  // Whoever has read it last is right: another process for the row, or this one, for another environment too.
+  const later = known && stored.document_read_at && known.read_at > stored.document_read_at ? known : null;
+  const isEnded = stored.document_ended_at !== null;
+  if (later ? serves(later.fresh_until, now) : !isEnded && serves(stored.document_fresh_until, now)) {
+    return later && (isEnded || stored.document_digest?.equals(later.digest) !== true) ? renewed(ctx, stored, later) : stored;
+  }
+  const { allowed } = await mayFetch(web, stored.id);
+  const document: MetadataDocument | DocumentFailure = allowed
+    ? await ctx.metadataDocuments.read(stored.id)
+    : { failed: 'unreachable', reason: 'document could not be reached now; try again' };
+  if (!('failed' in document)) return renewed(ctx, stored, document);
+  if (document.failed === 'ended') await endDocumentClient(ctx, stored, document.reason);
+  else if (!isEnded && servesUnreachable((later ?? { fresh_until: stored.document_fresh_until }).fresh_until, now)) return stored;
+  throw refused(document.reason);
+}
+
+/**
+ * The client of an authorization request: the stored one, or where none is stored and the environment lets such in, the one that the document at that
+ * address describes (OAuth Client ID Metadata Document). Null for one that is unknown or disabled.
+ * @throws {OAuthError} 401 with the reason, when there is no good document; {RateLimitedError} when too many were asked for
+ */
+export async function askingClient(web: Limiting, req: Asked, client_id: string): Promise<Client | null> {
+  const { ctx } = req;
+  const { environment, config } = ctx;
+  const stored = await clientOf(ctx, client_id);
+  if (stored?.status === 'disabled') return null;
+  if (stored && stored.origin !== 'metadata_document') return stored;
+  if (!stored) {
+    if (environment.client_id_metadata_documents === 'off' || !isDocumentId(client_id)) return null;
+    const ownOrigins = [environment.base_url, ...environment.issuers].map((url) => new URL(url).origin);
+    const problem = documentIdProblem(client_id, { allowLoopback: config.allowPrivateNetwork, ownOrigins });
+    if (problem !== null) throw refused(`client_id ${problem}`);
+  }
+  if (stored?.verified !== true && !isAdmitted(environment, client_id)) throw refused('applications of its host are not let in');
+  return stored ? storedClient(web, req, stored) : newClient(web, req, client_id);
+}

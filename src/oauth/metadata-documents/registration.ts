@@ -1,0 +1,60 @@
+import { isDeepStrictEqual } from 'node:util';
+import { readingOf } from '../../domain/clients/document-clients.js';
+import type { ClientInput } from '../../domain/clients/rules.js';
+import type { Context } from '../../domain/context.js';
+import { clientData } from '../../domain/events/data.js';
+import { emit } from '../../domain/events/emit.js';
+import { Refusal, type Problem } from '../../domain/refusal.js';
+import { insertClientIfMissing, type ClientRow } from '../../db/tables/clients.js';
+import type { ApiErrorCode } from '../../lib/error-codes.js';
+import { documentIdProblem } from '../../lib/document-client-id.js';
+import { documentColumns, documentRow } from './document-row.js';
+
+/** What an administrator may say of a client whose document says the rest. */
+const beside = [
+  'description', 'access_token_format', 'id_token_lifetime', 'refresh_token_lifetime', 'token_rate_limit', 'id_token_claims', 'claim_mappings',
+  'required_acr', 'max_authentication_age', 'status',
+] as const satisfies readonly (keyof ClientInput)[]; // prettier-ignore
+
+const attribute = 'client_id_metadata_uri';
+const refusal = (code: ApiErrorCode, detail: string): Problem => ({ status: 422, code, detail, attribute });
+
+const besideNames: ReadonlySet<string> = new Set(beside);
+
+/** What of the input is the document's to say, and differs from what the row says; of a new client everything that is given. */
+export function documentProblems(input: ClientInput, row: ClientRow | null): Problem[] {
+  const stored = new Map<string, unknown>(Object.entries(row ?? {}));
+  return Object.entries(input)
+    .filter(([name, value]) => value !== undefined && !besideNames.has(name) && !isDeepStrictEqual(value, stored.get(name)))
+    .map(([name]) => ({ status: 422, code: 'invalid_value', detail: 'The metadata document of the client says this.', attribute: name }));
+}
+
+/** What is wrong with the address of a document that is to be registered. */
+export function addressProblems({ config, environment }: Pick<Context, 'config' | 'environment'>, url: string): Problem[] {
+  const ownOrigins = [environment.base_url, ...environment.issuers].map((one) => new URL(one).origin);
+  const problem = documentIdProblem(url, { allowLoopback: config.allowPrivateNetwork, ownOrigins });
+  return problem === null ? [] : [refusal('invalid_url', `The address ${problem}.`)];
+}
+
+/** Reads the document of a client that is to be registered, before the transaction. @throws {Refusal} 422 with the reason, when there is no good one */
+export async function readForRegistration(ctx: Context, url: string): Promise<ClientRow> {
+  const document = await ctx.metadataDocuments.read(url);
+  const said = 'failed' in document ? document : documentColumns(ctx, document);
+  if ('reason' in said) throw new Refusal(refusal('invalid_value', `The client can not be identified: ${said.reason}.`));
+  if ('failed' in document) throw new Error('a failure has a reason');
+  return { ...documentRow(ctx, document, said.columns), ...readingOf(document) };
+}
+
+/**
+ * Registers the client of a metadata document before it comes; an administrator vouches for it by that. Emits `client.registered`.
+ * @throws {Refusal} 409 when it is there already
+ */
+export async function registerDocumentClient(tx: Context, row: ClientRow, input: ClientInput): Promise<ClientRow> {
+  const now = tx.clock.now();
+  const given = Object.fromEntries(beside.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]]))) as ClientInput;
+  const stamped = { verified: true, verified_by_host: false, version: 1, created_at: now, updated_at: now };
+  const stored = await insertClientIfMissing(tx.scope, { ...row, ...given, ...stamped });
+  if (!stored) throw new Refusal({ status: 409, code: 'already_exists', detail: 'There is a client of this document already.', attribute });
+  await emit(tx, 'client.registered', clientData(stored));
+  return stored;
+}

@@ -1,0 +1,80 @@
+import type { Deps } from '../../domain/context.js';
+import { postTimeoutMs } from '../../domain/log-streams/post.js';
+import {
+  findDueLogStreams,
+  listLogStreamLags,
+  logStreamQueueRows,
+  recordLogStreamSend,
+  removeOrphanedEntries,
+  type LogStreamRow,
+} from '../../db/tables/log_streams.js';
+import { drain } from '../queue/drain.js';
+import { startQueueLoop, type QueueLoop } from '../queue/loop.js';
+import type { Queue } from '../queue/queue.js';
+import { rowQueue, type RowJob } from '../queue/row-queue.js';
+import { sendBatch, type Sending } from './send.js';
+
+const name = 'log_stream';
+/** One try at a time for each stream: its records stay in order. */
+const limits = { inFlight: 8, inFlightPerDestination: 1, held: 8, pollMs: 1_000, stopMs: 2_500 } as const;
+const leaseMs = 3.5 * postTimeoutMs;
+const lookAt = 100;
+
+type StreamJob = RowJob<LogStreamRow>;
+
+/** What the log says of a try: failures, the first success after them, and a stream that has failed for too long. */
+function tell({ logger }: Deps, { row }: StreamJob, result: Sending, status: LogStreamRow['status'] | null): void {
+  const about = { environment_id: row.environment_id, log_stream_id: row.id, response_status: result.response_status };
+  const { error: reason } = result;
+  if (status === null) return logger.warn({ event: 'log_stream.lease_lost', ...about }, 'another process has taken over a log stream');
+  if (reason === null && result.tried && row.attempt_count > 0)
+    return logger.info({ event: 'log_stream.recovered', ...about, failures: row.attempt_count }, 'a log stream is taken again');
+  if (reason === null) return;
+  const retry_seconds = Math.round((result.retry_in_ms ?? 0) / 1000);
+  if (status === 'paused')
+    logger.error({ event: 'log_stream.paused', ...about, reason }, 'a log stream has failed for three days and is paused: enable it again');
+  else logger.warn({ event: 'log_stream.failed', ...about, reason, retry_seconds }, 'a log stream was not taken and is tried again');
+}
+
+async function record(deps: Deps, results: readonly { readonly job: StreamJob; readonly result: Sending }[]): Promise<void> {
+  for (const { job, result } of results) {
+    const { sent, error, response_status, retry_in_ms, tried } = result;
+    const held = { environment_id: job.row.environment_id, id: job.row.id, lease_id: job.lease_id };
+    const status = await recordLogStreamSend(deps.knex, { ...held, sent, error, response_status, tried, retry_in_ms: retry_in_ms ?? 0 });
+    deps.metrics.deliveries.inc({ queue: name, outcome: result.ok ? 'succeeded' : 'retrying' });
+    tell(deps, job, result, status);
+  }
+}
+
+/** The streams as a queue: a stream is due when it has something to send and may be tried. */
+function logStreamQueue(deps: Deps): Queue<StreamJob, Sending> {
+  const due = () => findDueLogStreams(deps.knex, lookAt);
+  return {
+    ...rowQueue(logStreamQueueRows, deps.knex, leaseMs),
+    name,
+    limits,
+    timeoutMs: postTimeoutMs,
+    retryBaseMs: 1_000,
+    async recent() {
+      const found = await due();
+      return { due: found, full: found.length === lookAt };
+    },
+    thorough: due,
+    // What is recorded doesn't tell: it is looked for every second.
+    nextDueIn: async () => null,
+    async tidy() {
+      await removeOrphanedEntries(deps.knex);
+      deps.metrics.logStreamLag.reset();
+      for (const { id, lag_seconds } of await listLogStreamLags(deps.knex))
+        deps.metrics.logStreamLag.set({ log_stream_id: id }, lag_seconds);
+    },
+    attempt: ({ row }, signal) => sendBatch(deps, row, signal),
+    record: (results) => record(deps, results),
+  };
+}
+
+/** One pass over what is due, sent and recorded when it resolves. @returns how many streams were tried */
+export const sendLogStreams = (deps: Deps): Promise<number> => drain(logStreamQueue(deps), 1);
+
+/** Sends until stopped. */
+export const startLogStreams = (deps: Deps): QueueLoop => startQueueLoop(logStreamQueue(deps), deps);

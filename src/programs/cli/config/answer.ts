@@ -1,0 +1,86 @@
+/** A change as the service tells it. */
+export type ToldChange = {
+  readonly action: 'create' | 'update' | 'delete';
+  readonly kind: string;
+  readonly key: string;
+  readonly attributes: Readonly<Record<string, readonly [unknown, unknown]>>;
+  readonly changed?: { readonly at: string; readonly display: string | null; readonly actor_id: string | null } | null;
+};
+
+/** What planning, applying and drift answer. */
+export type ToldChanges = {
+  readonly changes: readonly ToldChange[];
+  readonly summary: { readonly create: number; readonly update: number; readonly delete: number };
+  readonly warnings?: readonly { readonly code: string; readonly detail: string; readonly pointer: string }[];
+  readonly secrets?: readonly { readonly kind: string; readonly key: string; readonly attribute: string; readonly value?: string }[];
+  readonly state: string;
+};
+
+const signs = { create: '+', update: '~', delete: '-' } as const;
+const words = { create: 'create', update: 'change', delete: 'delete' } as const;
+const longest = 200;
+
+/** A text in which nothing moves the cursor, hides or turns what stands around it. */
+export const visible = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
+
+function valueOf(value: unknown): string {
+  const text = visible(value === undefined ? 'null' : JSON.stringify(value));
+  return text.length > longest ? `${text.slice(0, longest)}...` : text;
+}
+
+const authorOf = ({ changed }: ToldChange): string =>
+  changed === undefined
+    ? ''
+    : changed === null
+      ? ' (by nobody that is known)'
+      : ` (${changed.at} by ${visible(changed.display ?? changed.actor_id ?? '?')})`;
+
+function linesOf(change: ToldChange): string[] {
+  const head = `${signs[change.action]} ${change.kind} ${visible(change.key)}${authorOf(change)}`;
+  if (change.action === 'delete') return [head];
+  const attributes = Object.entries(change.attributes).map(([name, [old, now]]) =>
+    change.action === 'create' ? `    ${visible(name)}: ${valueOf(now)}` : `    ${visible(name)}: ${valueOf(old)} -> ${valueOf(now)}`,
+  );
+  return [head, ...attributes];
+}
+
+/** How many changes there are. */
+export const countOf = ({ changes }: ToldChanges): number => changes.length;
+
+/** What the changes of an answer are: to be made, made, or found. */
+export type Told = 'Plan' | 'Applied' | 'Drift';
+
+const ends: Readonly<Record<Told, readonly [string, string, string, string]>> = {
+  Plan: ['to create', 'to change', 'to delete', 'nothing to do'],
+  Applied: ['created', 'changed', 'deleted', 'nothing to do'],
+  Drift: ['added', 'changed', 'deleted', 'as it was applied'],
+};
+
+function sumOf(what: Told, told: ToldChanges): string {
+  const { create, update, delete: deleted } = told.summary;
+  const [created, changed, gone, nothing] = ends[what];
+  return countOf(told) === 0 ? nothing : `${create} ${created}, ${update} ${changed}, ${deleted} ${gone}`;
+}
+
+/** What people read. */
+export function textOf(what: Told, told: ToldChanges): string {
+  const warnings = (told.warnings ?? []).map(({ detail }) => `! ${visible(detail)}`);
+  const made = (told.secrets ?? []).map(({ kind, key, attribute }) => `* ${kind} ${visible(key)} gets a new ${attribute}`);
+  return [...told.changes.flatMap(linesOf), ...made, ...warnings, sumOf(what, told)].join('\n');
+}
+
+/** Markdown that shows a text as it is, in one cell of a table. */
+const cell = (text: string): string =>
+  visible(text).replaceAll(/[&<>|`*_[\]\\!#~]/g, (one) => `&#${one.charCodeAt(0)};`).replaceAll(/\s+/g, ' '); // prettier-ignore
+
+/** The same as a table in Markdown. */
+export function markdownOf(what: Told, told: ToldChanges): string {
+  const rows = told.changes.map((change) => {
+    const { action, kind, key, attributes } = change;
+    const names = Object.keys(attributes).map(cell).join(', ');
+    return `| ${words[action]} | ${cell(kind)} | ${cell(key)}${cell(authorOf(change))} | ${names} |`;
+  });
+  const table = rows.length === 0 ? [] : ['| | kind | name | attributes |', '| --- | --- | --- | --- |', ...rows];
+  return [`### Configuration: ${what.toLowerCase()}`, '', `${sumOf(what, told)}.`, '', ...table, ''].join('\n');
+}

@@ -1,0 +1,85 @@
+// What the first lines of a migration say of it is what it does: each is run on a database, and the server is asked what it holds.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { migrationDirectory, migrationNames } from '../../src/db/migrate.js';
+import { lockText, readHeader, type TableLock } from '../../src/db/migration-plan.js';
+import { createEmptyDatabase } from '../support/database.js';
+
+/** From here on migrations say what they do. */
+const first = '0208';
+
+/** Modes that stop writes, or reads too, from the weakest on; the others stop nothing but maintenance and each other. */
+const modes = ['share', 'share row exclusive', 'exclusive', 'access exclusive'];
+
+/** `AccessExclusiveLock` is `access exclusive` in SQL. */
+const modeOf = (name: string) =>
+  name
+    .replace(/Lock$/, '')
+    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase();
+
+type Found = { name: string; file: number; scans: number; locks: string[] | null };
+
+/** The tables as the transaction sees them: their files, how often it has read them whole, what it holds on them. */
+async function look(client: pg.Client): Promise<Map<string, Found>> {
+  const { rows } = await client.query<Found>(`
+    select c.relname as name, c.relfilenode as file, coalesce(pg_stat_get_xact_numscans(c.oid), 0)::integer as scans,
+      (select array_agg(l.mode) from pg_locks l where l.pid = pg_backend_pid() and l.relation = c.oid and l.granted) as locks
+    from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by 1`);
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+/** Runs a migration and tells what it did to the tables that were there before. */
+async function measure(client: pg.Client, sql: string): Promise<TableLock[]> {
+  await client.query('begin');
+  const before = await look(client);
+  await client.query(sql);
+  const after = await look(client);
+  await client.query('commit');
+  return [...before.values()].flatMap(({ name, file, scans }): TableLock[] => {
+    const now = after.get(name);
+    // A dropped table is no longer listed, and nothing is locked harder.
+    if (!now) return [{ table: name, lock: 'access exclusive', work: null }];
+    const lock = modes[Math.max(...(now.locks ?? []).map((mode) => modes.indexOf(modeOf(mode))))];
+    if (lock === undefined) return [];
+    return [{ table: name, lock, work: now.file !== file ? 'rewrites' : now.scans > scans ? 'reads' : null }];
+  });
+}
+
+test('what each migration says of its phase and its locks is so (specification 15.8.2)', async () => {
+  const database = await createEmptyDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const wrong: string[] = [];
+  let measured = 0;
+  for (const name of await migrationNames()) {
+    const sql = await readFile(join(migrationDirectory, `${name}.sql`), 'utf8');
+    const done = await measure(client, sql);
+    if (name < first) continue;
+    measured += 1;
+    const { phase, locks } = readHeader(sql);
+    if (phase === null) wrong.push(`${name}: say -- phase: expand, or -- phase: contract`);
+    if (locks === null || lockText(locks) !== lockText(done)) wrong.push(`${name}: say -- locks: ${lockText(done)}`);
+  }
+  await client.end();
+  await database.drop();
+  expect(wrong, 'Put the line among the first of the file, below what it is for.').toEqual([]);
+  expect(measured).toBeGreaterThan(1);
+});
+
+test('the header of a migration is read, and nothing else for it', () => {
+  const text =
+    '-- Users.\n-- phase: expand\n-- locks: users access exclusive, rewrites its rows; clients share\n\nselect 1;\n-- phase: contract\n';
+  expect(readHeader(text)).toEqual({
+    phase: 'expand',
+    locks: [
+      { table: 'users', lock: 'access exclusive', work: 'rewrites' },
+      { table: 'clients', lock: 'share', work: null },
+    ],
+  });
+  expect(readHeader('-- phase: expand\n-- locks: none\nselect 1')).toEqual({ phase: 'expand', locks: [] });
+  expect(readHeader('-- phase: both\n-- locks: users, all\nselect 1')).toEqual({ phase: null, locks: null });
+  expect(readHeader('create table x ();\n-- phase: expand\n-- locks: none\n')).toEqual({ phase: null, locks: null });
+});

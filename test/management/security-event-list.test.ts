@@ -1,0 +1,221 @@
+// Security events at the Management API and in the dashboard, and that each change of what guards something leaves one.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { flushSecurityTrail } from '../../src/domain/audit/security-trail.js';
+import { createFirstAdministrator } from '../../src/domain/users/setup.js';
+import { rotationPass } from '../../src/jobs/key-rotation.js';
+import { securityEvents } from '../../src/lib/security-events.js';
+import { signedInWith } from '../support/administrators.js';
+import { Browser } from '../support/browser.js';
+import { addUser } from '../support/data.js';
+import { Api, link, links, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
+import { eventLines, marks, origin } from '../support/security-events.js';
+import type {} from '../support/service.js';
+import { contextOf, sharedManagedService } from '../support/shared-service.js';
+
+const service = sharedManagedService();
+const ctx = contextOf(service);
+let api: Api;
+
+beforeAll(async () => {
+  api = await manage(service.url);
+});
+
+async function listed(query: string, caller = api): Promise<Document[]> {
+  await flushSecurityTrail(service.deps);
+  return ((await caller.get(`/security_events?${query}`)).body['data'] as Document[]).map((one) => ({
+    id: one['id'],
+    ...one['attributes'],
+  }));
+}
+
+/** The events of the name about the target, newest first. */
+const eventsAbout = (event: string, target: string) => listed(`filter[event]=${event}&filter[target]=${target}`);
+
+const byManagement = { actor_kind: 'client', actor_id: managementClient.id };
+
+describe('the list', () => {
+  test('shows what happened by its name, with whom it is about and where it came from', async () => {
+    const user = await addUser(ctx);
+    const browser = new Browser(service.url);
+    for (let times = 0; times < 2; times++) await browser.postJson('/login', { email: user.email, password: 'wrong' }, marks);
+    const failed = await eventsAbout('login.failed', user.id);
+    expect(failed.reduce((sum, { count }) => sum + (count as number), 0)).toBe(2);
+    expect(failed[0]).toEqual({
+      id: expect.any(String),
+      event: 'login.failed',
+      severity: 'info',
+      occurred_at: expect.any(String),
+      outcome: 'failure',
+      actor: { actor_kind: 'anonymous', actor_id: null, display: null },
+      user_id: user.id,
+      client_id: null,
+      ...origin,
+      count: expect.any(Number),
+      detail: { reason: 'invalid_credentials', target: { target_type: 'user', target_id: user.id, display: user.email } },
+    });
+  });
+
+  test('has denied operations under management.denied, with the operation that was tried', async () => {
+    const reader = new Api(service.url, await managementToken(service.url, managementClient, { scope: 'users:read' }));
+    expect((await reader.get('/webhooks')).status).toBe(403);
+    const [denied] = await listed('filter[event]=management.denied&filter[severity]=warning');
+    expect(denied).toMatchObject({ outcome: 'denied', actor: byManagement, client_id: managementClient.id });
+    expect(denied?.['detail']).toMatchObject({ reason: 'insufficient_scope', action: 'webhook.read' });
+    expect((await listed('page[size]=100')).every(({ event }) => Object.hasOwn(securityEvents, event as string))).toBe(true);
+  });
+
+  test('takes its own permission, shows another environment nothing, and can not be written (attack 35.721)', async () => {
+    const others = new Api(service.url, await managementToken(service.url, managementClient, { scope: 'audit_logs:read' }));
+    const refused = await others.get('/security_events');
+    expect([refused.status, refused.body['errors'][0].meta.required]).toEqual([403, ['security_events:read']]);
+    const reader = new Api(service.url, await managementToken(service.url, managementClient, { scope: 'security_events:read' }));
+    const [own] = await listed('page[size]=1', reader);
+    expect(own).toBeDefined();
+    const { api: there } = await secondEnvironment(api, 'elsewhere');
+    expect((await there.get(`/security_events/${own?.['id']}`)).status).toBe(404);
+    expect((await listed('page[size]=100', there)).map(({ id }) => id)).not.toContain(own?.['id']);
+    for (const method of ['post', 'patch', 'delete'] as const) {
+      expect((await api[method](`/security_events${method === 'post' ? '' : `/${own?.['id']}`}`, { data: {} })).status).toBe(405);
+    }
+    expect((await api.get('/security_events?filter[event]=made.up')).status).toBe(400);
+    const plain = await api.get('/audit_logs?filter[action]=webhook.created&page[size]=1');
+    const operation = (plain.body['data'] as Document[])[0]?.['id'] ?? (await madeWebhook());
+    expect((await api.get(`/security_events/${operation}`)).status).toBe(404);
+  });
+
+  const madeWebhook = async (): Promise<string> => {
+    await api.create('webhooks', 'webhook', { name: 'x', url: 'https://x.example/', events: ['*'] });
+    return ((await api.get('/audit_logs?filter[action]=webhook.created&page[size]=1')).body['data'] as Document[])[0]?.['id'] as string;
+  };
+
+  test('a name that only a newer release knows is shown as it is', async () => {
+    const user = await addUser(ctx);
+    await new Browser(service.url).postJson('/login', { email: user.email, password: 'wrong' });
+    const [failed] = await eventsAbout('login.failed', user.id);
+    await ctx.knex('audit_logs').where({ id: failed?.['id'] }).update({ event: 'made.later' });
+    const answer = await api.get(`/security_events/${failed?.['id']}`);
+    expect(answer.body['data'].attributes).toMatchObject({ event: 'made.later', severity: 'warning' });
+    await ctx.knex('audit_logs').where({ id: failed?.['id'] }).update({ event: null });
+    expect((await eventsAbout('login.failed', user.id)).map(({ id }) => id)).toEqual([failed?.['id']]);
+  });
+
+  test('the dashboard shows and filters it, and one event with what it means', async () => {
+    const user = await addUser(ctx);
+    await new Browser(service.url).postJson('/login', { email: user.email, password: 'wrong' });
+    const [failed] = await eventsAbout('login.failed', user.id);
+    const viewer = await signedInWith(service, 'security_events:read');
+    const page = await (await viewer.get(`/dashboard/security_events?event=login.failed&target=${user.id}`)).text();
+    for (const words of ['login.failed', 'Somebody', user.email, 'Security events']) expect(page).toContain(words);
+    const none = await (await viewer.get(`/dashboard/security_events?event=password.changed&target=${user.id}`)).text();
+    expect(none).not.toContain(user.email);
+    const one = await (await viewer.get(`/dashboard/security_events/${failed?.['id']}`)).text();
+    for (const words of ['invalid_credentials', '127.0.0.1', 'the address typed in is recorded nowhere']) expect(one).toContain(words);
+    expect((await (await signedInWith(service, 'audit_logs:read')).get('/dashboard/security_events')).status).toBe(403);
+  });
+});
+
+describe('changes of what guards something leave an event, whoever makes them (attack 35.722)', () => {
+  test('role.assigned and role.withdrawn: to a person, by the person or by the role, and at creation', async () => {
+    const role = await api.create('roles', 'role', { name: 'clerk' });
+    const made = await api.create('users', 'user', { email: 'made@example.com' }, { roles: links('role', role['id']) });
+    expect(await eventsAbout('role.assigned', made['id'])).toMatchObject([
+      { severity: 'warning', actor: byManagement, user_id: made['id'], detail: { roles: ['clerk'] } },
+    ]);
+    const user = await addUser(ctx);
+    const body = { data: [{ type: 'role', id: role['id'] }] };
+    expect((await api.post(`/users/${user.id}/relationships/roles`, body, marks)).status).toBe(204);
+    expect((await api.post(`/users/${user.id}/relationships/roles`, body, marks)).status).toBe(204);
+    expect(await eventsAbout('role.assigned', user.id)).toMatchObject([{ ...origin, detail: { roles: ['clerk'] } }]);
+    const members = { data: [{ type: 'user', id: user.id }] };
+    expect((await api.delete(`/roles/${role['id']}/relationships/users`, members)).status).toBe(204);
+    expect(await eventsAbout('role.withdrawn', user.id)).toMatchObject([{ user_id: user.id, detail: { roles: ['clerk'] } }]);
+    expect(eventLines(service, 'role.withdrawn').at(-1)).toMatchObject({ target_id: user.id, severity: 'warning' });
+  });
+
+  test('role.assigned: the first administrator, by the service', async () => {
+    const { ctx: empty } = await freshEnvironment('first');
+    const user = await createFirstAdministrator(empty, {
+      email: 'first@example.com', email_key: 'first@example.com', first_name: 'A', last_name: 'B', password_hash: 'x',
+    }); // prettier-ignore
+    const rows = await ctx.knex('audit_logs').where({ action: 'role.assigned', target_id: user?.id });
+    expect(rows).toMatchObject([{ actor_kind: 'system', changes: { roles: [null, ['administrator']] } }]);
+  });
+
+  test('permission.changed: a permission, the permissions of a role, the grant of a client', async () => {
+    const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://orders.example', name: 'Orders' });
+    const permission = await api.create(
+      'permissions',
+      'permission',
+      { name: 'orders:read' },
+      { api_resource: link('api_resource', resource['id']) },
+    );
+    expect(await eventsAbout('permission.changed', permission['id'])).toMatchObject([{ detail: { action: 'permission.created' } }]);
+    const role = await api.create('roles', 'role', { name: 'reader' });
+    expect(await eventsAbout('permission.changed', role['id'])).toEqual([]);
+    expect(
+      (await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'], attributes: { description: 'x' } } })).status,
+    ).toBe(200);
+    expect(await eventsAbout('permission.changed', role['id'])).toEqual([]);
+    const held = { data: [{ type: 'permission', id: permission['id'] }] };
+    expect((await api.post(`/roles/${role['id']}/relationships/permissions`, held)).status).toBe(204);
+    expect(await eventsAbout('permission.changed', role['id'])).toMatchObject([
+      { detail: { action: 'role.updated', changed: ['permissions'] } },
+    ]);
+    const client = await api.create('clients', 'client', { name: 'Shop', application_type: 'machine' });
+    const grant = await api.create('client_grants', 'client_grant', { scopes: ['orders:read'] }, { client: link('client', client['id']), api_resource: link('api_resource', resource['id']) }); // prettier-ignore
+    expect((await api.delete(`/client_grants/${grant['id']}`)).status).toBe(204);
+    expect((await eventsAbout('permission.changed', grant['id'])).map(({ detail }) => detail.action)).toEqual([
+      'client_grant.deleted',
+      'client_grant.created',
+    ]);
+  });
+
+  test('signing_key.changed: by hand', async () => {
+    const key = await api.create('signing_keys', 'signing_key', {});
+    expect((await api.patch(`/signing_keys/${key['id']}/activate`)).status).toBe(200);
+    expect((await eventsAbout('signing_key.changed', key['id'])).map(({ detail }) => detail.action)).toEqual([
+      'signing_key.activated',
+      'signing_key.created',
+    ]);
+  });
+
+  test('client_secret.rotated', async () => {
+    const client = await api.create('clients', 'client', { name: 'Rotated', application_type: 'machine' });
+    const rotated = await api.patch(`/clients/${client['id']}/rotate_secret`);
+    const [event] = await eventsAbout('client_secret.rotated', client['id']);
+    expect(event).toMatchObject({ client_id: client['id'], actor: byManagement });
+    expect(JSON.stringify(event)).not.toContain(rotated.body['data'].attributes.client_secret);
+  });
+
+  test('security_setting.changed: what guards something, and nothing else', async () => {
+    const own = ctx.environment.id;
+    const change = (attributes: Document) => api.patch(`/environments/${own}`, { data: { type: 'environment', id: own, attributes } });
+    expect((await change({ support_email: 'help@example.com' })).status).toBe(200);
+    expect(await eventsAbout('security_setting.changed', own)).toEqual([]);
+    expect((await change({ lockout_threshold: 20, support_email: null })).status).toBe(200);
+    expect(await eventsAbout('security_setting.changed', own)).toMatchObject([{ detail: { settings: ['lockout_threshold'] } }]);
+  });
+
+  test('a change that is refused leaves none', async () => {
+    const role = await api.create('roles', 'role', { name: 'refused' });
+    const [administrator] = (await api.get('/roles?filter[name]=administrator')).body['data'] as Document[];
+    const before = (await listed('filter[event]=permission.changed&page[size]=100')).length;
+    const held = { data: [{ type: 'permission', id: role['id'] }] };
+    expect((await api.post(`/roles/${administrator?.['id']}/relationships/permissions`, held)).status).toBeGreaterThanOrEqual(400);
+    expect(await listed('filter[event]=permission.changed&page[size]=100')).toHaveLength(before);
+  });
+});
+
+// Last: what the clock rotates away ends the token that the others use.
+test('signing_key.changed: by the rotation of the service (attack 35.722)', async () => {
+  const later = { ...service.clock, now: () => new Date(service.clock.now().getTime() + 89.5 * 86_400_000) };
+  const { generated } = await rotationPass({ ...service.deps, clock: later });
+  const rows = await ctx.knex('audit_logs').where({ action: 'signing_key.changed', actor_kind: 'system' }).whereIn('target_id', generated);
+  expect(generated.length).toBeGreaterThan(0);
+  expect(rows).toHaveLength(generated.length);
+});
+
+async function freshEnvironment(slug: string) {
+  const { id } = await secondEnvironment(api, slug);
+  return { ctx: await service.contextOf(id) };
+}

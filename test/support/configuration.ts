@@ -1,0 +1,82 @@
+import { expect } from 'vitest';
+import type { Api, ApiAnswer, Document } from './management.js';
+
+/** A document with a record of every kind that names another. */
+export const shopDocument: Document = {
+  version: 1,
+  environment: { session_lifetime: 86_400, branding: { name: 'Shop' } },
+  api_resources: [
+    {
+      identifier: 'https://api.example',
+      name: 'Orders',
+      permissions: [{ name: 'orders:read' }, { name: 'orders:write', description: 'Change orders.' }],
+    },
+  ],
+  roles: [
+    {
+      name: 'clerk',
+      permissions: [
+        { api_resource: 'management', names: ['users:read'] },
+        { api_resource: 'https://api.example', names: ['orders:write', 'orders:read'] },
+      ],
+    },
+  ],
+  connections: [
+    {
+      name: 'acme',
+      display_name: 'Acme',
+      strategy: 'oidc',
+      issuer: 'https://idp.example',
+      provider_client_id: 'shop',
+      provider_client_secret: { env: 'ACME_SECRET' },
+    },
+  ],
+  clients: [
+    {
+      client_id: 'shop',
+      name: 'Shop',
+      application_type: 'machine',
+      grant_types: ['client_credentials'],
+      client_secret: { env: 'SHOP_SECRET' },
+      grants: [{ api_resource: 'https://api.example', scopes: ['orders:read'] }],
+    },
+    { client_id: 'front', name: 'Front', application_type: 'spa', redirect_uris: ['https://shop.example/cb'], connections: ['acme'] },
+  ],
+  webhooks: [{ name: 'erp', url: 'https://erp.example/hook', events: ['user.created'], signing_secret: { file: '/run/secrets/hook' } }],
+};
+
+/** What its references stand for. */
+export const shopSecrets: Record<string, string> = {
+  'env:ACME_SECRET': 'the secret that Acme has given us',
+  'env:SHOP_SECRET': 'a-shop-secret-of-more-than-thirty-two-characters',
+  'file:/run/secrets/hook': `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+};
+
+export type Given = { secrets?: Record<string, string>; prune?: boolean; expected_state?: string };
+
+export const plan = (api: Api, document: unknown, given: Given = {}): Promise<ApiAnswer> =>
+  api.post('/config/plan', { meta: { document, ...given } });
+export const apply = (api: Api, document: unknown, given: Given = {}): Promise<ApiAnswer> =>
+  api.post('/config/apply', { meta: { document, ...given } });
+
+/** `create client shop` for each change. */
+export const told = ({ body }: ApiAnswer): string[] =>
+  ((body['meta']?.changes ?? []) as Document[]).map(({ action, kind, key }) => `${action} ${kind} ${key}`);
+
+/** `code pointer` for each problem. */
+export const problemsOf = ({ body }: ApiAnswer): string[] =>
+  ((body['errors'] ?? []) as Document[]).map(({ code, source }) => `${code} ${(source as Document | undefined)?.['pointer'] ?? ''}`);
+
+/** Applies what must be taken. */
+export async function applied(api: Api, document: unknown, given: Given = {}): Promise<Document> {
+  const answer = await apply(api, document, given);
+  expect([answer.status, problemsOf(answer)]).toEqual([200, []]);
+  return answer.body['meta'] as Document;
+}
+
+/** The environment as a document. */
+export async function exported(api: Api): Promise<Document> {
+  const answer = await api.get('/config');
+  expect([answer.status, answer.body['errors']]).toEqual([200, undefined]);
+  return answer.body['meta'].document as Document;
+}

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const git = (...words: string[]): string | null => {
+  try {
+    return execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 64 * 1024 * 1024 }).trim();
+  } catch {
+    return null;
+  }
+};
+
+const migrationsOf = (commit: string): string[] => git('ls-tree', '-r', '--name-only', commit, 'migrations/')?.split('\n') ?? [];
+
+/**
+ * The commit of the release before: the newest tag, and while there is none, the last commit that lacks some of the present migrations.
+ * Null where no history is at hand: in a tarball, or in a shallow clone.
+ */
+export function earlierRelease(): string | null {
+  if (git('rev-parse', '--is-shallow-repository') !== 'false') return null;
+  const tag = git('describe', '--tags', '--abbrev=0', 'HEAD^');
+  if (tag !== null) return git('rev-parse', `${tag}^{commit}`);
+  const present = readdirSync('migrations').length;
+  const changes = git('log', '--first-parent', '--format=%H', '--', 'migrations')?.split('\n') ?? [];
+  return (
+    changes.map((commit) => git('rev-parse', `${commit}^`)).find((commit) => commit !== null && migrationsOf(commit).length < present) ??
+    null
+  );
+}
+
+/**
+ * What `npm run build` makes of a commit, in a directory of its own, with the packages of this checkout.
+ * @returns that directory; its `dist/main.js` is the service
+ */
+export function buildRelease(commit: string): string {
+  const directory = mkdtempSync(join(tmpdir(), 'identity-provider-earlier-'));
+  const archive = join(directory, 'release.tar');
+  const source = join(directory, 'release');
+  mkdirSync(source);
+  execFileSync('git', ['archive', '--format=tar', `--output=${archive}`, commit]);
+  execFileSync('tar', ['-xf', archive, '-C', source]);
+  symlinkSync(resolve('node_modules'), join(source, 'node_modules'));
+  // Types were checked when it was released.
+  const options = ['-p', 'tsconfig.build.json', '--noCheck', '--incremental', 'false', '--tsBuildInfoFile', 'null'];
+  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...options], { cwd: source, stdio: ['ignore', 'ignore', 'inherit'] });
+  return source;
+}
