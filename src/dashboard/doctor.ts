@@ -3,7 +3,8 @@ import { worstFirst, type CheckResult, type Diagnosis } from '../domain/diagnost
 import { checks } from '../domain/diagnostics/checks/index.js';
 import { diagnostics } from '../management/calls/diagnostics.js';
 import { runEndpoint } from '../management/run-endpoint.js';
-import type { Finding, Part, Tone } from './page-parts.js';
+import type { Finding } from './finding-parts.js';
+import type { Part, Tone } from './page-parts.js';
 import type { Render } from './render.js';
 
 const tones = {

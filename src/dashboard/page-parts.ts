@@ -1,4 +1,5 @@
 import type { BasePage, Notice } from '../http/pages/page-models.js';
+import type { FindingsPart, WellPart } from './finding-parts.js';
 
 /** The lines of an icon: SVG path data on 20 by 20 units. */
 export type IconPaths = readonly string[];
@@ -152,26 +153,9 @@ export type Drawing = {
   readonly labels: readonly { readonly x: number; readonly text: string; readonly anchor: string }[];
 };
 
-/** What the doctor found: one sentence, what follows from it, and the command or variable that mends it, to be copied. `id` is unique on the page. */
-export type Finding = {
-  readonly id: string;
-  readonly tone: Tone;
-  readonly word: string;
-  readonly check: string;
-  readonly finding: string;
-  readonly why: string | null;
-  readonly fix: string | null;
-  /** The page of the record that it is about. */
-  readonly path: string | null;
-};
-
 export type Part =
-  | { readonly kind: 'findings'; readonly items: readonly Finding[] }
-  | {
-      readonly kind: 'well';
-      readonly title: string;
-      readonly items: readonly Pick<Finding, 'tone' | 'word' | 'check' | 'finding'>[];
-    }
+  | FindingsPart
+  | WellPart
   | { readonly kind: 'summary'; readonly title: string | null; readonly rows: readonly Row[] }
   | {
       readonly kind: 'filters';

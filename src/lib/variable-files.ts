@@ -1,3 +1,5 @@
+import { named } from './named.js';
+
 type Present = Readonly<Record<string, string | undefined>>;
 
 /** Variables after what stands in files was put in their place. */
@@ -15,7 +17,7 @@ export const fileVariable = (name: string): string => `${name}${suffix}`;
  */
 export function withFiles(present: Present, secrets: readonly string[], read: (path: string) => string): ResolvedVariables {
   const problems: string[] = [];
-  const values: Record<string, string | undefined> = { ...present };
+  const values = named(present);
   for (const name of secrets) {
     const path = present[fileVariable(name)];
     if (path === undefined) continue;
