@@ -1,4 +1,6 @@
 -- A client's security profile: one choice that settles a dozen others. The database holds it to those of them that are columns, whoever writes.
+-- phase: expand
+-- locks: clients access exclusive, reads its rows
 alter table clients add column profile text check (profile in ('fapi2'));
 alter table clients add constraint clients_fapi2 check (
   profile is distinct from 'fapi2'

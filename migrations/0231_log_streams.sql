@@ -1,5 +1,6 @@
 -- phase: expand
 -- Where security events and the audit log are sent: lines of JSON, in order, at least once. One process sends for a stream at a time (lease).
+-- locks: audit_logs share row exclusive; environments share row exclusive
 create table log_streams (
   environment_id uuid not null references environments (id) on delete cascade,
   id uuid not null,

@@ -142,6 +142,17 @@ async function sectionSummary(look: ViewContext, { title }: Section, fields: rea
   return { kind: 'summary', title, rows: await Promise.all(rows) };
 }
 
+/** What can't be set. */
+const factsOf = (record: ResourceObject): Part => ({
+  kind: 'summary',
+  title: null,
+  rows: [
+    { label: 'Issuer', value: code(record.attributes['issuer'], true) },
+    { label: 'Slug', value: code(record.attributes['slug']) },
+    { label: 'Id', value: code(record.id, true) },
+  ],
+});
+
 async function show(
   render: Render,
   req: Request,
@@ -175,15 +186,6 @@ async function show(
       };
     }),
   );
-  const facts: Part = {
-    kind: 'summary',
-    title: null,
-    rows: [
-      { label: 'Issuer', value: code(record.attributes['issuer'], true) },
-      { label: 'Slug', value: code(record.attributes['slug']) },
-      { label: 'Id', value: code(record.id, true) },
-    ],
-  };
   render(
     req,
     res,
@@ -196,7 +198,7 @@ async function show(
         ...exposureNotice(req.ctx),
         ...(await managedNotice(call, 'environment', req.ctx.environment.id)),
         ...(await factorNotice(call)),
-        facts,
+        factsOf(record),
         ...forms,
         ...(await secretKeyPart(req.ctx)),
       ],

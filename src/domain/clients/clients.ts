@@ -12,6 +12,7 @@ import { isUuid } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { remembered, type Context } from '../context.js';
 import { isOpenidScope } from '../tokens/scopes.js';
+import { takesTokensOf } from './profile.js';
 
 /** A client; its row is its domain type. */
 export type Client = ClientRow;
@@ -107,14 +108,15 @@ export async function askableScopes(ctx: Context, client: Client, resource: ApiR
 
 /**
  * The scopes of the resource that the client may have for people whose tokens it brings (RFC 8693): those of its grant of type `user`. Null without such a
- * grant, and for the Management API, whose tokens people hand out themselves.
+ * grant, for tokens that its profile rules out, and for the Management API, whose tokens people hand out themselves.
  */
 export async function exchangeableScopes(
   ctx: Context,
   client: Client,
   resource: ApiResource,
 ): Promise<{ readonly grant: ClientGrantRow; readonly scopes: readonly string[] } | null> {
-  const grant = resource.is_system || !letsIn(client, resource) ? null : await clientGrantOf(ctx, client.id, resource, 'user');
+  const isOut = resource.is_system || !letsIn(client, resource) || !takesTokensOf(client, resource);
+  const grant = isOut ? null : await clientGrantOf(ctx, client.id, resource, 'user');
   return grant && { grant, scopes: grant.scopes.filter((scope) => resource.permissions.includes(scope)) };
 }
 
