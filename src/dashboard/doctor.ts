@@ -4,7 +4,8 @@ import { checks } from '../domain/diagnostics/checks/index.js';
 import { diagnostics } from '../management/calls/diagnostics.js';
 import { runEndpoint } from '../management/run-endpoint.js';
 import type { Finding } from './finding-parts.js';
-import type { Part, Tone } from './page-parts.js';
+import type { Part } from './page-parts.js';
+import type { Tone } from './tone.js';
 import type { Render } from './render.js';
 
 const tones = {

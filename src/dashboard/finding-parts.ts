@@ -1,4 +1,4 @@
-import type { Tone } from './page-parts.js';
+import type { Tone } from './tone.js';
 
 /** What the doctor found: one sentence, what follows from it, and the command or variable that mends it, to be copied. `id` is unique on the page. */
 export type Finding = {
