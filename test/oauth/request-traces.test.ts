@@ -197,7 +197,7 @@ test('requests that bear one id share a trace of twenty steps at most (attack 37
 });
 
 test('no code, verifier, secret or token is kept, wherever it came (attack 37.754)', async () => {
-  const { code, verifier, redirect_uri } = await authorizeCode(browser, client);
+  const { code, verifier } = await authorizeCode(browser, client);
   const [secret, refresh] = [randomToken('cs_'), randomToken('rt_')];
   const jwt = `eyJhbGciOiJSUzI1NiJ9.${Buffer.from('{"sub":"canary"}').toString('base64url')}.c2lnbmF0dXJl`;
   const kept = [code, verifier, secret, refresh, jwt, 'hunter2-canary'];
