@@ -1,4 +1,5 @@
 import type { BasePage, Notice } from '../http/pages/page-models.js';
+import type { FindingsPart, WellPart } from './finding-parts.js';
 
 /** The lines of an icon: SVG path data on 20 by 20 units. */
 export type IconPaths = readonly string[];
@@ -153,6 +154,8 @@ export type Drawing = {
 };
 
 export type Part =
+  | FindingsPart
+  | WellPart
   | { readonly kind: 'summary'; readonly title: string | null; readonly rows: readonly Row[] }
   | {
       readonly kind: 'filters';

@@ -92,6 +92,7 @@ export const logEvents = {
   'secret_key.unused':
     'Nothing is sealed any more with the key of `key_id`; `may_go_at` says when it may be taken out of `SECRET_KEY_PREVIOUS`.',
   'secret_key.waiting': 'Nothing is sealed anew yet: other processes could not open it.',
+  'processes.row_left': 'At the end of a process its report for the doctor stayed; it lapses by itself.',
   'secret_keys.holder_left': 'At the end of a process its note of the keys that it holds stayed; it lapses by itself.',
   'security_trail.full':
     'So many security events (`dropped`) have a line each and no row, because 1,000 rows were waiting for the database.',

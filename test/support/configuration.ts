@@ -42,6 +42,16 @@ export const shopDocument: Document = {
     },
     { client_id: 'front', name: 'Front', application_type: 'spa', redirect_uris: ['https://shop.example/cb'], connections: ['acme'] },
   ],
+  log_streams: [
+    {
+      name: 'siem',
+      url: 'https://siem.example/in',
+      format: 'ecs',
+      sources: ['security_events'],
+      signing_secret: { env: 'SIEM_SIGNING' },
+      authorization: { env: 'SIEM_AUTHORIZATION' },
+    },
+  ],
   webhooks: [{ name: 'erp', url: 'https://erp.example/hook', events: ['user.created'], signing_secret: { file: '/run/secrets/hook' } }],
 };
 
@@ -49,6 +59,8 @@ export const shopDocument: Document = {
 export const shopSecrets: Record<string, string> = {
   'env:ACME_SECRET': 'the secret that Acme has given us',
   'env:SHOP_SECRET': 'a-shop-secret-of-more-than-thirty-two-characters',
+  'env:SIEM_SIGNING': `whsec_${Buffer.alloc(32, 8).toString('base64')}`,
+  'env:SIEM_AUTHORIZATION': 'Bearer the token of the SIEM',
   'file:/run/secrets/hook': `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
 };
 

@@ -90,7 +90,7 @@ export const getConfig = endpoint({
   group: 'config',
   summary: 'Export the configuration as a document',
   description:
-    'Names instead of ids; secrets are references. Without what comes with the service, users, sessions, and clients that registered themselves.',
+    'Names instead of ids; secrets are references. Without what comes with the service, users, sessions, and clients that came by themselves.',
   permissions: everythingRead,
   answer: z.looseObject({ document, state }),
   words: ['config', 'export'],

@@ -35,6 +35,11 @@ export type Applied = {
   readonly state: string;
 };
 
+/** @throws {ApiError} 422 when a document by itself has as many problems as are told */
+function refuseHopeless({ problems }: ReadDocument): void {
+  if (problems.length >= mostProblems) throw new ApiError(problems.slice(0, mostProblems), undefined, 422);
+}
+
 /** @throws {ApiError} 422 with all problems; 401 or 403 with the challenge of RFC 6750 3.1 or RFC 9470 3 when one is a missing permission or sign-in */
 function refuseProblems({ call, problems }: Run): void {
   if (problems.length === 0) return;
@@ -184,6 +189,7 @@ const runOf = (call: Call, live: Live, read: ReadDocument, application: Applicat
 export async function applyDocument(call: Call, application: Application, how: 'plan' | 'apply'): Promise<Applied> {
   const read = readDocument(application.document, call.ctx.environment.slug);
   requirePermissions(call, ...permissionsToRead(kindsIn(read)));
+  refuseHopeless(read);
   const prepared = await prepareEnvironment(call, read);
   try {
     return await transaction(call.ctx, async (ctx) => {

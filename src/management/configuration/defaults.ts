@@ -32,7 +32,9 @@ async function freshRecord({ ctx, actor }: Call, { kind, attributes }: LiveRecor
   const said = Object.entries(attributes).filter(
     ([key, value]) => Object.hasOwn(create.schema.shape, key) && !unsaid.has(key) && value !== null,
   );
-  return (await create.run(ctx, actor, Object.fromEntries([...said, ...overriding]), {}, undefined)).row;
+  const input = Object.fromEntries([...said, ...overriding]);
+  const prepared = (await create.prepare?.(ctx, actor, input, {})) ?? null;
+  return (await create.run(ctx, actor, input, {}, prepared)).row;
 }
 
 /**

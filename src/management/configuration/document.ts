@@ -4,7 +4,7 @@ import { named } from '../../lib/named.js';
 import { etagOf } from '../documents.js';
 import { scopeToken } from '../resources/permissions.js';
 import { textOf } from '../openapi/schemas.js';
-import { kinds, settableAttributesOf, type Kind } from './kinds.js';
+import { kinds, madeSecrets, settableAttributesOf, type Kind } from './kinds.js';
 
 /** What stands in a document for a secret: where the command that sends it finds it. */
 export const secretReference = z
@@ -19,20 +19,27 @@ export type SecretReference = z.infer<typeof secretReference>;
 const secretTexts = named({
   client_secret: 'The secret of a confidential client: 32 characters at least. Left out, a new client gets one.',
   provider_client_secret: 'The client secret that the provider has given; null takes it away.',
-  signing_secret: '`whsec_` and base64 of 24 to 64 bytes. Left out, a new webhook gets one.',
+  signing_secret: '`whsec_` and base64 of 24 to 64 bytes. Left out, a new one gets one.',
+  authorization: 'The value of the `Authorization` header that is sent along; null takes it away.',
 });
 
 /** The members of a record: its key, its attributes, and the reference to its secret. `null` is the default where it is no value of its own. */
 function recordOf(kind: Kind, more: z.ZodRawShape = {}): z.ZodObject {
-  const { type, key, secret } = kind;
+  const { type, key } = kind;
   const attributes = settableAttributesOf(kind).map(({ name, schema, required, nullable }) => {
     const text = schema.description ?? textOf(type, name) ?? undefined;
     const wide = name === key ? schema : required || nullable ? schema.optional() : schema.nullable().optional();
     return [name, text === undefined ? wide : wide.meta({ description: text })];
   });
-  const reference = secret === 'provider_client_secret' ? secretReference.nullable() : secretReference;
-  const secrets = secret === null ? {} : { [secret]: reference.optional().meta({ description: secretTexts[secret] as string }) };
-  return z.strictObject({ ...(Object.fromEntries(attributes) as z.ZodRawShape), ...more, ...secrets });
+  const secrets = kind.secrets.map((name) => {
+    const reference = madeSecrets.has(name) ? secretReference : secretReference.nullable();
+    return [name, reference.optional().meta({ description: secretTexts[name] as string })];
+  });
+  return z.strictObject({
+    ...(Object.fromEntries(attributes) as z.ZodRawShape),
+    ...more,
+    ...(Object.fromEntries(secrets) as z.ZodRawShape),
+  });
 }
 
 const clientId = z
@@ -81,6 +88,7 @@ export const documentSchema = z
       'Clients by `client_id`.',
     ),
     webhooks: listOf(recordOf(kinds.webhook), 'Webhooks by `name`.'),
+    log_streams: listOf(recordOf(kinds.log_stream), 'Log streams by `name`.'),
   })
   .meta({
     title: 'Configuration of an environment',

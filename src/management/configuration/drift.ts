@@ -52,12 +52,11 @@ function compared(record: ManagedRecord, live: LiveRecord | undefined, entries: 
   };
   if (!live) return { action: 'delete', kind: type, key, attributes: {}, changed: author([]) };
   const changed = Object.entries(record.attributes).filter(([name, value]) => !isDeepStrictEqual(value, live.attributes[name] ?? null));
-  const { secret } = kinds[type];
-  const rotated = secret !== null && known.some(({ changes }) => Object.hasOwn(changes, secret));
-  if (changed.length === 0 && !rotated) return null;
+  const rotated = kinds[type].secrets.filter((name) => known.some(({ changes }) => Object.hasOwn(changes, name)));
+  if (changed.length === 0 && rotated.length === 0) return null;
   const attributes = Object.fromEntries([
     ...changed.map(([name, value]): [string, readonly [unknown, unknown]] => [name, [value, live.attributes[name] ?? null]]),
-    ...(rotated ? [[secret, [secretMark, secretMark]] as [string, readonly [unknown, unknown]]] : []),
+    ...rotated.map((name): [string, readonly [unknown, unknown]] => [name, [secretMark, secretMark]]),
   ]);
   return { action: 'update', kind: type, key, attributes, changed: author(Object.keys(attributes)) };
 }

@@ -1,24 +1,20 @@
 import type { Row } from '../resource.js';
 import type { SecretReference } from './document.js';
 import { collectionNames, collections, kinds, type KindName } from './kinds.js';
+import { hasSecret } from './secrets.js';
 import { recordsOf, type Live, type LiveRecord } from './live.js';
 
 /** What tells environments apart: a document can have it, an exported one doesn't, so that it can be applied elsewhere. */
 const ownToEnvironment = new Set(['name', 'kind', 'passkey_rp_id']);
 
-const hasSecret: Partial<Readonly<Record<KindName, (row: Row) => boolean>>> = {
-  client: (row) => row['secret_digest'] !== null,
-  connection: (row) => row['provider_client_secret_sealed'] !== null,
-  webhook: () => true,
-};
-
 const shouted = (text: string) => text.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_').replaceAll(/^_|_$/g, ''); // prettier-ignore
 
 /** Names of environment variables for secrets: `CLIENT_SHOP_SECRET`, each given once. */
-function secretNames(): (record: LiveRecord) => SecretReference {
+function secretNames(): (record: LiveRecord, attribute: string) => SecretReference {
   const given = new Set<string>();
-  return ({ kind, key }) => {
-    const wanted = `${kind.type.toUpperCase()}_${shouted(key) || 'X'}_SECRET`;
+  return ({ kind, key }, attribute) => {
+    const ending = attribute.endsWith('_secret') ? 'SECRET' : attribute.toUpperCase();
+    const wanted = `${kind.type.toUpperCase()}_${shouted(key) || 'X'}_${ending}`;
     let name = wanted;
     for (let count = 2; given.has(name); count++) name = `${wanted}_${count}`;
     given.add(name);
@@ -37,10 +33,10 @@ export function exportDocument(live: Live): Row {
   };
   const [permissionsOf, grantsOf] = [within('permission', 'api_resource_id'), within('client_grant', 'client_id')];
   const complete = (record: LiveRecord): Row => {
-    const { kind, id, key, row, attributes } = record;
+    const { kind, id, key, attributes } = record;
     const keyed = kind.key === null || Object.hasOwn(attributes, kind.key) ? {} : { [kind.key]: key };
-    const secret = kind.secret !== null && hasSecret[kind.type]?.(row) === true ? { [kind.secret]: referenceTo(record) } : {};
-    const all = { ...keyed, ...attributes, ...secret };
+    const secrets = kind.secrets.filter((name) => hasSecret(record, name)).map((name) => [name, referenceTo(record, name)]);
+    const all = { ...keyed, ...attributes, ...(Object.fromEntries(secrets) as Row) };
     if (kind.type === 'api_resource') return { ...all, permissions: permissionsOf(id).map((one) => one.attributes) };
     if (kind.type !== 'client') return all;
     const grants = grantsOf(id).map((one) => {

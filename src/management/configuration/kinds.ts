@@ -4,6 +4,7 @@ import { client_grants } from '../resources/client_grants.js';
 import { clients } from '../resources/clients.js';
 import { connections } from '../resources/connections.js';
 import { environments } from '../resources/environments.js';
+import { log_streams } from '../resources/log_streams.js';
 import { permissions } from '../resources/permissions.js';
 import { roles } from '../resources/roles.js';
 import { webhooks } from '../resources/webhooks.js';
@@ -17,20 +18,21 @@ export type Kind = {
   readonly key: string | null;
   /** Attributes of the Management API that a document doesn't have. */
   readonly without: readonly string[];
-  /** The secret that a document refers to. */
-  readonly secret: string | null;
+  /** Secrets that a document refers to. */
+  readonly secrets: readonly string[];
   /** Further permissions whose collections a document of it names. */
   readonly names: readonly Resource[];
 };
 
-export type KindName = 'environment' | 'api_resource' | 'permission' | 'role' | 'connection' | 'client' | 'client_grant' | 'webhook';
+export type KindName =
+  'environment' | 'api_resource' | 'permission' | 'role' | 'connection' | 'client' | 'client_grant' | 'webhook' | 'log_stream';
 
 const kind = (type: KindName, resource: Resource, key: string | null, more: Partial<Kind> = {}): Kind => ({
   type,
   resource,
   key,
   without: [],
-  secret: null,
+  secrets: [],
   names: [],
   ...more,
 });
@@ -41,16 +43,23 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   api_resource: kind('api_resource', api_resources, 'identifier'),
   permission: kind('permission', permissions, 'name'),
   role: kind('role', roles, 'name', { names: [permissions, api_resources] }),
-  connection: kind('connection', connections, 'name', { secret: 'provider_client_secret' }),
-  client: kind('client', clients, 'client_id', { secret: 'client_secret', names: [connections] }),
+  connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret'] }),
+  client: kind('client', clients, 'client_id', { without: ['client_id_metadata_uri'], secrets: ['client_secret'], names: [connections] }),
   client_grant: kind('client_grant', client_grants, null, { names: [api_resources] }),
-  webhook: kind('webhook', webhooks, 'name', { secret: 'signing_secret' }),
+  webhook: kind('webhook', webhooks, 'name', { secrets: ['signing_secret'] }),
+  log_stream: kind('log_stream', log_streams, 'name', { secrets: ['signing_secret', 'authorization'] }),
 };
 
 export const kindNames = Object.keys(kinds) as KindName[];
 
 /** Whether a type of record is one that documents describe. */
 export const isKindName = (type: string): type is KindName => Object.hasOwn(kinds, type);
+
+/** Secrets that the service makes when nobody gives them, and that `rotate_secret` replaces; others are attributes. */
+export const madeSecrets: ReadonlySet<string> = new Set(['client_secret', 'signing_secret']);
+
+/** All attributes that are secrets. */
+export const secretAttributes: ReadonlySet<string> = new Set(Object.values(kinds).flatMap(({ secrets }) => secrets));
 
 /** Where the records of a kind stand in a document. */
 export const collections = {
@@ -59,6 +68,7 @@ export const collections = {
   connections: 'connection',
   clients: 'client',
   webhooks: 'webhook',
+  log_streams: 'log_stream',
 } as const satisfies Readonly<Record<string, KindName>>;
 
 export type CollectionName = keyof typeof collections;
@@ -70,10 +80,10 @@ export const managementName = 'management';
 /** The schemas of a resource's attributes that can be set, by name; `required` at creation, and `nullable` where null is a value of theirs. */
 export type Settable = { readonly name: string; readonly schema: z.ZodType; readonly required: boolean; readonly nullable: boolean };
 
-const settableOf = ({ resource, without, secret }: Kind): readonly Settable[] => {
+const settableOf = ({ resource, without, secrets }: Kind): readonly Settable[] => {
   const shape = { ...resource.update?.schema.shape, ...resource.create?.schema.shape } as Record<string, z.ZodType>;
   return Object.entries(shape)
-    .filter(([name]) => !without.includes(name) && name !== secret)
+    .filter(([name]) => !without.includes(name) && !secrets.includes(name))
     .map(([name, schema]) => {
       const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
       const needed = resource.create !== undefined && !(schema instanceof z.ZodOptional);

@@ -65,12 +65,12 @@ export function documentAttributes(call: Pick<Call, 'ctx' | 'actor'>, kind: Kind
   );
 }
 
-/** Clients that registered themselves are nobody's configuration (RFC 7591). */
+/** Clients that came by themselves, by registration (RFC 7591) or by a document of theirs, are nobody's configuration. */
 const configured: Partial<Readonly<Record<KindName, Condition>>> = {
-  client: matches('clients.registration_token_digest is null', []),
+  client: matches(`clients.origin = 'administrator'`, []),
   client_grant: matches(
     `not exists (select 1 from clients c where c.environment_id = client_grants.environment_id and c.id = client_grants.client_id
-       and c.registration_token_digest is not null)`,
+       and c.origin <> 'administrator')`,
     [],
   ),
 };
@@ -138,6 +138,7 @@ function namings(
       return { key: grantKey(client_id, nameOfApi(api_resource_id), subject_type), foreign: foreignClients.has(client_id) };
     },
     webhook: named,
+    log_stream: named,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ApiErrorObject } from '../../errors.js';
 import { nearestName } from '../../lib/nearest.js';
-import { own } from '../../lib/named.js';
+import { named, own } from '../../lib/named.js';
 import { fromIssue, pointerTo, problem } from '../problems.js';
 import type { Row } from '../resource.js';
 import { documentJsonSchema, documentSchema, type DocumentGrant, type RolePermissions, type SecretReference } from './document.js';
@@ -10,6 +10,7 @@ import {
   collections,
   kinds,
   managementName,
+  secretAttributes,
   settableAttributesOf,
   type CollectionName,
   type Kind,
@@ -27,8 +28,8 @@ export type Item = {
   readonly path: Path;
   /** Its attributes, as far as the document has them. */
   readonly attributes: Row;
-  /** Undefined: the document doesn't manage the secret; null takes it away. */
-  readonly secret?: SecretReference | null;
+  /** References to its secrets, as far as the document has them; null takes one away. */
+  readonly secrets: Readonly<Record<string, SecretReference | null>>;
   /** Of a role: its permissions. */
   readonly permissions?: readonly RolePermissions[];
   /** Of a client: names of connections. */
@@ -74,9 +75,10 @@ function attributesIn(kind: Kind, record: Row): Row {
 }
 
 function itemOf(kind: Kind, key: string, path: Path, record: Row, more: Partial<Item> = {}): Item {
-  const secret =
-    kind.secret !== null && Object.hasOwn(record, kind.secret) ? { secret: own(record, kind.secret) as SecretReference | null } : {};
-  return { kind, key, path, attributes: attributesIn(kind, record), ...secret, ...more };
+  const secrets = kind.secrets
+    .filter((name) => Object.hasOwn(record, name))
+    .map((name): [string, SecretReference | null] => [name, own(record, name) as SecretReference | null]);
+  return { kind, key, path, attributes: attributesIn(kind, record), secrets: named(Object.fromEntries(secrets)), ...more };
 }
 
 function apiResourceItems(record: Row, key: string, path: Path): Item[] {
@@ -176,15 +178,13 @@ const base = {
   nearest: (path: Path, name: string) => nearestName(name, namesAt(path)),
 } as const;
 
-const secretNames = new Set(Object.values(kinds).flatMap(({ secret }) => (secret === null ? [] : [secret])));
-
 /** All that is wrong with a document is told at once, up to so many. */
 export const mostProblems = 500;
 
 /** What an issue of the schema says. Where the reference to a secret belongs, anything else might be a secret, and isn't repeated. */
 function errorsOf(issue: z.core.$ZodIssue, document: unknown, left: number): ApiErrorObject[] {
   const path = issue.path as Path;
-  const at = path.findIndex((part) => typeof part === 'string' && secretNames.has(part));
+  const at = path.findIndex((part) => typeof part === 'string' && secretAttributes.has(part));
   if (at >= 0) {
     const detail = `"${path[at]}" takes where the secret is, as {env: NAME} or {file: PATH}: a document never holds it.`;
     return [problem(422, 'secret_in_document', detail, pointerTo(...documentPath, ...path.slice(0, at + 1)))];

@@ -1,10 +1,10 @@
 import type { ClientRow } from '../../db/tables/clients.js';
-import type { ConnectionRow } from '../../db/tables/connections.js';
-import type { WebhookRow } from '../../db/tables/webhooks.js';
 import { isSecretless } from '../../domain/clients/registration.js';
 import { providerSecretPlace } from '../../domain/connections/connections.js';
+import { logStreamPlace } from '../../domain/log-streams/log-streams.js';
 import { isSigningSecret, webhookSecretPlace } from '../../domain/webhooks/secrets.js';
 import { digest, equalDigests } from '../../lib/digest.js';
+import type { Place, Sealer } from '../../lib/seal.js';
 import { pointerTo, refuse } from '../problems.js';
 import type { Row } from '../resource.js';
 import type { SecretReference } from './document.js';
@@ -19,71 +19,93 @@ export const secretName = (reference: SecretReference): string => ('env' in refe
 /** Shorter ones can be guessed. */
 const leastLength = 32;
 
-const looked: Partial<Readonly<Record<KindName, (value: string) => string | null>>> = {
-  client: (value) =>
-    value.length < leastLength || value.length > 512 || !/^[\x21-\x7e]+$/.test(value)
-      ? `The secret of a client has ${leastLength} to 512 visible ASCII characters.`
-      : null,
-  connection: (value) => (value.length < 1 || value.length > 8192 ? 'The client secret of a provider has 1 to 8192 characters.' : null),
-  webhook: (value) => (isSigningSecret(value) ? null : 'A signing secret is whsec_ and base64 of 24 to 64 bytes.'),
+/** A secret of a kind of record: which column has it, what it may be, and the digest of the one that is stored. */
+type Stored = {
+  readonly column: string;
+  readonly wrong: (value: string) => string | null;
+  readonly digest: (sealer: Sealer, row: Row) => Buffer;
 };
 
-/** Whether the record has the secret already; null when it has none at all. Compared by digest, whatever can be read back. */
-const compared: Partial<Readonly<Record<KindName, (run: Run, row: Row, value: string) => boolean | null>>> = {
-  client: (_run, row, value) => {
-    const { secret_digest } = row as ClientRow;
-    return secret_digest === null ? null : equalDigests(secret_digest, digest(value));
-  },
-  connection: (run, row, value) => {
-    const { id, provider_client_secret_sealed: sealed } = row as ConnectionRow;
-    return sealed === null ? null : equalDigests(digest(run.call.ctx.sealer.open(sealed, providerSecretPlace(id))), digest(value));
-  },
-  webhook: (run, row, value) => {
-    const { id, secret_sealed } = row as WebhookRow;
-    return equalDigests(digest(run.call.ctx.sealer.open(secret_sealed, webhookSecretPlace(id))), digest(value));
-  },
-};
+const clientSecret = (value: string) =>
+  value.length < leastLength || value.length > 512 || !/^[\x21-\x7e]+$/.test(value)
+    ? `The secret of a client has ${leastLength} to 512 visible ASCII characters.`
+    : null;
+const signingSecret = (value: string) => (isSigningSecret(value) ? null : 'A signing secret is whsec_ and base64 of 24 to 64 bytes.');
+// The operations say themselves what else is wrong.
+const anything = (value: string) => (value.length > 8192 ? 'A secret has at most 8192 characters.' : null);
 
-/** Whether the record has the secret that documents refer to. */
-export const hasSecret = ({ kind, row }: LiveRecord): boolean =>
-  kind.type === 'client'
-    ? row['secret_digest'] !== null
-    : kind.type === 'connection'
-      ? row['provider_client_secret_sealed'] !== null
-      : true;
+const opened = (sealer: Sealer, row: Row, column: string, placeFor: (id: string) => Place) =>
+  digest(sealer.open(row[column] as Buffer, placeFor(String(row['id']))));
 
-/**
- * What is to become of an item's secret: nothing (`undefined`), a new value, or null: it is taken away. `refused`: that was noted.
- */
-export type SecretChange = { readonly value: string | null | undefined; readonly refused: boolean };
+const sealedIn = (column: string, placeFor: (id: string) => Place, wrong: Stored['wrong']): Stored => ({
+  column,
+  wrong,
+  digest: (sealer, row) => opened(sealer, row, column, placeFor),
+});
 
-const unchanged: SecretChange = { value: undefined, refused: false };
-const refusal: SecretChange = { value: undefined, refused: true };
+/** All secrets, by kind and attribute. Compared by digest, whatever can be read back. */
+const stored: ReadonlyMap<string, Stored> = new Map([
+  [
+    'client client_secret',
+    { column: 'secret_digest', wrong: clientSecret, digest: (_sealer, row) => (row as ClientRow).secret_digest as Buffer },
+  ],
+  ['connection provider_client_secret', sealedIn('provider_client_secret_sealed', providerSecretPlace, anything)],
+  ['webhook signing_secret', sealedIn('secret_sealed', webhookSecretPlace, signingSecret)],
+  ['log_stream signing_secret', sealedIn('secret_sealed', logStreamPlace, signingSecret)],
+  ['log_stream authorization', sealedIn('authorization_sealed', logStreamPlace, anything)],
+]);
 
-/** Decides what becomes of the secret of an item; `found` null: its record is new. */
-export function secretChange(run: Run, item: Item, found: LiveRecord | null): SecretChange {
-  const { kind, secret } = item;
-  if (secret === undefined || kind.secret === null) return unchanged;
-  const path = [...item.path, kind.secret];
-  if (secret === null) return { value: found && hasSecret(found) ? null : undefined, refused: false };
-  const name = secretName(secret);
-  const value = run.secrets.get(name);
+/** @throws for what is no secret of the kind */
+function storedOf(type: KindName, name: string): Stored {
+  const found = stored.get(`${type} ${name}`);
+  if (!found) throw new Error(`${name} is no secret of a ${type}`);
+  return found;
+}
+
+/** Whether the record has the secret. */
+export const hasSecret = ({ kind, row }: LiveRecord, name: string): boolean => (row[storedOf(kind.type, name).column] ?? null) !== null;
+
+/** What becomes of an item's secrets, those that change alone; null: it is taken away. */
+export type SecretChanges = ReadonlyMap<string, string | null>;
+
+/** The value of a reference that the record hasn't got already; undefined: nothing changes. @returns null when it was refused, which is noted */
+function valueFor(run: Run, item: Item, name: string, reference: SecretReference, found: LiveRecord | null): string | undefined | null {
+  const { kind } = item;
+  const { wrong, digest: digestOf } = storedOf(kind.type, name);
+  const [path, source] = [[...item.path, name], secretName(reference)];
+  const value = run.secrets.get(source);
+  const has = found !== null && hasSecret(found, name);
   if (value === undefined) {
-    if (!found || !hasSecret(found)) {
-      note(run, path, 'secret_missing', `The document needs ${name}, and no value came with it.`);
-      return refusal;
+    if (!has) {
+      note(run, path, 'secret_missing', `The document needs ${source}, and no value came with it.`);
+      return null;
     }
-    const detail = `${name} came without a value: the secret of ${kind.type} ${item.key} is left as it is.`;
+    const detail = `${source} came without a value: ${name} of ${kind.type} ${item.key} is left as it is.`;
     run.warnings.push({ code: 'secret_not_compared', detail, ...placeOf(path) });
-    return unchanged;
+    return undefined;
   }
-  const wrong = looked[kind.type]?.(value) ?? null;
-  if (wrong !== null) {
-    note(run, path, value.length < leastLength ? 'too_short' : 'invalid_format', wrong);
-    return refusal;
+  const problem = wrong(value);
+  if (problem !== null) {
+    note(run, path, value.length < leastLength ? 'too_short' : 'invalid_format', problem);
+    return null;
   }
-  const same = found ? (compared[kind.type]?.(run, found.row, value) ?? null) : null;
-  return same === true ? unchanged : { value, refused: false };
+  return has && equalDigests(digestOf(run.call.ctx.sealer, found.row), digest(value)) ? undefined : value;
+}
+
+/** Decides what becomes of the secrets of an item; `found` null: its record is new. @returns null when one was refused, which is noted */
+export function secretChanges(run: Run, item: Item, found: LiveRecord | null): SecretChanges | null {
+  const changes = new Map<string, string | null>();
+  let refused = false;
+  for (const [name, reference] of Object.entries(item.secrets)) {
+    if (reference === null) {
+      if (found && hasSecret(found, name)) changes.set(name, null);
+      continue;
+    }
+    const value = valueFor(run, item, name, reference, found);
+    if (value === null) refused = true;
+    else if (value !== undefined) changes.set(name, value);
+  }
+  return refused ? null : changes;
 }
 
 /** Refuses the secret of a client that can have none. @throws {ApiError} 422 */

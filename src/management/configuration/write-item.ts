@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientRow } from '../../db/tables/clients.js';
-import type { WebhookRow } from '../../db/tables/webhooks.js';
 import type { Actor } from '../../domain/actor.js';
 import { rotateClientSecret } from '../../domain/clients/registration.js';
 import type { ClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
+import { createLogStream, rotateStreamSecret, type LogStreamInput } from '../../domain/log-streams/log-streams.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { WebhookInput } from '../../domain/webhooks/input.js';
 import { createWebhook, rotateSecret } from '../../domain/webhooks/webhooks.js';
@@ -14,12 +14,12 @@ import { actOnRecord, createRecord, updateRecord } from '../operations.js';
 import { createClient } from '../resources/clients.js';
 import { idOf, type Resource, type Row, type Written } from '../resource.js';
 import { defaultsOf } from './defaults.js';
-import { settableAttributesOf } from './kinds.js';
+import { madeSecrets, settableAttributesOf, type KindName } from './kinds.js';
 import { documentAttributes, sortedPermissions, type LiveRecord } from './live.js';
 import type { Item } from './read-document.js';
 import { relationshipsOf } from './references.js';
-import { attempt, remember, type Change, type Run } from './run.js';
-import { hasSecret, refuseSecretless, secretChange, shownSecret } from './secrets.js';
+import { attempt, remember, secretMark, type Change, type Run } from './run.js';
+import { hasSecret, refuseSecretless, secretChanges, shownSecret, type SecretChanges } from './secrets.js';
 
 type Create = NonNullable<Resource['create']>;
 
@@ -34,23 +34,40 @@ function withGiven(item: Item, secret: string | undefined): Resource {
       createClient(tx, actor, input as ClientInput, related, chosen, key as NewSigningKey | null),
     );
   }
-  if (type !== 'webhook' || secret === undefined) return resource;
-  return creating(async (tx, _actor, input) => ({ row: (await createWebhook(tx, input as unknown as WebhookInput, secret)).webhook }));
+  if (secret === undefined) return resource;
+  if (type === 'webhook')
+    return creating(async (tx, _actor, input) => ({ row: (await createWebhook(tx, input as unknown as WebhookInput, secret)).webhook }));
+  if (type === 'log_stream')
+    return creating(async (tx, _actor, input) => ({ row: (await createLogStream(tx, input as unknown as LogStreamInput, secret)).stream }));
+  return resource;
+}
+
+/** The row after its secret was replaced. */
+async function rotated(tx: Context, type: KindName, row: Row, secret: string): Promise<Row> {
+  if (type === 'client') return (await rotateClientSecret(tx, row as ClientRow, { client_secret: secret })).client;
+  if (type === 'webhook') return (await rotateSecret(tx, String(row['id']), secret))?.webhook ?? row;
+  return (await rotateStreamSecret(tx, String(row['id']), secret))?.stream ?? row;
 }
 
 /** The resource whose action gives a record this secret. */
-function withRotation(item: Item, secret: string): Resource {
+function withRotation(item: Item, name: string, secret: string): Resource {
   const { resource, type } = item.kind;
   const rotate = resource.actions?.['rotate_secret'];
   if (!rotate) throw new Error(`${resource.path} have no secret of ours`);
-  const run = async (tx: Context, _actor: Actor, row: Row): Promise<Written<Row>> => {
-    if (type === 'client')
-      return { row: (await rotateClientSecret(tx, row as ClientRow, { client_secret: secret })).client, once: { client_secret: secret } };
-    const rotated = await rotateSecret(tx, (row as WebhookRow).id, secret);
-    return { row: rotated?.webhook ?? row, once: { signing_secret: secret } };
-  };
+  const run = async (tx: Context, _actor: Actor, row: Row): Promise<Written<Row>> => ({
+    row: await rotated(tx, type, row, secret),
+    once: { [name]: secret },
+  });
   return { ...resource, actions: { ...resource.actions, rotate_secret: { ...rotate, run } } };
 }
+
+/** The new value of the secret that the service would make; undefined: there is none. */
+function ownSecretIn(changes: SecretChanges): [name: string, value: string] | undefined {
+  return [...changes].find((entry): entry is [string, string] => madeSecrets.has(entry[0]) && entry[1] !== null);
+}
+
+/** Secrets that are attributes of a request. */
+const attributesIn = (changes: SecretChanges): Row => Object.fromEntries([...changes].filter(([name]) => !madeSecrets.has(name)));
 
 const inputOf = ({ kind }: Item, id: string | null, attributes: Row, relationships: Row): Input => {
   const document = { data: { type: kind.type, ...(id === null ? {} : { id }), attributes, relationships } };
@@ -77,29 +94,31 @@ function written(call: Call, item: Item, row: Row, before: LiveRecord | null): L
 async function create(run: Run, item: Item): Promise<LiveRecord | null> {
   const { kind } = item;
   const relationships = relationshipsOf(run, item, true);
-  const secret = secretChange(run, item, null);
-  if (relationships === null || secret.refused) return null;
+  const secrets = secretChanges(run, item, null);
+  if (relationships === null || secrets === null) return null;
   const nullable = new Set(settableAttributesOf(kind).flatMap(({ name, nullable: may }) => (may ? [name] : [])));
   const given = Object.fromEntries(Object.entries(item.attributes).filter(([name, value]) => value !== null || nullable.has(name)));
-  const isColumn = kind.type === 'connection' && typeof secret.value === 'string';
-  const attributes = isColumn ? { ...given, provider_client_secret: secret.value } : given;
+  const attributes = { ...given, ...attributesIn(secrets) };
+  const [secretAttribute, secret] = ownSecretIn(secrets) ?? [];
   const done = await attempt(run, item, async (call) => {
-    const resource = withGiven(item, secret.value ?? undefined);
+    const resource = withGiven(item, secret);
     const outcome = await createRecord(call, resource, () => inputOf(item, null, attributes, relationships));
-    if (kind.type === 'client' && secret.value !== undefined) refuseSecretless(outcome.row as ClientRow);
+    if (kind.type === 'client' && secret !== undefined) refuseSecretless(outcome.row as ClientRow);
     return { record: written(call, item, outcome.row, null), once: outcome.once ?? {} };
   });
   if (!done) return null;
   const { record, once } = done;
   for (const [attribute, value] of Object.entries(once))
-    if (secret.value === undefined) run.made.push({ kind: kind.type, key: item.key, attribute, value: String(value) });
+    if (attribute !== secretAttribute) run.made.push({ kind: kind.type, key: item.key, attribute, value: String(value) });
   const shown = namesOf(item).filter((name) => name !== kind.key);
-  const secrets =
-    kind.secret !== null && (secret.value !== undefined || Object.hasOwn(once, kind.secret))
-      ? { [kind.secret]: shownSecret(false, 'x') }
-      : {};
+  const told = [...new Set([...secrets.keys(), ...Object.keys(once)])].map((name) => [name, shownSecret(false, secretMark)]);
   const changed = Object.fromEntries(shown.map((name) => [name, [null, record.attributes[name] ?? null] as const]));
-  run.changes.push({ action: 'create', kind: kind.type, key: item.key, attributes: { ...changed, ...secrets } });
+  run.changes.push({
+    action: 'create',
+    kind: kind.type,
+    key: item.key,
+    attributes: { ...changed, ...(Object.fromEntries(told) as Change['attributes']) },
+  });
   return record;
 }
 
@@ -137,30 +156,34 @@ const changedBetween = (before: Row, after: Row): Change['attributes'] =>
 /** Changes a record to what the item says; null: it was so already, or was refused. */
 async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown): Promise<LiveRecord | null> {
   const { kind } = item;
-  const secret = secretChange(run, item, found);
+  const secrets = secretChanges(run, item, found);
   const differing = await attempt(run, item, (call) => differences({ ...run, call }, item, found));
   if (!differing) return null;
   const { attributes, links } = differing;
   const relationships = relationshipsOf(run, { ...item, permissions: undefined, connections: undefined, ...links } as Item, false);
-  if (relationships === null || secret.refused) return null;
-  const isColumn = kind.type === 'connection' && secret.value !== undefined;
-  const sent = isColumn ? { ...attributes, provider_client_secret: secret.value } : attributes;
-  const rotates = !isColumn && typeof secret.value === 'string';
+  if (relationships === null || secrets === null) return null;
+  const sent = { ...attributes, ...attributesIn(secrets) };
+  const own = ownSecretIn(secrets);
   const updates = Object.keys(sent).length + Object.keys(relationships).length > 0;
-  if (!updates && !rotates) return null;
+  if (!updates && !own) return null;
   const done = await attempt(run, item, async (call) => {
     let { row } = found;
     if (updates)
       row = (await updateRecord(call, kind.resource, found.id, () => inputOf(item, found.id, sent, relationships), { prepared })).row;
-    if (kind.type === 'client' && item.secret) refuseSecretless(row as ClientRow);
-    if (rotates) row = (await actOnRecord(call, withRotation(item, secret.value as string), found.id, 'rotate_secret')).row;
+    if (item.secrets['client_secret']) refuseSecretless(row as ClientRow);
+    if (own) row = (await actOnRecord(call, withRotation(item, ...own), found.id, 'rotate_secret')).row;
     const record = written(call, item, row, found);
     const changed = changedBetween(found.attributes, record.attributes);
-    return Object.keys(changed).length > 0 || rotates || isColumn ? { record, changed } : undefined;
+    return Object.keys(changed).length > 0 || secrets.size > 0 ? { record, changed } : undefined;
   });
   if (!done) return null;
-  const secrets = kind.secret !== null && secret.value !== undefined ? { [kind.secret]: shownSecret(hasSecret(found), secret.value) } : {};
-  run.changes.push({ action: 'update', kind: kind.type, key: item.key, attributes: { ...done.changed, ...secrets } });
+  const told = [...secrets].map(([name, value]) => [name, shownSecret(hasSecret(found, name), value)]);
+  run.changes.push({
+    action: 'update',
+    kind: kind.type,
+    key: item.key,
+    attributes: { ...done.changed, ...(Object.fromEntries(told) as Change['attributes']) },
+  });
   return done.record;
 }
 

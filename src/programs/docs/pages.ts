@@ -1,3 +1,4 @@
+import { doctorPage } from './doctor-page.js';
 import { dependenciesPage } from './dependencies-page.js';
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
@@ -13,6 +14,7 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/dependencies.md': dependenciesPage(),
     'docs/events.md': eventsPage(),
     'docs/errors.md': errorsPage(),
+    'docs/doctor.md': doctorPage(),
     'docs/log-lines.md': logLinesPage(),
     'docs/refusal-rules.md': refusalRulesPage(),
     'docs/security-events.md': securityEventsPage(),

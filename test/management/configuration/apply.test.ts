@@ -45,8 +45,9 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create client front',
     'create client_grant shop -> https://api.example',
     'create webhook erp',
+    'create log_stream siem',
   ]);
-  expect(planned.body['meta'].summary).toEqual({ create: 9, update: 1, delete: 0 });
+  expect(planned.body['meta'].summary).toEqual({ create: 10, update: 1, delete: 0 });
   expect([await countOf('events'), await countOf('audit_logs'), await countOf('clients')]).toEqual(before);
   const meta = await applied(api, shopDocument, { secrets: shopSecrets, expected_state: planned.body['meta'].state });
   expect(meta['changes']).toEqual(planned.body['meta'].changes);
@@ -60,7 +61,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
   expect([again['changes'], again['state']]).toEqual([[], meta['state']]);
   expect([await countOf('events'), await countOf('audit_logs')]).toEqual(after);
   const [entry] = (await api.get('/audit_logs?filter[action]=config.applied')).body['data'] as Document[];
-  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 9], update: [null, 1], delete: [null, 0] });
+  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 10], update: [null, 1], delete: [null, 0] });
   const [event] = (await api.get('/security_events?filter[event]=config.applied')).body['data'] as Document[];
   expect([event?.['id'], event?.['attributes'].severity]).toEqual([entry?.['id'], 'warning']);
 });
@@ -71,6 +72,8 @@ test('export, apply elsewhere, export: equal, in another environment and at a fr
   const secrets = {
     'env:CLIENT_SHOP_SECRET': shopSecrets['env:SHOP_SECRET'] as string,
     'env:CONNECTION_ACME_SECRET': shopSecrets['env:ACME_SECRET'] as string,
+    'env:LOG_STREAM_SIEM_SECRET': shopSecrets['env:SIEM_SIGNING'] as string,
+    'env:LOG_STREAM_SIEM_AUTHORIZATION': shopSecrets['env:SIEM_AUTHORIZATION'] as string,
     'env:WEBHOOK_ERP_SECRET': shopSecrets['file:/run/secrets/hook'] as string,
     'env:WEBHOOK_EVERYTHING_SECRET': `whsec_${Buffer.alloc(32, 9).toString('base64')}`,
   };
@@ -124,6 +127,45 @@ test('a signing algorithm and who has it come and go in one document', async () 
   expect((await applied(api, document(['RS256'], 'RS256')))['changes']).toEqual([]);
   const stuck = await apply(api, { version: 1, environment: { signing_algorithms: ['ES256'] } });
   expect(problemsOf(stuck)[0]).toContain('/meta/document/environment/signing_algorithms');
+});
+
+test('clients that came by themselves are in no export, are not pruned, and a document can not take their name', async () => {
+  const environment = (await api.get('/environments')).body['data'][0].id as string;
+  const open = { dynamic_registration_enabled: true };
+  await api.patch(`/environments/${environment}`, { data: { type: 'environment', id: environment, attributes: open } });
+  const registered = await fetch(`${service.url}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'By itself', redirect_uris: ['https://itself.example/cb'] }),
+  });
+  const { client_id } = (await registered.json()) as { client_id: string };
+  expect(registered.status).toBe(201);
+  const names = ((await exported(api))['clients'] as Document[]).map((one) => one['client_id']);
+  expect(names).not.toContain(client_id);
+  const pruned = await plan(api, { version: 1, clients: [] }, { prune: true });
+  expect(told(pruned).filter((one) => one.includes(client_id))).toEqual([]);
+  const taken = await apply(api, only('clients', { client_id, name: 'Mine', redirect_uris: ['https://mine.example/cb'] }));
+  expect(problemsOf(taken)).toEqual(['already_exists /meta/document/clients/0']);
+});
+
+test('secrets are changed, taken away and compared: the given ones of others as well as ours', async () => {
+  await applied(api, shopDocument, { secrets: shopSecrets });
+  const changed = {
+    ...shopSecrets,
+    'env:SIEM_AUTHORIZATION': 'Bearer another',
+    'file:/run/secrets/hook': `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
+  };
+  const meta = await applied(api, shopDocument, { secrets: changed });
+  expect((meta['changes'] as Document[]).map(({ key, attributes }) => [key, Object.keys(attributes as Document).filter((name) => /sec|auth/.test(name) && name !== 'secret_hint')])).toEqual([
+    ['erp', ['signing_secret']],
+    ['siem', ['authorization']],
+  ]); // prettier-ignore
+  const stream = (await api.get('/log_streams')).body['data'][0] as Document;
+  expect(stream['attributes'].has_authorization).toBe(true);
+  const away = await applied(api, only('log_streams', { name: 'siem', authorization: null }));
+  expect(changeOf(away, 'log_stream', 'siem')).toMatchObject({ authorization: ['[secret]', null] });
+  expect((await applied(api, only('log_streams', { name: 'siem', authorization: null })))['changes']).toEqual([]);
+  await applied(api, shopDocument, { secrets: shopSecrets });
 });
 
 test('deletion takes prune, and happens only in collections that the document has', async () => {

@@ -157,6 +157,8 @@ test('a value that is needed and absent, too short, or of the wrong form is refu
     `secret_not_compared ${at}/connections/0/provider_client_secret`,
     `secret_not_compared ${at}/clients/0/client_secret`,
     `secret_not_compared ${at}/webhooks/0/signing_secret`,
+    `secret_not_compared ${at}/log_streams/0/signing_secret`,
+    `secret_not_compared ${at}/log_streams/0/authorization`,
   ]);
 });
 

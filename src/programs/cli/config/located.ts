@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit, type Alias, type Document, type Node } from 'yaml';
 import { CliError } from '../api.js';
 
 /** Where something stands: a file, and a line from 1. */
@@ -13,9 +13,31 @@ export type Located =
 /** What aliases unfold to stays within these, however few lines they take (CWE-776). */
 const [mostNodes, mostDepth] = [300_000, 32];
 
-type Reading = { readonly document: Document; readonly lines: LineCounter; readonly file: string; nodes: number };
+/** A value, and how many there are in it once all aliases are unfolded. */
+type Measured = { readonly located: Located; readonly size: number };
+
+type Reading = {
+  readonly file: string;
+  readonly lines: LineCounter;
+  readonly targets: ReadonlyMap<Alias, Node>;
+  /** What an anchor names is read once, and null while it is: an alias within it would never end. */
+  readonly anchored: Map<Node, Measured | null>;
+};
 
 const wrong = ({ file, line }: Place, detail: string) => new CliError(`${file}:${line}: ${detail}`);
+
+/** What each alias names: the latest anchor of its name before it (YAML 1.2 7.1). */
+function targetsIn(document: Document): Map<Alias, Node> {
+  const [anchors, targets] = [new Map<string, Node>(), new Map<Alias, Node>()];
+  visit(document, {
+    Node(_key, node) {
+      const target = isAlias(node) ? anchors.get(node.source) : undefined;
+      if (isAlias(node) && target) targets.set(node, target);
+      else if (!isAlias(node) && node.anchor) anchors.set(node.anchor, node);
+    },
+  });
+  return targets;
+}
 
 function scalarOf(value: unknown, at: Place): Located {
   if (typeof value === 'number' && !Number.isFinite(value)) throw wrong(at, 'a number has to be finite');
@@ -23,21 +45,45 @@ function scalarOf(value: unknown, at: Place): Located {
   throw wrong(at, 'this is no text, number, boolean, null, list or map');
 }
 
-function locate(reading: Reading, node: Node | null, above: Place, depth = 0): Located {
-  if (depth > mostDepth) throw wrong(above, 'this is nested too deeply');
-  if (++reading.nodes > mostNodes) throw wrong(above, 'the document unfolds to too much');
-  if (node === null) return { kind: 'scalar', at: above, value: null };
-  const at = node.range ? { file: reading.file, line: reading.lines.linePos(node.range[0]).line } : above;
-  if (isAlias(node)) return locate(reading, node.resolve(reading.document) ?? null, at, depth + 1);
-  if (isSeq(node)) return { kind: 'list', at, items: node.items.map((item) => locate(reading, item as Node, at, depth + 1)) };
-  if (!isMap(node)) return scalarOf(isScalar(node) ? node.value : undefined, at);
-  const members = node.items.map(({ key, value }): [string, Located] => {
+const placeIn = ({ file, lines }: Reading, node: Node, otherwise: Place): Place =>
+  node.range ? { file, line: lines.linePos(node.range[0]).line } : otherwise;
+
+function collected(at: Place, parts: readonly Measured[], located: Located): Measured {
+  const size = parts.reduce((sum, part) => sum + part.size, 1);
+  if (size > mostNodes) throw wrong(at, 'the document unfolds to too much');
+  return { located, size };
+}
+
+function locateContent(reading: Reading, node: Node, at: Place, depth: number): Measured {
+  if (isSeq(node)) {
+    const items = node.items.map((item) => locate(reading, isNode(item) ? item : null, at, depth + 1));
+    return collected(at, items, { kind: 'list', at, items: items.map(({ located }) => located) });
+  }
+  if (!isMap(node)) return { located: scalarOf(isScalar(node) ? node.value : undefined, at), size: 1 };
+  const members = node.items.map(({ key, value }): [string, Measured] => {
     if (!isScalar(key)) throw wrong(at, 'the name of a member has to be a text');
-    const place = key.range ? { file: reading.file, line: reading.lines.linePos(key.range[0]).line } : at;
-    const found = locate(reading, value as Node | null, place, depth + 1);
-    return [String(key.value), found.kind === 'scalar' ? { ...found, at: place } : found];
+    const place = placeIn(reading, key, at);
+    const found = locate(reading, isNode(value) ? value : null, place, depth + 1);
+    return [String(key.value), found.located.kind === 'scalar' ? { ...found, located: { ...found.located, at: place } } : found];
   });
-  return { kind: 'map', at, members: new Map(members) };
+  const named = new Map(members.map(([name, { located }]) => [name, located]));
+  return collected(at, members.map(([, member]) => member), { kind: 'map', at, members: named }); // prettier-ignore
+}
+
+function locate(reading: Reading, node: Node | null, above: Place, depth = 0): Measured {
+  if (depth > mostDepth) throw wrong(above, 'this is nested too deeply');
+  if (node === null) return { located: { kind: 'scalar', at: above, value: null }, size: 1 };
+  const at = placeIn(reading, node, above);
+  if (isAlias(node)) {
+    const known = reading.anchored.get(reading.targets.get(node) as Node);
+    if (!known) throw wrong(at, `*${node.source} names what it stands in, or nothing`);
+    return known;
+  }
+  if (!node.anchor) return locateContent(reading, node, at, depth);
+  reading.anchored.set(node, null);
+  const found = locateContent(reading, node, at, depth);
+  reading.anchored.set(node, found);
+  return found;
 }
 
 /** The document that a text of YAML 1.2, or JSON, holds. Tags of one's own and repeated members are refused. @throws {CliError} naming the line */
@@ -53,7 +99,8 @@ export function parseLocated(text: string, file: string): Located {
   });
   const [problem] = [...document.errors, ...document.warnings];
   if (problem) throw wrong({ file, line: lines.linePos(problem.pos[0]).line }, problem.message);
-  return locate({ document, lines, file, nodes: 0 }, document.contents, { file, line: 1 });
+  const reading = { file, lines, targets: targetsIn(document), anchored: new Map() };
+  return locate(reading, document.contents, { file, line: 1 }).located;
 }
 
 /** The value without its places. */

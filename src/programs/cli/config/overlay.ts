@@ -9,6 +9,7 @@ const collections: ReadonlyMap<string, Keyed> = new Map([
   ['connections', { key: ['name'] }],
   ['clients', { key: ['client_id'], inner: { grants: { key: ['api_resource', 'subject_type'] } } }],
   ['webhooks', { key: ['name'] }],
+  ['log_streams', { key: ['name'] }],
   ['mail_templates', { key: ['name', 'locale'] }],
 ]);
 

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { kinds } from '../../../management/configuration/kinds.js';
+import { secretAttributes } from '../../../management/configuration/kinds.js';
 import { secretReference } from '../../../management/configuration/document.js';
 import { secretName } from '../../../management/configuration/secrets.js';
 import { CliError } from '../api.js';
@@ -29,13 +29,11 @@ export async function readFiles(files: readonly string[]): Promise<Located> {
   return others.reduce(overlay, first);
 }
 
-const secretNames: ReadonlySet<string> = new Set(Object.values(kinds).flatMap(({ secret }) => secret ?? []));
-
 /** The references to secrets in a document, wherever they stand. */
 function referencesIn(value: Located, name: string | null = null): Located[] {
   if (value.kind === 'list') return value.items.flatMap((item) => referencesIn(item));
   if (value.kind === 'scalar') return [];
-  if (name !== null && secretNames.has(name)) return [value];
+  if (name !== null && secretAttributes.has(name)) return [value];
   return [...value.members].flatMap(([member, inner]) => referencesIn(inner, member));
 }
 
