@@ -59,7 +59,6 @@ export const reasons = named({
   'playwright-core': 'drives the installed Chromium',
   'postal-mime': 'reads the mails that we send as a mail program does',
   prettier: 'the layout of code and documents',
-  'squawk-cli': 'looks through migrations for what a running release doesn’t bear',
   'smtp-server': 'a mail server, in tests',
   standardwebhooks: 'verifies our signatures with a library that isn’t ours',
   supertest: 'requests to an app, in tests',
