@@ -1,4 +1,5 @@
-# The service without a database of its own: set DATABASE_URL and SECRET_KEY (see .env.example).
+# The service without a database of its own: set DATABASE_URL and SECRET_KEY, or SECRET_KEY_FILE
+# and DATABASE_PASSWORD_FILE as the platform mounts them (see .env.example).
 
 FROM node:22-slim AS build
 WORKDIR /app
@@ -15,7 +16,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional \
   && node -e 'require("argon2").hash("the build fails here when the native module is missing")' \
   && npm cache clean --force \
-  && install -d -o node -g node /data
+  && install -d -o node -g node /data /keys
 COPY --from=build /app/dist ./dist
 COPY bin ./bin
 COPY migrations ./migrations

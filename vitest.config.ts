@@ -10,6 +10,7 @@ const unit = [
   'test/chaos/{schedule,rules/rules}.test.ts',
   'test/lib/**',
   'test/platform/**',
+  'test/domain/diagnostics/{certificates,forwarded-notes}.test.ts',
   'test/domain/events/catalogue.test.ts',
   'test/domain/mail/templates.test.ts',
   'test/domain/passwords/*.test.ts',
@@ -20,6 +21,7 @@ const unit = [
   'test/oauth/grant-params.test.ts',
   'test/outbox/queue/lane.test.ts',
   'test/outbox/webhooks/{deliver,sign}.test.ts',
+  'test/programs/doctor.test.ts',
 ];
 
 /** With processes of their own (browsers, proxies, replicas, a second PostgreSQL), or for long waiting and measuring; from whatever folder. */
@@ -32,7 +34,7 @@ const slow = [
   'test/db/knex.test.ts',
   'test/db/postgres/embedded-postgres.test.ts',
   'test/docs/{configuration,webhooks}-guide.test.ts',
-  'test/flows/{behind-a-pooler,behind-a-proxy,read-replica,secret-key-rotations}.test.ts',
+  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,read-replica,secret-key-rotations}.test.ts',
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   'test/platform/silent-mail-server.test.ts',

@@ -1,11 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { inspectVariables, type ConfigInspection } from './lib/config-inspection.js';
 import { earlierKeyProblem, randomKeyProblem } from './lib/random-key.js';
+import { fileVariable, withFiles, withPassword, type ResolvedVariables } from './lib/variable-files.js';
+import {
+  integer,
+  listOf,
+  onOff,
+  origin,
+  publicRangeUrl,
+  rangeUrl,
+  rateLimit,
+  securityContact,
+  sound,
+  trustProxy,
+} from './lib/variable-kinds.js';
 
-/** `count/seconds`: how many requests a window of that many seconds allows. */
-export type RateLimit = { readonly limit: number; readonly windowSeconds: number };
+export type { RateLimit } from './lib/variable-kinds.js';
 
 /** Lists every problem of the environment variables; `process/run.ts` prints them and exits 78 (sysexits EX_CONFIG). */
 export class ConfigError extends Error {
@@ -21,70 +34,6 @@ const loopbackHosts = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export const isLoopbackHost = (host: string) => loopbackHosts.test(host.toLowerCase()) || host === '::1';
 const namesLoopback = (url: string | undefined) => url === undefined || (URL.canParse(url) && isLoopbackHost(new URL(url).hostname));
 
-const integer = (fallback: number, min: number, max: number) =>
-  z.coerce.number('must be a number').int('must be a whole number').min(min).max(max).default(fallback);
-
-const onOff = z.enum(['on', 'off'], 'must be on or off').transform((word) => word === 'on');
-
-const rateLimit = (fallback: string) =>
-  z
-    .string()
-    .regex(/^[1-9]\d{0,8}\/[1-9]\d{0,5}$/, 'must look like 10/60 (requests/seconds)')
-    .default(fallback)
-    .transform((text): RateLimit => {
-      const [limit = 0, windowSeconds = 0] = text.split('/').map(Number);
-      return { limit, windowSeconds };
-    });
-
-const origin = z.string().refine((text) => {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
-}, 'must be an http or https origin without a path, such as https://id.example.com');
-
-const isRangeUrl = (text: string) => URL.canParse(text) && /^https?:\/\/[^#@]*[/=]$/.test(text);
-
-const rangeUrl = z
-  .string()
-  .refine(
-    (text) => text === 'off' || isRangeUrl(text),
-    'must be off, or an http or https address to which five digits are added: https://api.pwnedpasswords.com/range/',
-  );
-
-const publicRangeUrl = 'https://api.pwnedpasswords.com/range/';
-
-/** A zod text that is invalid, with the message of `problemOf`, unless that returns null. */
-const sound = (problemOf: (text: string) => string | null) =>
-  z.string().superRefine((text, refinement) => {
-    const problem = problemOf(text);
-    if (problem !== null) refinement.addIssue({ code: 'custom', message: problem });
-  });
-
-/** An address for reports of vulnerabilities, as RFC 9116 2.5.3 wants it: a URI. A mail address alone becomes one. */
-const securityContact = z
-  .string()
-  .refine(
-    (text) => z.email().safeParse(text.replace(/^mailto:/, '')).success || (URL.canParse(text) && /^https:\/\/[\x21-\x7e]+$/.test(text)),
-    'must be a mail address or an https address, such as security@example.com',
-  )
-  .transform((text) => (/^(https|mailto):/.test(text) ? text : `mailto:${text}`));
-
-const listOf = (text: string) => text.split(',').map((part) => part.trim());
-
-const isNetwork = (text: string) =>
-  ['loopback', 'linklocal', 'uniquelocal'].includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
-
-const trustProxy = z
-  .string()
-  .refine(
-    (text) => /^(off|false|on|true|\d+)$/.test(text) || text.split(',').every((part) => isNetwork(part.trim())),
-    'must be off, a number of proxies, or their addresses or networks, separated by commas',
-  )
-  .transform((text): boolean | number | string => {
-    if (text === 'off' || text === 'false') return false;
-    if (text === 'on' || text === 'true') return true;
-    return /^\d+$/.test(text) ? Number(text) : text;
-  });
-
 const postgresAddress = z.string().regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address');
 
 const variables = z.object({
@@ -94,6 +43,7 @@ const variables = z.object({
   DATABASE_URL: postgresAddress.optional(),
   DATABASE_DIRECT_URL: postgresAddress.optional(),
   DATABASE_REPLICA_URL: postgresAddress.optional(),
+  DATABASE_PASSWORD: z.string().optional(),
   DATABASE_POOL_MAX: integer(10, 4, 1000),
   DATABASE_PREPARED_STATEMENTS: onOff.default(true),
   DATA_DIR: z.string().default('.data'),
@@ -144,6 +94,21 @@ const variables = z.object({
   SECURITY_CONTACT: securityContact.optional(),
 });
 
+/** What may stand in a file, which a variable of its name with `_FILE` names. */
+const secrets = [
+  'SECRET_KEY',
+  'SECRET_KEY_PREVIOUS',
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'DATABASE_REPLICA_URL',
+  'DATABASE_PASSWORD',
+  'ADMIN_PASSWORD',
+  'MANAGEMENT_CLIENT_SECRET',
+  'SMTP_URL',
+  'REDIS_URL',
+  'METRICS_TOKEN',
+] as const;
+
 const pairs = [
   ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
   ['MANAGEMENT_CLIENT_ID', 'MANAGEMENT_CLIENT_SECRET'],
@@ -174,6 +139,19 @@ function problemsOf(present: Readonly<Record<string, string | undefined>>, parse
   return problems;
 }
 
+const databaseUrls = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const;
+
+/** The variables that have a value; an empty one counts as absent, what stands in a file as set. */
+function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const { values, problems } = withFiles(present, secrets, (path) => readFileSync(path, 'utf8'));
+  const password = values['DATABASE_PASSWORD'];
+  const owned = databaseUrls.map((name) => [name, withPassword(values[name], password)]);
+  const useless =
+    password !== undefined && values['DATABASE_URL'] === undefined ? ['DATABASE_PASSWORD needs DATABASE_URL, whose password it is'] : [];
+  return { values: { ...values, ...Object.fromEntries(owned) }, problems: [...problems, ...useless] };
+}
+
 /** All variables of the process, for a command that is told the name of one. */
 export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env;
 
@@ -182,9 +160,9 @@ export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env
  * @throws {ConfigError} with every problem found, never only the first.
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = variables.safeParse(present);
-  const problems = problemsOf(present, parsed);
+  const { values, problems: unread } = resolved(environment);
+  const parsed = variables.safeParse(values);
+  const problems = [...unread, ...problemsOf(values, parsed)];
   if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
 
   const v = parsed.data;
@@ -255,3 +233,17 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
 
 /** The validated settings of one process. */
 export type Config = ReturnType<typeof readConfig>;
+
+/** What stands in the environment variables, sound or not, for somebody who wants to know what is wrong with them. Never throws. */
+export function inspectConfig(environment: NodeJS.ProcessEnv = process.env): ConfigInspection<Config> {
+  const known = [...Object.keys(variables.shape), ...secrets.map(fileVariable)];
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  return inspectVariables(present, {
+    known,
+    problemsOf(sound) {
+      const { values, problems } = resolved(sound);
+      return [...problems, ...problemsOf(values, variables.safeParse(values))];
+    },
+    read: readConfig,
+  });
+}

@@ -1,9 +1,26 @@
 import type { ApiErrorCode } from './lib/error-codes.js';
 import type { OAuthErrorCode } from './lib/oauth-error-codes.js';
 import { named } from './lib/named.js';
+import type { RefusalDetail, RefusalRule } from './lib/refusal-rules.js';
+
+/** A refusal that says by which rule it came about, for whoever looks for its cause: nothing of that is answered. */
+export abstract class RuledError extends Error {
+  /** Null: what the error code says is all. */
+  rule: RefusalRule | null = null;
+  detail: RefusalDetail = {};
+
+  /** What is answered. */
+  abstract get told(): { readonly status: number; readonly code: string; readonly text: string };
+
+  by(rule: RefusalRule | null, detail: RefusalDetail = {}): this {
+    this.rule = rule;
+    this.detail = detail;
+    return this;
+  }
+}
 
 /** A refusal of an OAuth endpoint (RFC 6749 5.2, RFC 6750 3): rendered as JSON. `description` is public, `cause` is for the log. */
-export class OAuthError extends Error {
+export class OAuthError extends RuledError {
   constructor(
     readonly status: number,
     readonly error: OAuthErrorCode,
@@ -13,6 +30,10 @@ export class OAuthError extends Error {
   ) {
     super(`${error}: ${description}`, { cause });
     this.name = 'OAuthError';
+  }
+
+  get told() {
+    return { status: this.status, code: this.error, text: this.description };
   }
 
   static invalid_request(description: string) {
@@ -58,7 +79,7 @@ export type PageLink = { readonly href: string; readonly label: string };
 export type PageDetail = { readonly name: string; readonly values: readonly string[] };
 
 /** A refusal shown as a page, or as `{error, error_description, fields}` to a JSON client of the same endpoint. */
-export class PageError extends Error {
+export class PageError extends RuledError {
   constructor(
     readonly status: number,
     readonly code: string,
@@ -72,6 +93,10 @@ export class PageError extends Error {
   ) {
     super(`${code}: ${text}`, { cause });
     this.name = 'PageError';
+  }
+
+  get told() {
+    return { status: this.status, code: this.code, text: this.text };
   }
 }
 

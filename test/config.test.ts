@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/config.js';
 
@@ -17,7 +20,7 @@ function problems(environment: Record<string, string>): readonly string[] {
 
 test('.env.example lists every variable, each with an explanation', async () => {
   const source = await readFile('src/config.ts', 'utf8');
-  const schema = source.slice(source.indexOf('const variables'), source.indexOf('const pairs'));
+  const schema = source.slice(source.indexOf('const variables'), source.indexOf('const secrets'));
   const known = [...schema.matchAll(/^ {2}([A-Z_]+): /gm)].map((match) => match[1]);
   const lines = (await readFile('.env.example', 'utf8')).split('\n');
   const listed = lines.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0]);
@@ -161,4 +164,56 @@ test('which addresses other machines reach', () => {
   const beyond = (HOST: string) => readConfig({ HOST }).listensBeyondLoopback;
   expect(['', '127.0.0.1', '127.0.0.2', '::1', 'localhost'].map(beyond)).toEqual([false, false, false, false, false]);
   expect(['0.0.0.0', '::', '192.168.1.5', 'id.example.com'].map(beyond)).toEqual([true, true, true, true]);
+});
+
+/** Files with these contents, by name. */
+function filed<T>(contents: Record<string, string>, use: (at: (name: string) => string) => T): T {
+  const directory = mkdtempSync(join(tmpdir(), 'identity-provider-config-'));
+  try {
+    for (const [name, text] of Object.entries(contents)) writeFileSync(join(directory, name), text);
+    return use((name) => join(directory, name));
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+test('a secret can stand in a file: line ends at its end are not part of it, an empty file is an absent variable', () => {
+  filed({ key: `${secret}\n`, smtp: 'smtp://u:p@mail.example.com\r\n', none: '\n' }, (at) => {
+    const config = readConfig({
+      SECRET_KEY_FILE: at('key'),
+      SMTP_URL_FILE: at('smtp'),
+      METRICS_TOKEN_FILE: at('none'),
+      DATABASE_URL: 'postgres://db.example.com/x',
+    });
+    expect([config.secretKey, config.smtpUrl, config.metricsToken]).toEqual([secret, 'smtp://u:p@mail.example.com', null]);
+  });
+});
+
+test('a file that is missing, beside the variable itself, or wrong inside is told like a wrong variable, without its content', () => {
+  filed({ key: 'hidden passphrase' }, (at) => {
+    expect(problems({ SECRET_KEY_FILE: at('nowhere') })).toEqual([`SECRET_KEY_FILE can not be read: ENOENT at ${at('nowhere')}`]);
+    expect(problems({ SECRET_KEY: secret, SECRET_KEY_FILE: at('key') })).toEqual(['SECRET_KEY and SECRET_KEY_FILE must not both be set']);
+    expect(problems({ SECRET_KEY_FILE: at('key') })).toEqual([expect.stringMatching(/^SECRET_KEY must be 32 random bytes/)]);
+    expect(String(problems({ SECRET_KEY_FILE: at('key') }))).not.toContain('hidden');
+    // Only what is secret can stand in a file.
+    expect(readConfig({ BASE_URL_FILE: at('key') }).baseUrl).toBe('http://localhost:3000');
+  });
+});
+
+test('DATABASE_PASSWORD is the password of addresses that name none, whatever is in it', () => {
+  const password = 'p@ss/w%rd:#?';
+  const config = readConfig({
+    SECRET_KEY: secret,
+    DATABASE_URL: 'postgres://identity@db.example.com:5433/identity?sslmode=require',
+    DATABASE_DIRECT_URL: 'postgres://identity:own@db.example.com/identity',
+    DATABASE_PASSWORD: password,
+  });
+  const { username, password: encoded, port, search } = new URL(config.databaseUrl ?? '');
+  expect([username, decodeURIComponent(encoded), port, search]).toEqual(['identity', password, '5433', '?sslmode=require']);
+  expect(new URL(config.databaseDirectUrl ?? '').password).toBe('own');
+  filed({ password: `${password}\n` }, (at) => {
+    const fromFile = readConfig({ SECRET_KEY: secret, DATABASE_URL: 'postgres://u@db/x', DATABASE_PASSWORD_FILE: at('password') });
+    expect(decodeURIComponent(new URL(fromFile.databaseUrl ?? '').password)).toBe(password);
+  });
+  expect(problems({ DATABASE_PASSWORD: password })).toEqual(['DATABASE_PASSWORD needs DATABASE_URL, whose password it is']);
 });

@@ -4,6 +4,8 @@ import { queryOf } from '../http/request/form.js';
 import type { Notice } from '../http/pages/page-models.js';
 import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
+import type { Call } from '../management/call.js';
+import { diagnostics } from '../management/calls/diagnostics.js';
 import { viewerOf } from './gate.js';
 import { may } from './resource-objects.js';
 import { presentations } from './pages/index.js';
@@ -18,6 +20,8 @@ type Item = {
   readonly path: string;
   readonly icon: IconPaths;
   readonly needs: string | null;
+  /** Beside that: whether the actor gets in. */
+  readonly isOpen?: (call: Call) => boolean;
   readonly marks?: readonly string[];
 };
 
@@ -32,6 +36,13 @@ const settings: Item = {
   path: '/dashboard/settings',
   icon: ['M3 6h7M14 6h3M3 14h3M10 14h7', 'M12 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM8 16a2 2 0 1 0 0-4 2 2 0 0 0 0 4z'],
   needs: 'environments',
+};
+const doctor: Item = {
+  label: 'Doctor',
+  path: '/dashboard/doctor',
+  icon: ['M2.5 10h3.5l2-5 4 10 2-5h3.5'],
+  needs: null,
+  isOpen: ({ ctx, actor }) => ctx.environment.is_default && diagnostics.permissions.every((one) => actor.permissions.has(one)),
 };
 const arrivals: Item = {
   label: 'Arrivals',
@@ -68,7 +79,12 @@ const groups: readonly { readonly label: string | null; readonly items: readonly
   { label: null, items: [overview] },
   ...navigationGroups.map((label) => ({
     label,
-    items: [...(label === 'Environment' ? [settings] : []), ...itemsOf(label), ...(label === 'Applications' ? [arrivals] : [])],
+    items: [
+      ...(label === 'Environment' ? [settings] : []),
+      ...itemsOf(label),
+      ...(label === 'Applications' ? [arrivals] : []),
+      ...(label === 'Environment' ? [doctor] : []),
+    ],
   })),
   { label: 'Help', items: [documentation] },
 ];
@@ -81,7 +97,7 @@ function navigationFor(req: Request): Navigation {
     .map(({ label, items }) => ({
       label,
       items: items
-        .filter(({ needs }) => needs === null || may(req.call, needs, 'read'))
+        .filter(({ needs, isOpen }) => (needs === null || may(req.call, needs, 'read')) && (isOpen?.(req.call) ?? true))
         .map((item) => ({ label: item.label, path: item.path, icon: item.icon, current: [item.path, ...(item.marks ?? [])].some(at) })),
     }))
     .filter(({ items }) => items.length > 0);

@@ -1,10 +1,9 @@
 import type { BasePage, Notice } from '../http/pages/page-models.js';
+import type { FindingsPart, WellPart } from './finding-parts.js';
+import type { Tone } from './tone.js';
 
 /** The lines of an icon: SVG path data on 20 by 20 units. */
 export type IconPaths = readonly string[];
-
-/** The four meanings of a state, and none. */
-export type Tone = 'good' | 'warning' | 'bad' | 'info' | 'quiet';
 
 /** One piece of data as a page shows it. Everything is plain text; the views escape it. */
 export type Value =
@@ -153,6 +152,8 @@ export type Drawing = {
 };
 
 export type Part =
+  | FindingsPart
+  | WellPart
   | { readonly kind: 'summary'; readonly title: string | null; readonly rows: readonly Row[] }
   | {
       readonly kind: 'filters';

@@ -11,6 +11,7 @@ import { exportAuditLogs } from './audit-export.js';
 import { overviewCharts } from './charts.js';
 import { clientChooser, connectionChooser, credentialChooser, issuerChooser } from './chooser.js';
 import { downloadPayload } from './delivery-payload.js';
+import { doctorPage } from './doctor.js';
 import { createRender } from './frame.js';
 import { reading, writing } from './gate.js';
 import { saveLinked } from './linked-records.js';
@@ -73,6 +74,7 @@ export function dashboardRouter(web: Web): Router {
   const write = writing(web);
   route(router, '/dashboard/setup', { get: [browserSession, setupPage(web)], post: [formOrJson, browserSession, csrf, setup(web)] });
   route(router, '/dashboard', { get: [...reading, overviewPage(render, overviewCharts)] });
+  route(router, '/dashboard/doctor', { get: [...reading, doctorPage(render)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
   route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
   route(router, '/dashboard/arrivals', { get: [...reading, arrivalsPage(render)], post: [...write, letClientsConnect] });

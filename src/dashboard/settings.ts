@@ -142,7 +142,7 @@ async function sectionSummary(look: ViewContext, { title }: Section, fields: rea
   return { kind: 'summary', title, rows: await Promise.all(rows) };
 }
 
-/** What nobody changes here. */
+/** What can't be set. */
 const factsOf = (record: ResourceObject): Part => ({
   kind: 'summary',
   title: null,

@@ -1,7 +1,8 @@
 import { dateTimeWords } from '../lib/date-words.js';
 import { named } from '../lib/named.js';
 import type { ResourceObject } from '../management/documents.js';
-import type { Tone, Value } from './page-parts.js';
+import type { Value } from './page-parts.js';
+import type { Tone } from './tone.js';
 
 /** Plain text; a dash for nothing. */
 export const text = (value: unknown): Value =>

@@ -92,11 +92,19 @@ async function waitForLock(knex: Knex, log?: Logger): Promise<void> {
   }
 }
 
-/** The migrations of this release that the database lacks: none means ready to serve. */
-export async function pendingMigrations(knex: Knex): Promise<string[]> {
+/** How a database's schema differs from this release's: migrations that it lacks, and those that only a newer release knows. */
+export type SchemaDifference = { readonly pending: readonly string[]; readonly newer: readonly string[] };
+
+/** Compares the schema with this release's. */
+export async function schemaDifference(knex: Knex): Promise<SchemaDifference> {
   const names = await migrationNames();
   const { rows } = await knex.raw<{ rows: { exists: boolean }[] }>("select to_regclass('knex_migrations') is not null as exists");
-  if (!rows[0]?.exists) return names;
+  if (!rows[0]?.exists) return { pending: names, newer: [] };
   const applied = new Set(await knex('knex_migrations').pluck<string[]>('name'));
-  return names.filter((name) => !applied.has(name));
+  return { pending: names.filter((name) => !applied.has(name)), newer: [...applied].filter((name) => !names.includes(name)).sort() };
+}
+
+/** The migrations of this release that the database lacks: none means ready to serve. */
+export async function pendingMigrations(knex: Knex): Promise<readonly string[]> {
+  return (await schemaDifference(knex)).pending;
 }

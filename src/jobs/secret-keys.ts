@@ -64,6 +64,7 @@ export function startSecretKeys(deps: Deps): Loop {
   logger.info({ event: 'secret_key.in_use', key_id: sealer.key_id, opening_keys: sealer.key_ids }, `sealing with key ${sealer.key_id}`);
   const loop = startLoop({ name: 'secret_keys', pauseMs, logger, pass: (signal) => secretKeyPass(deps, holder_id, { signal, memory }) });
   return {
+    state: loop.state,
     wake: () => loop.wake(),
     async stop() {
       await loop.stop();

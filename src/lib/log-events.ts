@@ -82,6 +82,8 @@ export const logEvents = {
   'replica.used': 'Look-ups go to the read replica.',
   'request.failed': 'A request met an unknown failure (500); `err` is the cause.',
   'request.unavailable': 'A request could not be served now (503), say because the database is away; `err` is the cause.',
+  'request_traces.full': 'So many traces of refused requests (`dropped`) were dropped for want of room.',
+  'request_traces.lost': 'A process that ended without a database took the traces of the last second along.',
   'requests.refused': 'So many requests (`count`) were answered with 503 since the last line because too many were waiting.',
   'secret_key.in_use': 'At the start: the key that seals, and those that open, by their ids.',
   'secret_key.missing': 'Values can not be opened: the key of `key_id` is in neither variable.',
@@ -90,6 +92,7 @@ export const logEvents = {
   'secret_key.unused':
     'Nothing is sealed any more with the key of `key_id`; `may_go_at` says when it may be taken out of `SECRET_KEY_PREVIOUS`.',
   'secret_key.waiting': 'Nothing is sealed anew yet: other processes could not open it.',
+  'processes.row_left': 'At the end of a process its report for the doctor stayed; it lapses by itself.',
   'secret_keys.holder_left': 'At the end of a process its note of the keys that it holds stayed; it lapses by itself.',
   'security_trail.full':
     'So many security events (`dropped`) have a line each and no row, because 1,000 rows were waiting for the database.',

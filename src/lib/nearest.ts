@@ -1,5 +1,5 @@
 /** How many characters have to be inserted, left out, replaced or swapped with their neighbour to make one text of the other. */
-function distanceBetween(one: string, other: string): number {
+export function distanceBetween(one: string, other: string): number {
   let [before, row] = [[] as number[], Array.from({ length: other.length + 1 }, (_, column) => column)];
   for (let line = 1; line <= one.length; line++) {
     const next = [line];

@@ -6,6 +6,7 @@ import { tellNonce } from '../http/auth/dpop.js';
 import { csrf } from '../http/auth/csrf.js';
 import type { RouteList } from '../http/exact-routes.js';
 import { form, formOrJson } from '../http/request/form.js';
+import { traced } from '../http/request/trace.js';
 import { route } from '../http/routes.js';
 import { addressKey, limitBy } from '../http/limits/rate-limits.js';
 import { resumePath } from '../http/request/return-to.js';
@@ -39,12 +40,18 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll });
   // Before the first consent a client that is known by its document alone is stored nowhere.
   const asking = limitedClientAuthentication(web, { find: (req, client_id) => askingClient(web, req, client_id) });
-  routes.add(endpoints.token_endpoint, { post: [cors, tellNonce, form, tokenLimited, token(web)], options: [cors, preflight] });
-  routes.add(endpoints.pushed_authorization_request_endpoint, {
-    post: [cors, tellNonce, form, asking, pushRequest(web)],
+  routes.add(endpoints.token_endpoint, {
+    post: [traced('token'), cors, tellNonce, form, tokenLimited, token(web)],
     options: [cors, preflight],
   });
-  routes.add(endpoints.device_authorization_endpoint, { post: [cors, form, limited, startDevice], options: [cors, preflight] });
+  routes.add(endpoints.pushed_authorization_request_endpoint, {
+    post: [traced('pushed_authorization_request'), cors, tellNonce, form, asking, pushRequest(web)],
+    options: [cors, preflight],
+  });
+  routes.add(endpoints.device_authorization_endpoint, {
+    post: [traced('device_authorization'), cors, form, limited, startDevice],
+    options: [cors, preflight],
+  });
   const guarded = guardedClientAuthentication(web);
   routes.add(endpoints.introspection_endpoint, { post: [form, guarded, confidentialOnly, introspect] });
   routes.add(endpoints.revocation_endpoint, { post: [cors, form, guarded, revoke], options: [cors, preflight] });
@@ -54,9 +61,13 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
     post: [cors, tellNonce, form, claims],
     options: [cors, preflight],
   });
-  routes.add(endpoints.authorization_endpoint, { get: [browserSession, authorize(web)], post: [form, browserSession, authorize(web)] });
-  routes.add(resumePath, { get: [browserSession, resume(web)] });
-  routes.add(consentPath, { post: [form, browserSession, csrf, consent(web)] });
+  const asked = traced('authorize');
+  routes.add(endpoints.authorization_endpoint, {
+    get: [asked, browserSession, authorize(web)],
+    post: [asked, form, browserSession, authorize(web)],
+  });
+  routes.add(resumePath, { get: [asked, browserSession, resume(web)] });
+  routes.add(consentPath, { post: [traced('consent'), form, browserSession, csrf, consent(web)] });
   routes.add(endpoints.end_session_endpoint, { get: [browserSession, endSession(web)], post: [form, browserSession, endSession(web)] });
   routes.add(logoutConfirmPath, { post: [form, browserSession, csrfWhileSignedIn, confirmLogout(web)] });
   routes.add(devicePath, {

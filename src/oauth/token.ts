@@ -28,11 +28,28 @@ export function readParams<P extends Params>(params: P, sent: Parameters): Param
 }
 
 /** The parameters of the request, with more to say of a missing one where the grant has it. @throws {OAuthError} `invalid_request` */
-async function paramsOf({ params, missing = {} }: Grant, ctx: Context, client: Client, sent: Parameters): Promise<ParamValues<Params>> {
+export async function paramsOf(
+  { params, missing = {} }: Grant,
+  ctx: Context,
+  client: Client,
+  sent: Parameters,
+): Promise<ParamValues<Params>> {
   for (const [name, hint] of Object.entries(missing))
     if (hint && sent.get(name) === undefined && sent.repeated.size === 0)
-      throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`);
+      throw OAuthError.invalid_request(`${name} is required: ${await hint(ctx, client)}`).by(
+        name === 'resource' ? 'unknown_resource' : null,
+      );
   return readParams(params, sent);
+}
+
+/** The grant, if the client may use it. @throws {OAuthError} `unsupported_grant_type`, `unauthorized_client` */
+export function grantFor(client: Client, grant_type: string): Grant {
+  const grant = Object.hasOwn(grants, grant_type) ? grants[grant_type] : undefined;
+  if (!grant) throw OAuthError.unsupported_grant_type('this grant type is not offered');
+  const unproven = client.token_endpoint_auth_method === 'none';
+  if (!client.grant_types.includes(grant_type) || (unproven && !grant.public_clients))
+    throw OAuthError.unauthorized_client('the client may not use this grant type').by('grant_type_not_allowed');
+  return grant;
 }
 
 /** POST /oauth/token (RFC 6749 3.2): answers with the tokens of the grant type (RFC 6749 5.1), `Cache-Control: no-store`. @throws {OAuthError} */
@@ -41,12 +58,7 @@ export function token(web: Web) {
     const { ctx, client, form } = req;
     const grant_type = form.get('grant_type');
     if (grant_type === undefined) throw OAuthError.invalid_request('grant_type is required');
-    const grant = Object.hasOwn(grants, grant_type) ? grants[grant_type] : undefined;
-    if (!grant) throw OAuthError.unsupported_grant_type('this grant type is not offered');
-    const unproven = client.token_endpoint_auth_method === 'none';
-    if (!client.grant_types.includes(grant_type) || (unproven && !grant.public_clients)) {
-      throw OAuthError.unauthorized_client('the client may not use this grant type');
-    }
+    const grant = grantFor(client, grant_type);
     const started = performance.now();
     const params = await paramsOf(grant, ctx, client, form);
     const proof = await proofOf(web, req);

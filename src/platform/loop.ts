@@ -1,7 +1,20 @@
 import type { Logger } from './log/logger.js';
 
+/** How a loop fares, in milliseconds. */
+export type LoopState = {
+  readonly pauseMs: number;
+  /** Since the present pass began; null between passes. */
+  readonly runningMs: number | null;
+  /** Since the last pass ended, or since the start; null during a pass. */
+  readonly idleMs: number | null;
+  /** Passes in a row that threw. */
+  readonly failures: number;
+};
+
 /** A loop in the background. */
 export type Loop = {
+  /** For those who look whether it stands still. */
+  state(): LoopState;
   /** Ends the current wait: there may be something to do. */
   wake(): void;
   /** Lets the running pass finish (its signal is aborted) and ends the loop. */
@@ -25,6 +38,13 @@ export function startLoop(options: LoopOptions): Loop {
   const { name, pauseMs, logger, pass } = options;
   const stopping = new AbortController();
   let woken = false;
+  let running = false;
+  let since = performance.now();
+  let failures = 0;
+  const turn = (runs: boolean) => {
+    running = runs;
+    since = performance.now();
+  };
   let endWait: (() => void) | null = null;
 
   const wait = () =>
@@ -41,12 +61,16 @@ export function startLoop(options: LoopOptions): Loop {
     while (!stopping.signal.aborted) {
       woken = false;
       let busy = false;
+      turn(true);
       try {
         busy = (await pass(stopping.signal)) === true;
+        failures = 0;
       } catch (error) {
+        failures += 1;
         if (!stopping.signal.aborted)
           logger.warn({ event: 'loop.failed', err: error, loop: name }, 'work in the background failed and is tried again');
       }
+      turn(false);
       if (!busy) await wait();
       endWait = null;
     }
@@ -54,6 +78,10 @@ export function startLoop(options: LoopOptions): Loop {
   const finished = run();
 
   return {
+    state() {
+      const ms = performance.now() - since;
+      return { pauseMs, runningMs: running ? ms : null, idleMs: running ? null : ms, failures };
+    },
     wake() {
       woken = true;
       endWait?.();
@@ -74,6 +102,7 @@ export function startLoop(options: LoopOptions): Loop {
 export function startFlushing(options: Omit<LoopOptions, 'pass'> & { flush: () => Promise<void>; lost: (error: unknown) => void }): Loop {
   const loop = startLoop({ ...options, pass: options.flush });
   return {
+    state: loop.state,
     wake: loop.wake,
     async stop() {
       await loop.stop();

@@ -1,5 +1,6 @@
 import { createTransport } from 'nodemailer';
 import { normalizeEmail } from '../lib/email-address.js';
+import { named } from '../lib/named.js';
 
 /** A mail to one recipient, with the same words as text and HTML. */
 export type MailMessage = {
@@ -65,6 +66,16 @@ function readSender(text: string): { name: string; address: string } {
   return { name: found?.['name'] ?? '', address: address.email };
 }
 
+/** Whether the text is a mailbox that mail can be sent as. */
+export function isMailSender(text: string): boolean {
+  try {
+    readSender(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Mail through the server that `smtpUrl` names (`smtps://` TLS from the start, `smtp://` STARTTLS where the server offers it; user,
  * password and `?tls.…` options as nodemailer reads them). A few connections are kept; each step may take 10 s, a mail 30 s.
@@ -109,4 +120,43 @@ export function createMailer({ smtpUrl, emailFrom }: { readonly smtpUrl: string;
       transport.close();
     },
   };
+}
+
+/** How far a mail server let us in, when it didn't let us in wholly: the first step that failed. `code`: the server's reply code, if it answered. */
+export type MailServerProblem = {
+  readonly step: 'dns' | 'connect' | 'greeting' | 'tls' | 'authentication' | 'protocol';
+  readonly code: number | null;
+};
+
+const mailSteps: Readonly<Record<string, MailServerProblem['step']>> = named({
+  EDNS: 'dns',
+  ENOTFOUND: 'dns',
+  ECONNECTION: 'connect',
+  ECONNREFUSED: 'connect',
+  ESOCKET: 'connect',
+  ETIMEDOUT: 'greeting',
+  ETLS: 'tls',
+  EAUTH: 'authentication',
+  ENOAUTH: 'authentication',
+});
+
+const isTlsText = /certificate|self[- ]signed|SSL|TLS|wrong version number|altnames/i;
+
+/**
+ * Connects to the mail server, says EHLO, goes over to TLS and signs in as the address says, and leaves: no mail is sent.
+ * @returns null when all went well; the problem says nothing that stands in `smtpUrl`
+ */
+export async function findMailServerProblem(smtpUrl: string, timeoutMs: number): Promise<MailServerProblem | null> {
+  const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs, dnsTimeout: timeoutMs };
+  const transport = createTransport({ url: smtpUrl, ...limits, disableFileAccess: true, disableUrlAccess: true });
+  try {
+    await transport.verify();
+    return null;
+  } catch (error) {
+    const { code, responseCode, message } = (error ?? {}) as { code?: unknown; responseCode?: unknown; message?: unknown };
+    const step = isTlsText.test(String(message)) ? 'tls' : (mailSteps[String(code)] ?? 'protocol');
+    return { step, code: typeof responseCode === 'number' ? responseCode : null };
+  } finally {
+    transport.close();
+  }
 }

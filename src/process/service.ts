@@ -13,6 +13,7 @@ import { startClientUse } from '../domain/clients/use.js';
 import { createClientUse } from '../domain/clients/use-notes.js';
 import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
+import { startProcessReports } from '../jobs/processes.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
@@ -20,6 +21,9 @@ import { signing } from '../domain/tokens/formats/jwt.js';
 import { createMetadataDocuments } from '../domain/clients/metadata-documents.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
+import { startRequestTraces } from '../domain/request-traces/request-traces.js';
+import { createWaitingTraces } from '../domain/request-traces/waiting-traces.js';
+import { createForwardedNotes } from '../domain/diagnostics/forwarded-notes.js';
 import { createSecurityTrail } from '../domain/audit/security-notes.js';
 import { startSecurityTrail } from '../domain/audit/security-trail.js';
 import { requirePrimaryKeys } from '../domain/secret-key/check.js';
@@ -86,6 +90,8 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     clientUse: createClientUse(),
     metadataDocuments: createMetadataDocuments({ fetch, clock, logger }),
     securityTrail: createSecurityTrail(),
+    requestTraces: createWaitingTraces(),
+    forwarded: createForwardedNotes(),
     ...overrides,
   };
 }
@@ -141,6 +147,7 @@ function startLoops(deps: Deps): Record<string, Loop> {
     daily_stats: startDailyStats(deps),
     client_use: startClientUse(deps),
     unused_clients: startUnusedClients(deps),
+    request_traces: startRequestTraces(deps),
     ...(deps.replica !== null && { replica: startReplicaChecks(deps.replica, deps.logger) }),
   });
 }
@@ -163,7 +170,8 @@ export async function startService(deps: Deps, directUrl: string): Promise<Runni
     logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
   );
   const cacheSync = startCacheSync(deps);
-  const loops = startLoops(deps);
+  const working = startLoops(deps);
+  const loops = named({ ...working, processes: startProcessReports(deps, working) });
   const securityTrail = startSecurityTrail(deps);
   const notifications = listen({
     url: directUrl,

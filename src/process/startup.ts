@@ -17,7 +17,7 @@ import { createDeps, prepareDatabase, startService, type RunningService, type St
 export type Database = Storage & { close(): Promise<void> };
 
 /** Holds the address of the embedded database while the service runs, so that tools beside it (`npm run seed`) find it. */
-const addressFile = (config: Config) => join(config.dataDir, 'database.url');
+export const addressFile = (config: Config) => join(config.dataDir, 'database.url');
 
 /** The database of DATABASE_URL, or an embedded PostgreSQL of our own. */
 export async function openDatabase(config: Config, logger: Logger): Promise<Database> {

@@ -19,7 +19,9 @@ const cells = (line: string) => line.split('|').map((cell) => cell.trim()).slice
 /** Replaces the lines of what ran; those of what did not run, or was skipped, stay as they are. */
 export async function writeResults(results: readonly Result[]): Promise<void> {
   const markdown = await readFile(page, 'utf8');
-  const before = new Map((table.exec(markdown)?.[0] ?? '').split('\n').map((line) => [/\]\((\S+)\.md\)/.exec(line)?.[1] ?? '', cells(line)]));
+  const before = new Map(
+    (table.exec(markdown)?.[0] ?? '').split('\n').map((line) => [/\]\((\S+)\.md\)/.exec(line)?.[1] ?? '', cells(line)]),
+  );
   const date = new Date().toISOString().slice(0, 10);
   const rows = trials.map((trial) => {
     const result = results.find(({ name, outcome }) => name === trial.name && outcome !== 'skipped');

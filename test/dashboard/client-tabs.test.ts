@@ -4,7 +4,7 @@ import { listConnectionIdsOfClient } from '../../src/db/tables/client_connection
 import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
-import { addClient, addResource, addUser } from '../support/data.js';
+import { addClient, addGrant, addResource, addUser } from '../support/data.js';
 import { formValues, versionOf } from '../support/dashboard-forms.js';
 import { sharedService } from '../support/shared-service.js';
 
@@ -73,12 +73,16 @@ test('the claims of a real user, as the issuing code would say them, and nothing
   const user = await addUser(ctx, { metadata: { department: 'Looms & <b>Engines</b>' } });
   const resource = await addResource(ctx, { user_scopes: 'held' });
   const browser = await signedInWith(service, ...readers);
-  const path = `/dashboard/clients/${client.id}/claims`;
+  const path = `/dashboard/clients/${client.id}/token_preview`;
   const empty = await (await browser.get(path)).text();
   expect([empty.includes('Email address of a user'), empty.includes('claims-id-token')]).toEqual([true, false]);
+  const unnamed = await (await browser.get(`${path}?scope=openid`)).text();
+  expect(unnamed).toContain('Enter the address of a user');
   const shown = async (query: Record<string, string>) => (await browser.get(`${path}?${new URLSearchParams(query).toString()}`)).text();
   const before = await service.deps.knex('access_tokens').count();
-  const page = await shown({ user: user.email.toUpperCase(), scope: 'openid email read', resource: resource.id });
+  const asked = { user: user.email.toUpperCase(), scope: 'openid email read', resource: resource.id };
+  expect(await shown(asked)).toContain('There would be no token: consent_required.');
+  const page = await shown({ ...asked, consent: 'given' });
   for (const text of [
     '&#34;department&#34;: &#34;Looms &amp; &lt;b&gt;Engines&lt;/b&gt;&#34;',
     `&#34;email&#34;: &#34;${user.email}&#34;`,
@@ -87,20 +91,23 @@ test('the claims of a real user, as the issuing code would say them, and nothing
     expect(page).toContain(text);
   // Nothing of the API is held.
   expect(page).toContain('&#34;scope&#34;: &#34;openid email&#34;');
-  expect(await shown({ user: 'nobody@example.com' })).toContain('There is no user with this address.');
-  expect(await shown({ user: user.email, scope: 'email' })).toContain('There is none: the scope has no openid.');
+  expect(page).toContain('The person does not hold the permission');
+  expect(await shown({ user: 'nobody@example.com', scope: '' })).toContain('There is no user with this address.');
+  expect(await shown({ user: user.email, scope: 'email', consent: 'given' })).toContain('There is none: the scope has no openid.');
   const closed = await addResource(ctx, { identifier: 'https://api.example/closed', user_access: 'granted' });
-  expect(await shown({ user: user.email, resource: closed.id })).toContain('may not ask people for this API');
+  expect(await shown({ user: user.email, resource: closed.id, scope: 'openid' })).toContain('The client has no grant for the API');
   expect(await service.deps.knex('access_tokens').count()).toEqual(before);
 });
 
-test('no preview without the permissions to read all that it tells', async () => {
+test('what a preview tells of roles takes the permission to read them', async () => {
   const client = await addClient(ctx, { first_party: false });
   const user = await addUser(ctx);
-  const path = `/dashboard/clients/${client.id}/claims?user=${encodeURIComponent(user.email)}`;
+  const query = new URLSearchParams({ user: user.email, scope: 'openid roles', consent: 'given' });
+  const path = `/dashboard/clients/${client.id}/token_preview?${query.toString()}`;
+  const few = await (await (await signedInWith(service, 'clients:read', 'users:read')).get(path)).text();
+  expect([few.includes('A preview takes more permissions: api_resources:read.'), few.includes(user.id)]).toEqual([true, false]);
   const some = await (await (await signedInWith(service, 'clients:read', 'users:read', 'api_resources:read')).get(path)).text();
-  expect(some).toContain('roles:read, permissions:read');
-  expect(some).not.toContain(user.id);
+  expect([some.includes('[withheld: takes roles:read]'), some.includes(user.id)]).toEqual([true, true]);
   expect((await (await signedInWith(service, 'clients:read')).get(path)).status).toBe(404);
 });
 
@@ -139,4 +146,17 @@ test('a sign-in can be begun from the page of a client that says where (OIDC Cor
   const client = await addClient(ctx, { first_party: false, initiate_login_uri: 'https://app.example/start?a=1' });
   const page = await (await (await signedInWith(service, 'clients:read')).get(`/dashboard/clients/${client.id}`)).text();
   expect(page).toContain(`href="https://app.example/start?a=1&amp;iss=${encodeURIComponent(service.url)}"`);
+});
+
+test('what a client gets for itself, and why it gets nothing', async () => {
+  const api = await addResource(ctx, { identifier: 'https://machines.example', name: 'Machines' });
+  const machine = await addClient(ctx, { application_type: 'machine', grant_types: ['client_credentials'], redirect_uris: [] });
+  const browser = await signedInWith(service, ...readers);
+  const path = `/dashboard/clients/${machine.id}/token_preview`;
+  expect(await (await browser.get(path)).text()).not.toContain('Email address of a user');
+  const ask = async (scope: string) => (await browser.get(`${path}?${new URLSearchParams({ resource: api.id, scope }).toString()}`)).text();
+  expect(await ask('')).toContain('Create a grant for the client and the API');
+  await addGrant(ctx, machine, api, ['read']);
+  expect(await ask('')).toContain('&#34;permissions&#34;: [');
+  expect(await ask('write')).toContain('Add the scope to the grant of the client for the API.');
 });

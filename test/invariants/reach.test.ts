@@ -4,8 +4,9 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { managementPermissions } from '../../src/domain/api-resources/management-permissions.js';
 import { registry } from '../../src/management/resources/index.js';
+import { createGuardedFetch, type GuardedFetch, type OutboundResponse } from '../../src/platform/fetch/fetch.js';
 import { Api, manage, type ApiAnswer, managementToken, managementClient, startManagedService } from '../support/management.js';
-import { preparations } from '../support/reach/interesting.js';
+import { preparations, walkedDocument } from '../support/reach/interesting.js';
 import { escalations, modelOf, type Model } from '../support/reach/model.js';
 import { randomFrom } from '../support/reach/random.js';
 import { saveState } from '../support/reach/saved-state.js';
@@ -18,12 +19,25 @@ let world: World;
 let before: Model;
 let restore: () => Promise<void>;
 let observer: pg.Client;
+/** What stands at the address of the one document. */
+const walkedClient: OutboundResponse = {
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from(JSON.stringify({ client_id: walkedDocument, client_name: 'Walked', redirect_uris: ['https://walked.example/cb'] })),
+  truncated: false,
+  duration_ms: 0,
+};
 const callers = new Map<string, Api>();
 const seed = Number(process.env['REACH_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const random = randomFrom(seed);
 
 beforeAll(async () => {
-  service = await startManagedService();
+  const guarded = createGuardedFetch({ allowPrivateNetwork: true });
+  const fetch: GuardedFetch = {
+    ...guarded,
+    request: async (url, options) => (String(url) === walkedDocument ? walkedClient : guarded.request(url, options)),
+  };
+  service = await startManagedService({}, { overrides: { fetch } });
   world = await makeWorld(await manage(service.url), await service.context());
   observer = new pg.Client({ connectionString: service.databaseUrl });
   await observer.connect();

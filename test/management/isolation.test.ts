@@ -5,6 +5,7 @@ import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { link, links, manage, secondEnvironment, type Api, type Document } from '../support/management.js';
 import { addUser, password } from '../support/data.js';
 import { Browser } from '../support/browser.js';
+import { findTrace } from '../support/request-traces.js';
 import type {} from '../support/service.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
@@ -43,6 +44,8 @@ beforeAll(async () => {
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   await keep('signing_keys', api.create('signing_keys', 'signing_key', {}));
   records.set('environments', (await api.get('/environments?filter[slug]=default')).body['data'][0]);
+  const refused = await fetch(`${service.url}/oauth/authorize?client_id=nobody`);
+  records.set('request_traces', (await findTrace(service, api, refused.headers.get('x-request-id'))).body['data']);
   records.set('audit_logs', (await api.get('/audit_logs')).body['data'][0]);
   const stream = { name: 'One', url: 'http://127.0.0.1:49151/', format: 'ecs', sources: ['audit_logs'], status: 'paused' };
   await keep('log_streams', api.create('log_streams', 'log_stream', stream));

@@ -413,6 +413,15 @@ describe('keys and the Management API itself', () => {
     await expectRefused(caller.patch(`/signing_keys/${previous['id']}/deactivate`));
   });
 
+  test('api_resources:write does not say where the metadata of the Management API send developers (attack 22.761)', async () => {
+    const caller = await only('api_resources:read', 'api_resources:write');
+    const own = await caller.create('api_resources', 'api_resource', { name: 'Documented', identifier: 'https://documented.example' });
+    const attributes = { documentation_url: 'https://docs.example/' };
+    expect((await patch(caller, 'api_resources', 'api_resource', own['id'], attributes)).status).toBe(200);
+    const management = (await api.get('/api_resources?filter[search]=Management')).body['data'][0] as Document;
+    await expectRefused(patch(caller, 'api_resources', 'api_resource', management['id'], attributes), 'users:write');
+  });
+
   test('api_resources:write does not change what tokens of the Management API are', async () => {
     const caller = await only('api_resources:write');
     const management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as Document;

@@ -80,8 +80,11 @@ describe('federated credentials', () => {
     [{ sub: { prefix: ':' } }, '/data/attributes/claims/sub'],
     [{ sub: { prefix: 'repo:' } }, '/data/attributes/claims/sub'],
     [{ sub: { prefix: 'https://' } }, '/data/attributes/claims/sub'],
+    [{ sub: { prefix: 'system:serviceaccount:' } }, '/data/attributes/claims/sub'],
+    [{ sub: { prefix: 'arn:aws:' } }, '/data/attributes/claims/sub'],
+    [{ sub: { prefix: 'arn:aws:iam::' } }, '/data/attributes/claims/sub'],
     [{ sub: 'a', ref: ['x', 'refs/*'] }, '/data/attributes/claims/ref'],
-  ])('%j is too wide: 422', async (claims, pointer) => {
+  ])('%j is too wide: 422 (attack 29.762)', async (claims, pointer) => {
     expect(refusalOf(await api.post('/federated_credentials', credentialBody({ claims })))).toEqual([422, pointer]);
   });
 
@@ -109,5 +112,44 @@ describe('federated credentials', () => {
     const moved = { data: { type: 'trusted_issuer', id, attributes: { jwks_uri: 'https://evil.example/jwks' } } };
     expect((await narrow.patch(`/trusted_issuers/${id}`, moved)).status).toBe(403);
     expect((await narrow.delete(`/trusted_issuers/${id}`)).status).toBe(403);
+  });
+
+  test('a prefix that names a part of a platform will do', async () => {
+    for (const prefix of ['repo:octo-org/', 'system:serviceaccount:payments:', 'arn:aws:iam::123456789012:role/']) {
+      const made = await api.post('/federated_credentials', credentialBody({ audience: 'parts', claims: { sub: { prefix } } }));
+      expect([prefix, made.status]).toEqual([prefix, 201]);
+    }
+  });
+
+  test('no credential locks out the workloads of a client beyond its maker (attack 22.760)', async () => {
+    const management = (await api.get('/api_resources?filter[search]=Management')).body['data'][0] as Document;
+    const strong = await newClient();
+    const grant = { client: link('client', strong['id']), api_resource: link('api_resource', management['id']) };
+    await api.create('client_grants', 'client_grant', { scopes: ['users:write'] }, grant);
+    const claims = { sub: { prefix: 'repo:octo-org/deploy:' }, ref: ['refs/heads/main', 'refs/heads/next'] };
+    const guarded = await api.post('/federated_credentials', credentialBody({ audience: 'ops', claims }, strong));
+    expect(guarded.status).toBe(201);
+    const narrow = await manage(service.url, 'federated_credentials:read federated_credentials:write');
+    const own = (said: Document, audience = 'ops') => narrow.post('/federated_credentials', credentialBody({ audience, claims: said }));
+    for (const said of [
+      { sub: 'repo:octo-org/deploy:ref:refs/heads/main' },
+      { sub: { prefix: 'repo:octo-org/' }, ref: 'refs/heads/main' },
+      { sub: { prefix: 'repo:octo-org/deploy:ref:' } },
+      { repository_id: '74' },
+    ]) {
+      const refused = await own(said);
+      expect([said, refused.status, refused.body['errors']?.[0].meta.required]).toEqual([said, 403, ['users:write']]);
+    }
+    for (const said of [
+      { sub: 'repo:octo-org/docs:ref:refs/heads/main' },
+      { sub: { prefix: 'repo:octo-org/docs:' } },
+      { sub: { prefix: 'repo:octo-org/' }, ref: 'refs/heads/other' },
+    ])
+      expect([said, (await own(said)).status]).toEqual([said, 201]);
+    const elsewhere = await own({ sub: { prefix: 'repo:octo-org/' } }, 'elsewhere');
+    expect(elsewhere.status).toBe(201);
+    const id = elsewhere.body['data'].id as string;
+    const moved = { data: { type: 'federated_credential', id, attributes: { audience: 'ops' } } };
+    expect((await narrow.patch(`/federated_credentials/${id}`, moved)).status).toBe(403);
   });
 });

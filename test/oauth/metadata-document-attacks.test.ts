@@ -15,7 +15,7 @@ import { createClientKey } from '../support/signed-jwt.js';
 
 let documents: DocumentServer;
 const service = sharedService(async () => {
-  documents = await startDocumentServer(['client.example', 'other.example', 'third.example']);
+  documents = await startDocumentServer(['client.example', 'other.example', 'third.example', 'fourth.example', 'fifth.example']);
   return startTestService({}, { overrides: { fetch: documents.fetch } });
 });
 afterAll(() => documents?.close());
@@ -289,5 +289,27 @@ describe('with limits', () => {
     expect(await askFrom('203.0.113.7', 'other.example')).toEqual([429, 0]);
     limited.clock.advance(6 * 60_000);
     expect((await authorizeGet(person, authorizeQuery(client, challenge))).status).toBe(303);
+  });
+
+  test('nor is anybody shut out who comes back to it after a night (attack 30.764)', async () => {
+    const client = documents.publish(fresh('fourth.example'));
+    const person = await signedIn(limited);
+    await allowCode(person, client, { scope: 'openid' });
+    limited.clock.advance(9 * 3_600_000);
+    await exhaust('fourth.example', ['203.0.113.8', '203.0.113.9']);
+    for (let i = 0; i < 9; i++) expect(await askFrom('203.0.113.10', 'fourth.example')).toEqual([400, 1]);
+    expect(await askFrom('203.0.113.10', 'fourth.example')).toEqual([429, 0]);
+    expect((await authorizeGet(await signedIn(limited), authorizeQuery(client, challenge))).status).toBe(200);
+  });
+
+  test('a document that is gone is asked for ten times a minute (attack 30.630)', async () => {
+    const client = documents.publish(fresh('fifth.example'));
+    const person = await signedIn(limited);
+    await allowCode(person, client, { scope: 'openid' });
+    limited.clock.advance(6 * 60_000);
+    documents.serve(client.id, (_req, res) => void res.writeHead(404).end());
+    const before = documents.requests.length;
+    for (let i = 0; i < 12; i++) expect((await authorizeGet(person, authorizeQuery(client, challenge))).status).toBe(400);
+    expect(documents.requests.length - before).toBe(10);
   });
 });

@@ -221,3 +221,13 @@ test('CORS: an allowed origin may push from its page', async () => {
   });
   expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([201, 'https://page.example']);
 });
+
+test('nothing that a client proves itself with is stored with the request (attack 26.763)', async () => {
+  const [assertion, client_secret] = ['assertion-of-a-platform', client.client_secret];
+  const posted = { ...client, token_endpoint_auth_method: 'none' } as TestClient;
+  const answer = await push({ client_id: client.id, client_secret, grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion, state: 'proven' }, posted); // prettier-ignore
+  expect(answer.status).toBe(201);
+  const rows = (await service.deps.knex('pushed_requests').select('parameters')) as { parameters: Record<string, string> }[];
+  const stored = rows.find(({ parameters }) => parameters['state'] === 'proven');
+  expect(Object.keys(stored?.parameters ?? {}).sort()).toEqual(['client_id', ...Object.keys(fields())].sort());
+});

@@ -160,7 +160,7 @@ describe('grant types', () => {
     expect([...refused(unknown), unknown.body['error_description']]).toEqual([
       400,
       'invalid_target',
-      `the resource is unknown or not granted: this client has grants for ${resource.identifier}`,
+      `the resource https://unknown.example is unknown or not granted: this client has grants for ${resource.identifier}`,
     ]);
     const ungranted = await addResource(ctx, { identifier: 'https://api.example/ungranted' });
     expect(refused(await ask({ resource: ungranted.identifier }))).toEqual([400, 'invalid_target']);

@@ -28,7 +28,9 @@ export function setup(project: TestProject): () => void {
  * What `node` is to be started with to run a program of `src/`, named without its ending. In a test run that is what `npm run build` makes of it,
  * compiled by the first test that asks: it starts in less than half the time. Scripts run the sources.
  */
-export async function programArguments(name: 'main' | `programs/${'backup' | 'cli' | 'migrate' | 'rekey' | 'restore'}`): Promise<string[]> {
+export async function programArguments(
+  name: 'main' | `programs/${'backup' | 'cli' | 'doctor' | 'migrate' | 'rekey' | 'restore'}`,
+): Promise<string[]> {
   if (process.env['VITEST'] === undefined) return ['--import', 'tsx', `src/${name}.ts`];
   return ['--enable-source-maps', join(await compiled(inject('compiled')), `${name}.js`)];
 }

@@ -1,6 +1,6 @@
 import { apiResourceChoices, clientChoices } from '../choices.js';
 import { recordPath, type Presentation } from '../presentation.js';
-import { relatedId, includedRecord, may } from '../resource-objects.js';
+import { relatedId, includedRecord } from '../resource-objects.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { code, lines, link, quiet, tags, text, time, words } from '../values.js';
 

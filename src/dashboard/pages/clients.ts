@@ -7,13 +7,13 @@ import { code, duration, lines, number, quiet, stack, state, tags, text, time, w
 import { profileParts, profileValue } from './client-profile.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
 import { kinds, methodLabels } from './client-kinds.js';
-import { claimsTab } from './claims-preview.js';
 import { clientCreateFields, clientFields, clientSections, mappingLine } from './client-fields.js';
 import { named, own } from '../../lib/named.js';
 import { openUrl } from '../../domain/clients/initiation.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { quickStartTab } from './client-snippets.js';
 import { takesWorkloads } from '../choices.js';
+import { isPreviewable, tokenPreviewTab } from './token-preview-tab.js';
 import { workloadsTab } from './workloads-tab.js';
 
 const clientState = (record: ResourceObject): Value =>
@@ -182,7 +182,7 @@ export const clients: Presentation = {
   tabs: [
     { name: 'quick_start', label: 'Quick start', parts: quickStartTab },
     { name: 'credentials', label: 'Credentials', parts: credentialsTab },
-    { name: 'claims', label: 'Claims', needs: 'users', when: signsIn, parts: claimsTab },
+    { name: 'token_preview', label: 'Preview a token', needs: 'users', when: isPreviewable, parts: tokenPreviewTab },
     { name: 'connections', label: 'Connections', needs: 'connections', when: signsIn, parts: connectionsTab },
     { name: 'grants', label: 'Grants', needs: 'client_grants', parts: grantsTab },
     { name: 'workloads', label: 'Workloads', needs: 'federated_credentials', when: takesWorkloads, parts: workloadsTab },

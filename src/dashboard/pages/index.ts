@@ -8,6 +8,7 @@ import { connections } from './connections.js';
 import { custom_domains, environments, event_types } from './environment.js';
 import { log_streams } from './log-streams.js';
 import { registration_tokens } from './registration-tokens.js';
+import { request_traces } from './request-traces.js';
 import { permissions, roles } from './roles.js';
 import { security_events } from './security-events.js';
 import { signing_keys } from './signing-keys.js';
@@ -40,6 +41,7 @@ export const presentations: readonly Presentation[] = [
   audit_logs,
   security_events,
   log_streams,
+  request_traces,
   custom_domains,
   signing_keys,
   environments,

@@ -13,7 +13,7 @@ export type SequenceState = { readonly name: string; readonly last_value: string
 export const migrationsTable = 'knex_migrations';
 
 /** What processes tell each other while they run. None of them is there after a restore. */
-const ofProcesses = new Set(['cache_changes', 'secret_key_holders', 'knex_migrations_lock']);
+const ofProcesses = new Set(['cache_changes', 'secret_key_holders', 'processes', 'knex_migrations_lock']);
 
 const created = /^create\s+table\s+(?:if\s+not\s+exists\s+)?(\w+)/gim;
 

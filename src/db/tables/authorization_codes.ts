@@ -1,4 +1,6 @@
+import type { Knex } from 'knex';
 import { run, type Scope, type Statement } from '../scope.js';
+import { runSystem } from '../system.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { permissionsHeldSql } from './permissions.js';
 import { isRevokedSql } from './revocations.js';
@@ -34,24 +36,30 @@ export type AuthorizationCodeRow = {
   amr: string[];
   expires_at: Date;
   redeemed_at: Date | null;
+  /** Of the request that issued it; null for codes of earlier releases. */
+  request_id: string | null;
 };
+
+/** From the issue of a code to its expiry. */
+export const codeLifetimeMs = 60_000;
 
 /** What is stored of a new code. */
 type NewCode = Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>;
 
 const newCodeColumns = `environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
-  access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims, dpop_jkt`;
+  access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims, dpop_jkt,
+  request_id`;
 /** Their types, in that order, for a statement that takes the values from elsewhere than `values`. */
 const newCodeTypes = [
   'uuid', 'bytea', 'uuid', 'text', 'uuid', 'uuid', 'text', 'text', 'text', 'text', 'integer', 'text', 'text', 'jsonb', 'timestamptz', 'boolean', 'text',
-  'text[]', 'timestamptz', 'text[]', 'text',
+  'text[]', 'timestamptz', 'text[]', 'text', 'text',
 ]; // prettier-ignore
 const newCodeValues = newCodeTypes.map((_type, index) => `$${index + 1}`).join(', ');
 
 const valuesOf = (row: NewCode): unknown[] => [
   row.digest, row.grant_id, row.client_id, row.user_id, row.session_id, row.redirect_uri, row.scope, row.resource, row.access_token_format,
   row.access_token_lifetime, row.nonce, row.code_challenge, row.claims === null ? null : JSON.stringify(row.claims), row.auth_time,
-  row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims, row.dpop_jkt,
+  row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims, row.dpop_jkt, row.request_id,
 ]; // prettier-ignore
 
 /** Stores a code. */
@@ -67,7 +75,7 @@ export async function insertCodeForPushedRequest(
   { reference, now }: { readonly reference: Buffer; readonly now: Date },
 ): Promise<boolean> {
   const text = `
-    with spent as (${spendPushedRequestSql('$22', '$23')})
+    with spent as (${spendPushedRequestSql('$23', '$24')})
     insert into authorization_codes (${newCodeColumns})
     select ${newCodeTypes.map((type, index) => `$${index + 1}::${type}`).join(', ')} from spent
     returning digest`;
@@ -222,4 +230,24 @@ export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<{ g
     [digest],
   );
   return rows[0] ?? null;
+}
+
+/** What a code was issued for, told together with the refusal of whoever brought it. */
+export type IssuedCode = Pick<
+  AuthorizationCodeRow,
+  'environment_id' | 'digest' | 'client_id' | 'redirect_uri' | 'scope' | 'resource' | 'request_id' | 'expires_at'
+>;
+
+/** The codes of the digests, in their environments, as far as they are known. */
+export async function findIssuedCodes(
+  knex: Knex,
+  codes: readonly { readonly environment_id: string; readonly digest: Buffer }[],
+): Promise<IssuedCode[]> {
+  if (codes.length === 0) return [];
+  const text = `
+    select c.environment_id, c.digest, c.client_id, c.redirect_uri, c.scope, c.resource, c.request_id, c.expires_at
+    from unnest($1::uuid[], $2::bytea[]) as asked (environment_id, digest)
+    join authorization_codes c on c.environment_id = asked.environment_id and c.digest = asked.digest`;
+  const values = [codes.map((one) => one.environment_id), codes.map((one) => one.digest)];
+  return runSystem<IssuedCode>(knex, { name: 'authorization_codes.find_issued', text }, values);
 }

@@ -2,6 +2,7 @@ import type { JWK } from 'jose';
 import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { runSystem } from '../system.js';
 import type { requiredAcrs } from './environments.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
@@ -225,4 +226,17 @@ export async function countClientsSignedWith(scope: Scope, algorithm: SigningAlg
   );
   const row = await chosen.count<{ count: string }>('* as count').first();
   return Number(row?.count);
+}
+
+/** The ids and states of clients of any environments, as far as they are known. */
+export async function findClientStates(
+  knex: Knex,
+  clients: readonly { readonly environment_id: string; readonly client_id: string }[],
+): Promise<Pick<ClientRow, 'environment_id' | 'id' | 'status'>[]> {
+  if (clients.length === 0) return [];
+  const text = `
+    select c.environment_id, c.id, c.status from unnest($1::uuid[], $2::text[]) as asked (environment_id, id)
+    join clients c on c.environment_id = asked.environment_id and c.id = asked.id`;
+  const values = [clients.map((one) => one.environment_id), clients.map((one) => one.client_id)];
+  return runSystem(knex, { name: 'clients.find_states', text }, values);
 }

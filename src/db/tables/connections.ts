@@ -1,4 +1,6 @@
+import type { Knex } from 'knex';
 import { insert, remove, table, update, type Scope } from '../scope.js';
+import { runSystem } from '../system.js';
 
 /** Who sees to the second factor of a sign-in through a connection. */
 export const connectionSecondFactors = ['own', 'asserted', 'provider'] as const;
@@ -78,4 +80,16 @@ export async function updateConnection(scope: Scope, id: string, changes: Partia
 /** Deletes a connection and the links of accounts to it. */
 export async function deleteConnection(scope: Scope, id: string): Promise<boolean> {
   return (await remove<ConnectionRow>(scope, 'connections', { id })) > 0;
+}
+
+/** Where the provider of a connection is, with the slug of its environment. */
+export type WatchedConnection = Pick<ConnectionRow, 'id' | 'name' | 'strategy' | 'issuer' | 'token_endpoint' | 'userinfo_endpoint'> & {
+  readonly environment: string;
+};
+
+/** The enabled connections of all environments, the oldest first. */
+export async function listWatchedConnections(knex: Knex, limit: number): Promise<WatchedConnection[]> {
+  const text = `select c.id, c.name, c.strategy, c.issuer, c.token_endpoint, c.userinfo_endpoint, e.slug as environment
+    from connections c join environments e on e.id = c.environment_id where c.status = 'enabled' order by c.created_at, c.id limit $1`;
+  return runSystem<WatchedConnection>(knex, { name: 'connections.watched', text }, [limit]);
 }

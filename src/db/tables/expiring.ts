@@ -42,6 +42,7 @@ export const expiringTables = ({ securityEventDays }: Pick<Config, 'securityEven
   { name: 'audit_logs', column: 'occurred_at', keepSeconds: securityEventDays * day, only: 'security_event' },
   // Long after what they name: a stream that stays paused.
   { name: 'log_stream_entries', column: 'due_at', keepSeconds: 400 * day },
+  { name: 'request_traces', column: 'expires_at', keepSeconds: 0 },
   { name: 'mails', column: 'expires_at', keepSeconds: 0 },
 ];
 

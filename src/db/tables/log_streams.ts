@@ -183,3 +183,22 @@ export function noteLogStreamTest(
 export function listLogStreamLags(knex: Knex): Promise<{ id: string; lag_seconds: number }[]> {
   return runSystem(knex, { name: 'log_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from log_streams s` }, []);
 }
+
+/** A stream as somebody sees it who asks how the service is doing, with the slug of its environment. */
+export type WatchedLogStream = Pick<LogStreamRow, 'id' | 'name' | 'url' | 'status' | 'failing_since'> & {
+  readonly environment: string;
+  /** Whether it has failed for more than a day. */
+  readonly failing: boolean;
+  /** Whether the service paused it, for its failures. */
+  readonly given_up: boolean;
+};
+
+/** The streams of all environments that are enabled, or that the service paused. */
+export async function listWatchedLogStreams(knex: Knex, limit: number): Promise<WatchedLogStream[]> {
+  const text = `select s.id, s.name, s.url, s.status, s.failing_since, e.slug as environment,
+      coalesce(s.failing_since < now() - interval '1 day', false) as failing,
+      s.status = 'paused' and coalesce(s.failing_since < now() - make_interval(secs => ${pauseAfterSeconds}), false) as given_up
+    from log_streams s join environments e on e.id = s.environment_id
+    where s.status = 'enabled' or s.failing_since < now() - make_interval(secs => ${pauseAfterSeconds}) order by s.created_at, s.id limit $1`;
+  return runSystem<WatchedLogStream>(knex, { name: 'log_streams.watched', text }, [limit]);
+}

@@ -1,4 +1,6 @@
+import type { Knex } from 'knex';
 import { insert, insertMissing, remove, table, update, type Scope } from '../scope.js';
+import { runSystem } from '../system.js';
 
 /** A row of `roles`. */
 export type RoleRow = {
@@ -158,4 +160,17 @@ export async function touchRecord<Row extends { id: string; updated_at: Date }>(
   at: Date,
 ): Promise<Row | null> {
   return update<Row>(scope, name, { id } as Partial<Row>, { updated_at: at } as Partial<Row>);
+}
+
+/** How many active users of each environment hold the role of the name; environments where nobody does have 0. */
+export async function countHoldersByEnvironment(
+  knex: Knex,
+  name: string,
+): Promise<{ slug: string; kind: string; is_default: boolean; holders: number }[]> {
+  const text = `select e.slug, e.kind, e.is_default, count(u.id)::integer as holders
+    from environments e left join roles r on r.environment_id = e.id and r.name = $1
+    left join user_roles ur on ur.environment_id = e.id and ur.role_id = r.id
+    left join users u on u.environment_id = e.id and u.id = ur.user_id and u.status = 'active'
+    group by e.id order by e.is_default desc, e.slug`;
+  return runSystem(knex, { name: 'roles.holders_by_environment', text }, [name]);
 }

@@ -39,6 +39,9 @@ export type StaleSealed = {
   readonly sealed: Buffer;
 };
 
+const placeOf = (table: SealedColumn['table'], belongs: string | Buffer): Place =>
+  `${table}/${typeof belongs === 'string' ? belongs : belongs.toString('hex')}`;
+
 /** Statement time-out in milliseconds: scanning a large table takes longer than a request may. */
 const patienceMs = 300_000;
 
@@ -77,7 +80,7 @@ export async function listStaleSealed(
   const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: `sealed.stale.${table}.${column}`, text }, values));
   return rows.map(({ belongs, ...row }) => ({
     ...row,
-    place: `${table}/${typeof belongs === 'string' ? belongs : belongs.toString('hex')}`,
+    place: placeOf(table, belongs),
   }));
 }
 
@@ -119,4 +122,28 @@ export async function listPrimaryPrivateKeys(
     .where('k.status', 'primary')
     .select('e.slug', 'k.kid', 'k.private_sealed');
   return defaultOnly ? rows.where('e.is_default', true) : rows;
+}
+
+/** The newest values of the column, by how their rows are keyed; as stored, whichever key sealed them. */
+export async function sampleSealed(
+  knex: Knex,
+  { table, column, key, place }: SealedColumn,
+  limit: number,
+): Promise<{ place: Place; sealed: Buffer }[]> {
+  const text = `select ${column} as sealed, ${place} as belongs from ${table}
+    where octet_length(${column}) > 0 order by environment_id desc, ${key} desc limit $1`;
+  const rows = await runSystem<{ sealed: Buffer; belongs: string | Buffer }>(knex, { name: `sealed.sample.${table}.${column}`, text }, [
+    limit,
+  ]);
+  return rows.map(({ sealed, belongs }) => ({ sealed, place: placeOf(table, belongs) }));
+}
+
+/** How many values of each column each key has sealed, by key id. For somebody who has set a limit to statements. */
+export async function countSealedByColumn(knex: Knex): Promise<{ table: string; key_id: string; count: number }[]> {
+  const parts = sealedColumns.map(
+    ({ table, column }) => `select '${table}' as name, ${keyIdSql(column)} as key_id from ${table} where octet_length(${column}) > 0`,
+  );
+  const text = `select name, key_id, count(*) as count from (${parts.join(' union all ')}) as sealed group by 1, 2 order by 1, 2`;
+  const rows = await runSystem<{ name: string; key_id: string; count: string }>(knex, { name: 'sealed.count_by_column', text }, []);
+  return rows.map(({ name, key_id, count }) => ({ table: name, key_id, count: Number(count) }));
 }

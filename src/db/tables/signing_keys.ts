@@ -1,7 +1,8 @@
-import type { Knex } from 'knex';
 import type { JWK } from 'jose';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
+import type { Knex } from 'knex';
 import { insert, table, update, type Scope } from '../scope.js';
+import { runSystem } from '../system.js';
 
 /** A row of `signing_keys`; `private_sealed` holds the private JWK, sealed for `signing_keys/<kid>`. */
 export type SigningKeyRow = {
@@ -49,6 +50,18 @@ export async function longestSignedLifetime(scope: Scope): Promise<number> {
     [scope.environment_id, scope.environment_id, scope.environment_id],
   );
   return result.rows[0]?.seconds ?? 0;
+}
+
+/** A key that signs or is about to, with the slug of its environment. */
+export type WatchedSigningKey = Pick<SigningKeyRow, 'kid' | 'algorithm' | 'status' | 'activated_at' | 'created_at'> & {
+  readonly environment: string;
+};
+
+/** The primary and next keys of all environments. */
+export async function listWatchedSigningKeys(knex: Knex): Promise<WatchedSigningKey[]> {
+  const text = `select k.kid, k.algorithm, k.status, k.activated_at, k.created_at, e.slug as environment
+    from signing_keys k join environments e on e.id = k.environment_id where k.status in ('primary', 'next') order by e.slug, k.algorithm`;
+  return runSystem<WatchedSigningKey>(knex, { name: 'signing_keys.watched', text }, []);
 }
 
 /** The `kid` of every key, of all environments, that isn't deactivated. */

@@ -1,4 +1,6 @@
+import type { Knex } from 'knex';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { runSystem } from '../system.js';
 
 /** Why the service disabled a webhook by itself: the receiver answered 410, or 100 events in a row failed for good. */
 const disabledReasons = ['receiver_gone', 'consecutive_failures'] as const;
@@ -95,4 +97,23 @@ export async function rotateWebhookSecret(
       updated_at: at,
     },
   );
+}
+
+/** A webhook as somebody sees it who asks how the service is doing, with the slug of its environment. */
+export type WatchedWebhook = Pick<WebhookRow, 'id' | 'name' | 'url' | 'status' | 'disabled_reason' | 'last_success_at'> & {
+  readonly environment: string;
+  /** Whether something that happened more than a day ago, after the last success, has not arrived. */
+  readonly failing: boolean;
+};
+
+/** Webhooks of all environments that are enabled, or that the service disabled, those that were used last first. */
+export async function listWatchedWebhooks(knex: Knex, limit: number): Promise<WatchedWebhook[]> {
+  const text = `select w.id, w.name, w.url, w.status, w.disabled_reason, w.last_success_at, e.slug as environment,
+      exists (select 1 from webhook_deliveries d where d.environment_id = w.environment_id and d.webhook_id = w.id
+        and d.created_at > coalesce(w.last_success_at, '-infinity') and d.created_at < now() - interval '1 day'
+        and d.status in ('retrying', 'failed')) as failing
+    from webhooks w join environments e on e.id = w.environment_id
+    where w.status = 'enabled' or w.disabled_reason is not null
+    order by w.last_delivery_at desc nulls last, w.id limit $1`;
+  return runSystem<WatchedWebhook>(knex, { name: 'webhooks.watched', text }, [limit]);
 }

@@ -20,15 +20,22 @@ export const managementCollections = [
   'event_types',
   'audit_logs',
   'security_events',
+  'request_traces',
 ] as const;
 
 /** Collections that nobody writes through the API. */
-const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events']);
+const readOnly: ReadonlySet<string> = new Set(['event_types', 'audit_logs', 'security_events', 'request_traces']);
+
+/** Permissions of what concerns no single record. */
+const others = ['diagnostics:read'];
 
 /** Every permission of the built-in Management API resource. */
-export const managementPermissions: readonly string[] = managementCollections.flatMap((collection) =>
-  readOnly.has(collection) ? [`${collection}:read`] : [`${collection}:read`, `${collection}:write`],
-);
+export const managementPermissions: readonly string[] = [
+  ...managementCollections.flatMap((collection) =>
+    readOnly.has(collection) ? [`${collection}:read`] : [`${collection}:read`, `${collection}:write`],
+  ),
+  ...others,
+];
 
 /** The role that holds all of them. */
 export const administratorRole = 'administrator';

@@ -82,8 +82,12 @@ export async function endDocumentClient(ctx: Context, client: ClientRow, reason:
   await transaction(ctx, async (tx) => {
     if (!(await endDocument(tx.scope, client.id, tx.clock.now()))) return;
     const { environment, logger } = tx;
-    const about = { event: 'client_document.ended', environment_id: environment.id, client_id: client.id, reason } as const;
-    afterCommit(tx, () => logger.warn(about, 'a metadata document describes its client no longer'));
+    afterCommit(tx, () =>
+      logger.warn(
+        { event: 'client_document.ended', environment_id: environment.id, client_id: client.id, reason },
+        'a metadata document describes its client no longer',
+      ),
+    );
   });
 }
 

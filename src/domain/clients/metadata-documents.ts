@@ -82,6 +82,21 @@ function membersOf(url: string, text: string): { readonly members: MetadataDocum
   return members['client_id'] === url ? { members } : ended('client_id does not match');
 }
 
+/** What the answer of that time is, beside what was read before. */
+function judged(url: string, before: MetadataDocument | null, answer: OutboundResponse, read_at: Date): MetadataDocument | DocumentFailure {
+  const fresh_until = new Date(read_at.getTime() + lifetimeOf(answer) * 1000);
+  if (answer.status === 304 && before) return { ...before, read_at, fresh_until };
+  if (answer.status === 404 || answer.status === 410) return ended('document not found');
+  if (answer.status !== 200) return unreachable(`document was answered with status ${answer.status}`);
+  const read = textOf(answer);
+  if ('failed' in read) return read;
+  const etag = headerOf(answer, 'etag');
+  const textDigest = digest(read.text);
+  if (before?.digest.equals(textDigest)) return { ...before, etag, read_at, fresh_until };
+  const found = membersOf(url, read.text);
+  return 'failed' in found ? found : { url, members: found.members, digest: textDigest, etag, read_at, fresh_until };
+}
+
 /** Reads documents with the guarded fetch, and remembers them. */
 export function createMetadataDocuments({
   fetch,
@@ -102,29 +117,13 @@ export function createMetadataDocuments({
     return document;
   }
 
-  /** What the answer is, beside what was read before. */
-  function judged(url: string, before: MetadataDocument | null, answer: OutboundResponse): MetadataDocument | DocumentFailure {
-    const read_at = clock.now();
-    const fresh_until = new Date(read_at.getTime() + lifetimeOf(answer) * 1000);
-    if (answer.status === 304 && before) return { ...before, read_at, fresh_until };
-    if (answer.status === 404 || answer.status === 410) return ended('document not found');
-    if (answer.status !== 200) return unreachable(`document was answered with status ${answer.status}`);
-    const read = textOf(answer);
-    if ('failed' in read) return read;
-    const etag = headerOf(answer, 'etag');
-    const textDigest = digest(read.text);
-    if (before?.digest.equals(textDigest)) return { ...before, etag, read_at, fresh_until };
-    const found = membersOf(url, read.text);
-    return 'failed' in found ? found : { url, members: found.members, digest: textDigest, etag, read_at, fresh_until };
-  }
-
   async function fetched(url: string): Promise<MetadataDocument | DocumentFailure> {
     const before = known.get(url) ?? null;
     const condition = before?.etag == null ? {} : { 'if-none-match': before.etag };
     const headers = { accept: 'application/json, application/*+json;q=0.9', 'accept-encoding': 'identity', ...condition };
     try {
       const answer = await fetch.request(url, { headers, timeoutMs, maxResponseBytes: maxBytes, pool: 'client_documents' });
-      const found = judged(url, before, answer);
+      const found = judged(url, before, answer, clock.now());
       if (!('failed' in found)) return remember(found);
       if (found.failed === 'ended') known.delete(url);
       logger.info(

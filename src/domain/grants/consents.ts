@@ -1,7 +1,7 @@
 import { addConsent, deleteConsent, findConsent } from '../../db/tables/consents.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
+import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
-import { isWithin } from '../../lib/scope-set.js';
 import type { Context } from '../context.js';
 import { noOrigin, type Origin } from '../origin.js';
 import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
@@ -39,18 +39,21 @@ export const isAlwaysAsked = (ctx: Context, { resource, unproven = false }: Pick
 const isSameClient = (then: Buffer | null, now: Buffer | null): boolean =>
   then === now || (then !== null && now !== null && then.equals(now));
 
+/** What of it the person hasn't allowed before: scopes, and the resource, which may be without scopes of its own. */
+export async function withoutConsent(ctx: Context, question: ConsentQuestion): Promise<{ scopes: string[]; resource: boolean }> {
+  const nothing = { resource_scopes: {} as Readonly<Record<string, string[]>>, resources: [] as readonly string[] };
+  const stored = isAlwaysAsked(ctx, question) ? null : await findConsent(ctx.scope, question.user_id, question.client_id);
+  const found = stored && isSameClient(stored.client_digest, question.client_digest ?? null) ? stored : null;
+  const { resource_scopes, resources } = found ?? nothing;
+  const scopes = heaps(question).flatMap(([resource, asked]) => asked.filter((scope) => !own(resource_scopes, resource)?.includes(scope)));
+  return { scopes, resource: found === null || (question.resource !== null && !resources.includes(question.resource)) };
+}
+
 /** Whether the person allowed all of it before. A resource that was never allowed isn't, even without scopes of its own. */
 export async function isConsented(ctx: Context, question: ConsentQuestion): Promise<boolean> {
   if (isAlwaysAsked(ctx, question)) return false;
-  const consent = await findConsent(ctx.scope, question.user_id, question.client_id);
-  return (
-    consent !== null &&
-    isSameClient(consent.client_digest, question.client_digest ?? null) &&
-    heaps(question).every(
-      ([resource, scopes]) =>
-        isWithin(scopes, consent.resource_scopes[resource] ?? []) && (resource === '' || consent.resources.includes(resource)),
-    )
-  );
+  const { scopes, resource } = await withoutConsent(ctx, question);
+  return scopes.length === 0 && !resource;
 }
 
 /** Actor and target of a consent's security event. */

@@ -20,6 +20,7 @@ import {
   listReachOfUser,
 } from '../../db/tables/reach.js';
 import { permissionsOfMappings } from '../tokens/claim-mappings.js';
+import { couldBothFit } from '../workloads/conditions.js';
 import type { Context } from '../context.js';
 import { managementCollections, managementPermissions } from '../api-resources/management-permissions.js';
 import { fullReach, union, noReach, type Reach } from './reach.js';
@@ -58,19 +59,34 @@ export async function reachOfClientGrant(
   return grant.token_exchange === 'none' ? noReach : new Set(['users:write']);
 }
 
-/** A federated credential: all that its client reaches, for whoever writes it decides who is that client. */
-export async function reachOfFederatedCredential(tx: Tx, { client_id }: Pick<FederatedCredentialRow, 'client_id'>): Promise<Reach> {
+async function reachOfClientId(tx: Tx, client_id: string): Promise<Reach> {
   const client = await findClient(tx.scope, client_id);
   return client ? reachOfClient(tx, client) : noReach;
 }
 
+async function reachOfClientIds(tx: Tx, credentials: readonly Pick<FederatedCredentialRow, 'client_id'>[]): Promise<Reach> {
+  let reach = noReach;
+  for (const client_id of new Set(credentials.map((one) => one.client_id))) reach = union(reach, await reachOfClientId(tx, client_id));
+  return reach;
+}
+
+/**
+ * A federated credential: all that its client reaches, for whoever writes it decides who is that client; and what the clients reach whose credentials could
+ * fit the same tokens, for two that fit prove nobody: whoever writes a second one locks the first client's workloads out.
+ */
+export async function reachOfFederatedCredential(
+  tx: Tx,
+  credential: Pick<FederatedCredentialRow, 'client_id' | 'trusted_issuer_id' | 'audience' | 'claims'>,
+): Promise<Reach> {
+  const beside = (await listCredentialsOfIssuer(tx.scope, credential.trusted_issuer_id)).filter(
+    ({ audience, claims }) => audience === credential.audience && couldBothFit(claims, credential.claims),
+  );
+  return reachOfClientIds(tx, [credential, ...beside]);
+}
+
 /** A trusted issuer: all that the clients reach whose credentials rest on it. */
 export async function reachOfTrustedIssuer(tx: Tx, { id }: Pick<TrustedIssuerRow, 'id'>): Promise<Reach> {
-  const credentials = await listCredentialsOfIssuer(tx.scope, id);
-  const ids = [...new Set(credentials.map(({ client_id }) => client_id))];
-  let reach = noReach;
-  for (const client_id of ids) reach = union(reach, await reachOfFederatedCredential(tx, { client_id }));
-  return reach;
+  return reachOfClientIds(tx, await listCredentialsOfIssuer(tx.scope, id));
 }
 
 /** An API resource: the Management API itself is everything; of any other, the permissions behind what its claim mappings say of people. */

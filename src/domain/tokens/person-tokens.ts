@@ -2,7 +2,7 @@ import type { Client } from '../clients/clients.js';
 import { algorithmFor } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
-import { accessTokenPayload, accessTokenValue, type AccessTokenContent, type TokenSeed } from './access-token.js';
+import { accessTokenValue, type AccessTokenContent, type TokenSeed } from './access-token.js';
 import { accessTokenMappedClaims, mappedClaims, type ClaimFacts } from './claim-mappings.js';
 import { claimsOf } from './claims.js';
 import { idTokenClaimsOf, idTokenPayload, idTokenValue, type IdTokenContent } from './id-token.js';
@@ -108,11 +108,11 @@ export function previewForPerson(
   ctx: Context,
   granted: PersonsGrant & { readonly user: UserWithRoles },
   issuance: Issuance,
-): { access_token: Record<string, unknown>; id_token: Record<string, unknown> | null; userinfo: Record<string, unknown> | null } {
+): { access: AccessTokenContent; id_token: Record<string, unknown> | null; userinfo: Record<string, unknown> | null } {
   const { facts, access, id } = contentsOf(ctx, granted, issuance);
   const whose = { user: granted.user, permissions: facts.permissions, sub: granted.user_id };
   return {
-    access_token: accessTokenPayload(ctx, access),
+    access,
     id_token: id && idTokenPayload(ctx, { ...id, access_token: issuance.seed.value }),
     userinfo: id && userinfoClaims(issuance.client, whose, issuance.scope.split(' '), Object.keys(granted.claims ?? {})),
   };

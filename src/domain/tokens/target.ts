@@ -14,7 +14,9 @@ export type Target = {
 
 /** The refusal of a client that may no longer ask people for the resource, or take its tokens (RFC 8707 2). */
 export const notLetIn = () =>
-  OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it, or take its tokens');
+  OAuthError.invalid_target('the resource is gone, or the client may no longer ask people for it, or take its tokens').by(
+    'no_client_grant',
+  );
 
 /** `resource` of a token request as it is registered, whose spelling may be another one; the text itself when nothing is registered so. */
 export const registeredName = async (ctx: Context, named: string): Promise<string> =>
@@ -26,6 +28,13 @@ export async function targetInForce(ctx: Context, client: Client, identifier: st
   const askable = resource && takesTokensOf(client, resource) ? await askableScopes(ctx, client, resource) : null;
   return resource && askable && { resource, askable };
 }
+
+/** What kind of access token a person's is, how long it lives in seconds, and whom it is for. */
+export const kindOfToken = ({ environment }: Pick<Context, 'environment'>, client: Client, resource: ApiResource | null) => ({
+  format: resource?.token_format ?? client.access_token_format,
+  lifetime: resource?.access_token_lifetime ?? environment.default_access_token_lifetime,
+  audience: resource?.identifier ?? environment.issuer,
+});
 
 /** Whether a person's token for the resource holds what the person holds, and no more. */
 export const isHeldOnly = (resource: ApiResource): boolean => resource.user_scopes === 'held';

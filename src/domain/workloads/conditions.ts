@@ -31,3 +31,19 @@ function fits(value: unknown, condition: ClaimCondition): boolean {
 /** The names of the conditions that the claims don't meet. */
 export const unmetConditions = (conditions: Readonly<Record<string, ClaimCondition>>, claims: Claims): string[] =>
   Object.entries(conditions).flatMap(([name, condition]) => (fits(claimAt(claims, name), condition) ? [] : [name]));
+
+/** Whether no claim can be what both conditions say. */
+function exclude(one: ClaimCondition, other: ClaimCondition): boolean {
+  if (typeof one === 'object' && 'prefix' in one) {
+    if (typeof other !== 'object' || !('prefix' in other)) return exclude(other, one);
+    return !one.prefix.startsWith(other.prefix) && !other.prefix.startsWith(one.prefix);
+  }
+  return [one].flat().every((text) => !fits(text, other));
+}
+
+/** Whether a token could meet both: no claim that both name tells them apart. Two credentials that fit the same token prove nobody. */
+export const couldBothFit = (one: Readonly<Record<string, ClaimCondition>>, other: Readonly<Record<string, ClaimCondition>>): boolean =>
+  Object.entries(one).every(([name, condition]) => {
+    const beside = own(other, name);
+    return beside === undefined || !exclude(condition, beside);
+  });

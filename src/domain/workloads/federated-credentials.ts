@@ -41,9 +41,12 @@ function conditionProblems(name: string, condition: ClaimCondition): Problem[] {
   return [];
 }
 
-/** Whether a condition singles anybody out: at most platforms the first part of every `sub` is the same (`repo:`, `project_path:`, `system:`). */
+/** What every `sub` of a platform begins with: at Kubernetes and AWS several parts, at most others the first (`repo:`, `project_path:`). */
+const saidOfAll = /^(?:system:serviceaccount:|arn:(?:[^:]*:){0,3}|[^:/]+[:/]+)/;
+
+/** Whether a condition singles anybody out. */
 const isNarrow = (condition: ClaimCondition): boolean =>
-  typeof condition === 'string' || !('prefix' in condition) || /[^:/][:/]+[^:/]+[:/]$/.test(condition.prefix);
+  typeof condition === 'string' || !('prefix' in condition) || condition.prefix.replace(saidOfAll, '') !== '';
 
 /** Problems of the conditions of a credential. */
 export function credentialProblems({ claims }: FederatedCredentialInput): Problem[] {

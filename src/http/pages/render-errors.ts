@@ -15,6 +15,7 @@ import {
 } from '../../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../../lib/error-codes.js';
 import { wantsJson } from '../request/form.js';
+import { traceRefusal } from '../request/trace.js';
 import { MethodNotAllowedError } from '../routes.js';
 import { basePage } from './pages.js';
 import type { Web } from '../web.js';
@@ -211,6 +212,7 @@ export function renderErrors(web: Web): ErrorRequestHandler {
     // Answered when its time was up (request/deadline.ts): what its handler still throws has nobody to hear it.
     if (res.writableEnded) return;
     if (res.headersSent) return next(error);
+    traceRefusal(req, error);
     const refusal = renderedErrorOf(error);
     if (refusal.status >= 500) {
       // A failure of the database says what has happened, and has its own cause beside it.

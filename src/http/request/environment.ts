@@ -1,5 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { createContext, type Deps } from '../../domain/context.js';
+import type { ForwardedSample } from '../../domain/diagnostics/forwarded-notes.js';
 import type { Environment } from '../../domain/environments/environment.js';
 import { findEnvironmentForHost, recallEnvironmentForHost } from '../../domain/environments/environments.js';
 import { BodyError } from '../../errors.js';
@@ -16,6 +17,16 @@ function namesOneHost({ rawHeaders }: Request): boolean {
 
 const twoHosts = () => new BodyError(400, 'the request must name one host');
 
+const textOf = (header: string | string[] | undefined) => (typeof header === 'string' ? header : null);
+
+/** What proxies in front wrote about the address that the request was sent to, whether they are trusted or not. */
+function forwardedAddressOf(req: Request): ForwardedSample {
+  const peer = req.socket.remoteAddress ?? '';
+  const isTrusted = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  const { 'x-forwarded-host': host, 'x-forwarded-proto': proto } = req.headers;
+  return { host: textOf(host), proto: textOf(proto), peer, trusted: isTrusted(peer, 0) };
+}
+
 type Recall = (deps: Deps, host: string) => Environment | undefined;
 
 /**
@@ -24,10 +35,12 @@ type Recall = (deps: Deps, host: string) => Environment | undefined;
  */
 export function environment(deps: Deps, recall: Recall = recallEnvironmentForHost) {
   const { trustProxy } = deps.config;
+  const { forwarded } = deps;
 
   return (req: Request, res: Response, next: NextFunction): void | Promise<void> => {
     // A shared cache keys by Host, so a response that was selected by X-Forwarded-Host must vary by it.
     if (trustProxy !== false) res.vary('X-Forwarded-Host');
+    if (forwarded.isDue()) forwarded.note(forwardedAddressOf(req));
     const host = (trustProxy === false ? req.headers.host : req.host) ?? '';
     const enter = (found: Environment) => {
       req.ctx = createContext(deps, found, req.deadline);

@@ -1,14 +1,18 @@
 import { named } from '../../lib/named.js';
 import { applyConfig, getConfig, getConfigDrift, planConfig } from './config.js';
+import { diagnostics } from './diagnostics.js';
 import type { Endpoint } from './endpoint.js';
+import { token_preview } from './token_preview.js';
 
 /** What endpoints are listed under in OpenAPI and on the reference page. */
 export const endpointGroups: Readonly<Record<string, string>> = named({
   config: 'Configuration as code: an environment as one document with names instead of ids.',
+  explanations: 'What a client would get, and why.',
+  diagnostics: 'What is wrong with the installation, and what mends it.',
 });
 
 /** What of the Management API concerns no single record. Routes, OpenAPI, the reference page and the command line follow from this list. */
-export const endpoints: readonly Endpoint[] = [getConfig, planConfig, applyConfig, getConfigDrift];
+export const endpoints: readonly Endpoint[] = [getConfig, planConfig, applyConfig, getConfigDrift, diagnostics, token_preview];
 
 /** The endpoints of one address, by method. */
 export type EndpointsByMethod = Readonly<Record<string, Endpoint>>;

@@ -125,7 +125,8 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
       allow_unverified_clients: 'control',
       // What people are asked for on behalf of clients that don't say.
       default_scopes: 'control',
-      documentation_url: 'plain',
+      // Where the metadata send developers, those of the Management API too.
+      documentation_url: 'control',
       required_acr: 'control',
       max_authentication_age: 'control',
       // What its API is told of people.

@@ -14,6 +14,7 @@ import { identities } from './identities.js';
 import { log_streams } from './log_streams.js';
 import { permissions } from './permissions.js';
 import { registration_tokens } from './registration_tokens.js';
+import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
 import { security_events } from './security_events.js';
 import { sessions } from './sessions.js';
@@ -49,6 +50,7 @@ export const resources = [
   audit_logs,
   security_events,
   log_streams,
+  request_traces,
 ] as const;
 
 /** The same by type and by path. */

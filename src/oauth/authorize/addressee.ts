@@ -1,5 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import { isFapi2 } from '../../domain/clients/profile.js';
+import { toldText, withoutValues } from '../../domain/request-traces/told.js';
 import { PageError, type PageDetail } from '../../errors.js';
 import type { Parameters } from '../../lib/parameters.js';
 import { matchesRedirectUri } from '../../lib/redirect-uri.js';
@@ -27,18 +28,8 @@ function isRegistered({ sent, client }: Sender): boolean {
   return client !== null && uri !== undefined && matchesRedirectUri(client.redirect_uris, uri, client.application_type === 'native');
 }
 
-/** Addresses that are logged or shown at once, and characters of each: what somebody sends must not fill the log. */
+/** Addresses that are logged or shown at once. */
 const toldUris = 20;
-const toldLength = 500;
-
-/** As much of an address as is told; what is left out is seen to be. Redirect URIs are visible ASCII: all else is shown encoded, so that it can be seen and turns no text around. */
-function toldUri(uri: string): string {
-  const whole = uri.length > toldLength ? `${uri.slice(0, toldLength)}...` : uri;
-  return whole.toWellFormed().replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
-}
-
-/** Without what may be a secret: user name and password, and the values of query and fragment. */
-const withoutValues = (uri: string): string => uri.replace(/\/\/[^/?#]*@/, '//...@').replaceAll(/([?&#](?:[^=&#]*=)?)[^&#]+/g, '$1...');
 
 /**
  * Logs the redirect URI that came beside those that are registered: the commonest mistake in setting up a client, and one that nobody but the two
@@ -46,8 +37,8 @@ const withoutValues = (uri: string): string => uri.replace(/\/\/[^/?#]*@/, '//..
  * says nothing of a client's registration.
  */
 function tellMismatch({ ctx, request_id }: Asked, sent: Parameters, client: Client | null): PageDetail[] {
-  const came = toldUri(sent.get('redirect_uri') ?? '');
-  const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map(toldUri);
+  const came = toldText(sent.get('redirect_uri') ?? '');
+  const registered = (client?.redirect_uris ?? []).slice(0, toldUris).map(toldText);
   const { id: environment_id, kind } = ctx.environment;
   const logged = { redirect_uri: withoutValues(came), registered: registered.map(withoutValues) };
   ctx.logger.info(
@@ -78,7 +69,9 @@ export async function askingOrPage(web: Limiting, req: Asked, client_id: string)
     return await askingClient(web, req, client_id);
   } catch (error) {
     if (!(error instanceof UnidentifiedClient)) throw error;
-    throw new PageError(400, 'invalid_client', `The application that sent you here can not be identified: ${error.reason}.`);
+    throw new PageError(400, 'invalid_client', `The application that sent you here can not be identified: ${error.reason}.`).by(
+      'unknown_client',
+    );
   }
 }
 
@@ -93,7 +86,12 @@ export async function findAddressee(web: Limiting, req: Asked, sent: Parameters)
   const failed = addresseeChecks.find(([, fails]) => fails({ sent, client }));
   if (failed) {
     const [, , code, text] = failed;
-    throw new PageError(400, code, text, {}, undefined, null, code === 'invalid_redirect_uri' ? tellMismatch(req, sent, client) : []);
+    if (code !== 'invalid_redirect_uri') throw new PageError(400, code, text).by(code === 'invalid_client' ? 'unknown_client' : null);
+    throw new PageError(400, code, text, {}, undefined, null, tellMismatch(req, sent, client)).by('redirect_uri_mismatch', {
+      client_id: client?.id,
+      redirect_uri: sent.get('redirect_uri'),
+      registered_redirect_uris: client?.redirect_uris,
+    });
   }
   return {
     client: client as Client,

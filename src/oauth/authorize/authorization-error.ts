@@ -1,3 +1,4 @@
+import { RuledError } from '../../errors.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Addressee } from './request.js';
 
@@ -5,7 +6,7 @@ import type { Addressee } from './request.js';
  * A refusal that is sent to the client's redirect URI (RFC 6749 4.1.2.1). It can only be made once client and redirect URI are
  * proven, so an open redirect can't be written down.
  */
-export class AuthorizationError extends Error {
+export class AuthorizationError extends RuledError {
   constructor(
     readonly addressee: Addressee,
     readonly error: OAuthErrorCode,
@@ -13,5 +14,9 @@ export class AuthorizationError extends Error {
   ) {
     super(`${error}: ${description}`);
     this.name = 'AuthorizationError';
+  }
+
+  get told() {
+    return { status: 400, code: this.error, text: this.description };
   }
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { PageError } from '../../errors.js';
 import { isForeignPost, queryOf } from '../../http/request/form.js';
+import { traceNarrowed, traceRefusal } from '../../http/request/trace.js';
 import type { Web } from '../../http/web.js';
 import { AuthorizationError } from './authorization-error.js';
 import { renderConsent } from './consent-page.js';
@@ -32,8 +33,9 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
       case 'refuse':
         throw new AuthorizationError(addressee, interaction.error, interaction.description);
       case 'none':
+        traceNarrowed(req, parameters, request.rulings, request.client.id);
         return await respond(web, req, res, addressee, {
-          code: await issueCode(ctx, request, interaction.session, pushed?.reference ?? null),
+          code: await issueCode(ctx, request, interaction.session, { pushed: pushed?.reference ?? null, request_id: req.request_id }),
         });
     }
   } catch (error) {
@@ -45,6 +47,7 @@ export async function proceed(web: Web, req: Request, res: Response, sent: SentR
 async function refuse(web: Web, req: Request, res: Response, sent: SentRequest, error: unknown): Promise<void> {
   if (!(error instanceof AuthorizationError)) throw error;
   if (req.session === null && sent.parameters.get('prompt') !== 'none') return sendToLogin(req, res, sent, false);
+  traceRefusal(req, error, sent.parameters);
   await respond(web, req, res, error.addressee, { error: error.error, error_description: error.description });
 }
 

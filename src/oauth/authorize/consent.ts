@@ -4,6 +4,7 @@ import { isUnstored, storeDocumentClient } from '../../domain/clients/document-c
 import { transaction } from '../../domain/context.js';
 import { PageError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
+import { deniedByPerson, traceRefusal } from '../../http/request/trace.js';
 import type { Web } from '../../http/web.js';
 import { proceed, requirePendingRequest } from './authorize.js';
 import { AuthorizationError } from './authorization-error.js';
@@ -23,6 +24,7 @@ export function consent(web: Web) {
     const decision = form.get('decision');
     if (decision === 'deny') {
       if (session !== null) noteConsentDenied(ctx, session.user_id, addressee.client.id, originOf(req));
+      traceRefusal(req, deniedByPerson(addressee.client.id), sent.parameters);
       return respond(web, req, res, addressee, { error: 'access_denied', error_description: 'the person did not allow it' });
     }
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', 'The form was sent without an answer. Go back and choose one.');

@@ -1,9 +1,19 @@
-import { askableScopes, withoutUnaskable, type ApiResource, type Client } from '../../domain/clients/clients.js';
+import { askableScopes, type ApiResource, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import { isHeldOnly, type Target } from '../../domain/tokens/target.js';
 import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
+import type { PreviewRule, ScopeRuling } from '../../lib/refusal-rules.js';
 import type { AuthorizationRequest } from './request.js';
+
+function ruleFor(client: Client, scope: string, target: Target | null): PreviewRule {
+  const isOwn = target?.resource.permissions.includes(scope) === true;
+  const isKnown = isOpenidScope(scope) || isOwn;
+  if (client.scopes?.includes(scope) === false) return isKnown ? 'not_in_client_scopes' : 'unknown_scope';
+  if (scope === 'offline_access') return client.grant_types.includes('refresh_token') ? 'granted' : 'grant_type_not_allowed';
+  if (!isKnown && client.scopes === null) return 'unknown_scope';
+  return isOwn && !isOpenidScope(scope) && !target.askable.includes(scope) ? 'not_in_client_grant' : 'granted';
+}
 
 /** What the resource says is granted where none of its scopes was asked for. */
 function defaultScopes(client: Client, asked: readonly string[], target: Target | null): readonly string[] {
@@ -12,14 +22,22 @@ function defaultScopes(client: Client, asked: readonly string[], target: Target 
   return default_scopes.filter((scope) => permissions.includes(scope) && client.scopes?.includes(scope) !== false);
 }
 
-/** What of the asked scopes is granted; one that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows. */
-export function grantedScopes(client: Client, asked: readonly string[], target: Target | null): string[] {
-  const known = [...asked, ...defaultScopes(client, asked, target)].filter((scope) => {
-    if (scope === 'offline_access') return client.grant_types.includes('refresh_token');
-    return isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true || client.scopes?.includes(scope) === true;
-  });
-  return target === null ? known : withoutUnaskable(target.resource, target.askable, known);
+/**
+ * What becomes of each of the asked scopes, and of those that come by themselves. One that nobody here knows, or the client may not ask for, is left out, as RFC 6749 3.3 allows; one beyond
+ * the client's own list refuses the request.
+ */
+export function judgeScopes(client: Client, asked: readonly string[], target: Target | null): ScopeRuling[] {
+  const judge = (name: string): ScopeRuling => ({ name, rule: ruleFor(client, name, target) });
+  const unasked = defaultScopes(client, asked, target).map(judge);
+  return [...asked.map(judge), ...unasked.filter(({ rule }) => rule === 'granted')];
 }
+
+/** The scopes that are given. */
+export const granted = (rulings: readonly ScopeRuling[]): string[] =>
+  rulings.filter(({ rule }) => rule === 'granted').map(({ name }) => name);
+
+/** Whether a scope is known and beyond what the client may ask for at all. */
+export const goesBeyondClient = (rulings: readonly ScopeRuling[]): boolean => rulings.some(({ rule }) => rule === 'not_in_client_scopes');
 
 /** What of a request this is about. */
 type Asking = Pick<AuthorizationRequest, 'client' | 'resource' | 'scopes'>;
@@ -46,3 +64,11 @@ export async function withinRights<R extends Asking>(ctx: Context, request: R, s
   const keeps = (scope: string) => isOpenidScope(scope) || held.includes(scope) || (!resource.is_system && !isOwn(scope));
   return { ...request, scopes: scopes.filter(keeps) };
 }
+
+/** The rulings once it is known what the person's rights left, and what they brought. */
+export const afterRights = (rulings: readonly ScopeRuling[], scopes: readonly string[]): ScopeRuling[] => [
+  ...rulings.map(
+    ({ name, rule }) => ({ name, rule: rule === 'granted' && !scopes.includes(name) ? 'permission_not_held' : rule }) as const,
+  ),
+  ...scopes.filter((scope) => !rulings.some(({ name }) => name === scope)).map((name) => ({ name, rule: 'granted' as const })),
+];

@@ -87,10 +87,15 @@ function signInWhen(needed: (asking: Asking) => boolean, description: string): C
   return (asking) => (needed(asking) ? askForSignIn(asking, description) : null);
 }
 
+/** Whether the person has to be asked before the client gets what the request asks for (specification 5.3). */
+export async function isConsentNeeded(ctx: Context, request: AuthorizationRequest, user_id: string): Promise<boolean> {
+  const question = consentQuestion(request, user_id);
+  if (request.prompts.includes('consent') || isAlwaysAsked(ctx, question)) return true;
+  return !request.client.first_party && !(await isConsented(ctx, question));
+}
+
 async function consentGiven({ ctx, request, session, silent, allowed }: Asking): Promise<Interaction | null> {
-  if (allowed) return null;
+  if (allowed || !(await isConsentNeeded(ctx, request, session.user_id))) return null;
   const question = consentQuestion(request, session.user_id);
-  const asked = request.prompts.includes('consent') || isAlwaysAsked(ctx, question);
-  if (!asked && (request.client.first_party || (await isConsented(ctx, question)))) return null;
   return silent ? refuse('consent_required', 'the person has not allowed this yet') : { kind: 'consent', session, question };
 }

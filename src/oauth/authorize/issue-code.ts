@@ -1,31 +1,31 @@
 import type { Context } from '../../domain/context.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
-import { insertAuthorizationCode, insertCodeForPushedRequest } from '../../db/tables/authorization_codes.js';
+import { codeLifetimeMs, insertAuthorizationCode, insertCodeForPushedRequest } from '../../db/tables/authorization_codes.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
+import { kindOfToken } from '../../domain/tokens/target.js';
 import { knownClaims } from '../../domain/tokens/claims.js';
 import { unusableRequestUri } from './pushed-request.js';
 import type { AuthorizationRequest } from './request.js';
 import { statedContext } from './requested-classes.js';
 
-const codeLifetimeMs = 60_000;
-
 /**
  * Stores a code of 256 random bits, good for one use within 60 s, bound to all that was asked (RFC 6749 4.1.2, RFC 9700 2.1.1).
- * @param pushed the reference of the pushed request that it answers, which is spent with that (RFC 9126 4)
+ * @param how `pushed`: the reference of the pushed request that it answers, which is spent with that (RFC 9126 4); the request that it is issued by
  * @throws {PageError} when the pushed request was answered with a code before
  */
 export async function issueCode(
   ctx: Context,
   request: AuthorizationRequest,
   session: BrowserSession,
-  pushed: Buffer | null,
+  { pushed, request_id }: { readonly pushed: Buffer | null; readonly request_id: string },
 ): Promise<string> {
   const code = randomToken('ac_');
   const now = ctx.clock.now();
   const { acr, amr, auth_time, auth_time_known } = statedContext(request, session);
   const [atUserinfo, inIdToken] = [knownClaims(request.claims.userinfo), knownClaims(request.claims.id_token)];
+  const { format, lifetime } = kindOfToken(ctx, request.client, request.resource);
   const row = {
     digest: digest(code),
     grant_id: uuidv7(now.getTime()),
@@ -35,8 +35,8 @@ export async function issueCode(
     redirect_uri: request.redirect_uri,
     scope: formatScope(request.scopes),
     resource: request.resource?.identifier ?? null,
-    access_token_format: request.resource?.token_format ?? request.client.access_token_format,
-    access_token_lifetime: request.resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime,
+    access_token_format: format,
+    access_token_lifetime: lifetime,
     nonce: request.nonce,
     code_challenge: request.code_challenge,
     dpop_jkt: request.dpop_jkt,
@@ -48,6 +48,7 @@ export async function issueCode(
     acr,
     amr,
     expires_at: new Date(now.getTime() + codeLifetimeMs),
+    request_id,
   };
   if (pushed === null) await insertAuthorizationCode(ctx.scope, row);
   else if (!(await insertCodeForPushedRequest(ctx.scope, row, { reference: pushed, now }))) throw unusableRequestUri();

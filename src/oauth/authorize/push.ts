@@ -16,8 +16,8 @@ import { validate } from './validate.js';
 
 const lifetimeSeconds = 60;
 
-/** What belongs to the HTTP request and not to the authorization request (RFC 9126 2.1). */
-const authentication = new Set(['client_secret', 'client_assertion', 'client_assertion_type']);
+/** What belongs to the HTTP request and not to the authorization request (RFC 9126 2.1); `assertion` is good for as long as its platform says. */
+const authentication = new Set(['client_secret', 'client_assertion', 'client_assertion_type', 'grant_type', 'assertion']);
 
 /** The authorization request that the form bears: its parameters, or those of its request object alone (RFC 9101 6.3). @throws {OAuthError} */
 async function requestIn(req: Request, client: Client): Promise<Parameters> {

@@ -1,4 +1,5 @@
 import type { ApiResource, Client } from '../../domain/clients/clients.js';
+import type { ScopeRuling } from '../../lib/refusal-rules.js';
 
 /**
  * How the answer travels back (OAuth 2.0 Multiple Response Types 2.1, Form Post Response Mode), and the same with a signed answer (JARM 2.3); `jwt` is
@@ -24,7 +25,10 @@ export type Addressee = {
 
 /** An authorization request in which every parameter is valid. */
 export type AuthorizationRequest = Addressee & {
+  /** Those that are given, if the person agrees. */
   readonly scopes: readonly string[];
+  /** What became of each scope that was asked for, and of those that came by themselves. */
+  readonly rulings: readonly ScopeRuling[];
   readonly resource: ApiResource | null;
   readonly code_challenge: string | null;
   /** The thumbprint of the key that the code is to be bound to (RFC 9449 10). */

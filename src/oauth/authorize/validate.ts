@@ -2,7 +2,6 @@ import { isSelfRegistered } from '../../domain/clients/rules.js';
 import { askableScopes, namedResource, type Client } from '../../domain/clients/clients.js';
 import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
-import { isOpenidScope } from '../../domain/tokens/scopes.js';
 import type { Target } from '../../domain/tokens/target.js';
 import { quoted } from '../../domain/tokens/unusable-token.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
@@ -10,8 +9,9 @@ import type { Parameters } from '../../lib/parameters.js';
 import { isCodeChallenge } from '../../lib/pkce.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { parseScope } from '../../lib/scope-set.js';
+import type { RefusalDetail, RefusalRule } from '../../lib/refusal-rules.js';
 import { AuthorizationError } from './authorization-error.js';
-import { grantedScopes, withinRights } from './granted-scopes.js';
+import { afterRights, goesBeyondClient, granted, judgeScopes, withinRights } from './granted-scopes.js';
 import { prompts, responseModes, type Addressee, type AuthorizationRequest, type Prompt } from './request.js';
 
 const maxParameterLength = 4096;
@@ -33,8 +33,8 @@ type Reading = {
   target: Target | null;
 };
 
-/** What is wrong with a request. */
-type Problem = readonly [error: OAuthErrorCode, description: string];
+/** What is wrong with a request, and by which rule where the description alone doesn't say. */
+type Problem = readonly [error: OAuthErrorCode, description: string, rule?: RefusalRule, detail?: RefusalDetail];
 
 /** A check: its name, what it finds wrong (null: nothing), and the section that asks for it. */
 type Check = readonly [name: string, check: (r: Reading) => Problem | null | Promise<Problem | null>, source: string];
@@ -57,7 +57,11 @@ export const requestChecks: readonly Check[] = [
   ['max_age', (r) => malformed(r.max_age === undefined, 'max_age must be a number of seconds'), 'OIDC Core 3.1.2.1'],
   ['claims', (r) => malformed(r.claims === null, 'claims must be a JSON object'), 'OIDC Core 5.5'],
   ['resource', findTarget, 'RFC 8707 2'],
-  ['scope syntax', (r) => (r.scopes === null ? ['invalid_scope', 'scope must be words separated by spaces'] : null), 'RFC 6749 3.3'],
+  [
+    'scope syntax',
+    (r) => (r.scopes === null ? ['invalid_scope', 'scope must be words separated by spaces', 'unknown_scope'] : null),
+    'RFC 6749 3.3',
+  ],
   ['scope of the client', withinClient, 'RFC 6749 3.3'],
 ];
 
@@ -90,11 +94,13 @@ export async function validate(
   for (const [, check] of requestChecks) {
     const found = check(r);
     const problem = found instanceof Promise ? await found : found;
-    if (problem) throw new AuthorizationError(addressee, ...problem);
+    if (problem) throw refusal(addressee, problem);
   }
+  const rulings = judgeScopes(client, r.scopes ?? [], r.target);
   const request = {
     ...addressee,
-    scopes: grantedScopes(client, r.scopes ?? [], r.target),
+    scopes: granted(rulings),
+    rulings,
     resource: r.target?.resource ?? null,
     code_challenge: get('code_challenge') ?? null,
     dpop_jkt: get('dpop_jkt') ?? null,
@@ -106,8 +112,12 @@ export async function validate(
     id_token_hint: get('id_token_hint') ?? null,
     claims: r.claims ?? { userinfo: null, id_token: null },
   };
-  return withinRights(ctx, request, session);
+  const within = await withinRights(ctx, request, session);
+  return within === request ? request : { ...within, rulings: afterRights(rulings, within.scopes) };
 }
+
+const refusal = (addressee: Addressee, [error, description, rule, detail]: Problem) =>
+  new AuthorizationError(addressee, error, description).by(rule ?? null, { client_id: addressee.client.id, ...detail });
 
 /** Whether it can be a thumbprint (RFC 7638), or isn't there. */
 const isThumbprint = (jkt: string | undefined) => jkt === undefined || /^[\w-]{43}$/.test(jkt);
@@ -129,7 +139,8 @@ function notSupported(name: string, error: OAuthErrorCode): Check[1] {
 
 function pushedWhereDemanded({ ctx, client, pushed }: Reading): Problem | null {
   const demanded = ctx.environment.require_pushed_authorization_requests || client.require_pushed_authorization_requests;
-  return malformed(demanded && !pushed, 'the request has to be pushed to the pushed authorization request endpoint first');
+  const description = 'the request has to be pushed to the pushed authorization request endpoint first';
+  return demanded && !pushed ? ['invalid_request', description, 'pushed_request_required'] : null;
 }
 
 function shortEnough({ sent }: Reading): Problem | null {
@@ -157,14 +168,14 @@ function responseMode({ get, client, addressee }: Reading): Problem | null {
 
 function mayUseCodes({ client }: Reading): Problem | null {
   if (client.grant_types.includes('authorization_code')) return null;
-  return ['unauthorized_client', 'the client may not use the authorization code flow'];
+  return ['unauthorized_client', 'the client may not use the authorization code flow', 'grant_type_not_allowed'];
 }
 
 function notTheManagementApi({ ctx, client, get }: Reading): Problem | null {
   const resource = get('resource');
   if ((client.verified && !isSelfRegistered(client)) || resource === undefined) return null;
   if (canonicalResource(resource) !== canonicalResource(ctx.environment.management_audience)) return null;
-  return ['invalid_target', 'a client that registered itself may not ask for the Management API'];
+  return ['invalid_target', 'a client that registered itself may not ask for the Management API', 'no_client_grant'];
 }
 
 function pkce({ client, get }: Reading): Problem | null {
@@ -172,7 +183,7 @@ function pkce({ client, get }: Reading): Problem | null {
   if (challenge === undefined) {
     if (method !== undefined) return ['invalid_request', 'code_challenge is missing'];
     const needed = client.require_pkce || client.token_endpoint_auth_method === 'none';
-    return malformed(needed, 'this client must use PKCE: code_challenge is missing');
+    return needed ? ['invalid_request', 'this client must use PKCE: code_challenge is missing', 'pkce_required'] : null;
   }
   if (method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256'];
   return malformed(!isCodeChallenge(challenge), 'code_challenge must be 43 base64url characters');
@@ -186,18 +197,18 @@ async function findTarget(r: Reading): Promise<Problem | null> {
   const identifier = r.get('resource');
   if (identifier === undefined) return null;
   const resource = await namedResource(r.ctx, identifier);
-  if (!resource) return ['invalid_target', `the resource ${quoted(identifier)} is not registered`];
+  if (!resource) return ['invalid_target', `the resource ${quoted(identifier)} is not registered`, 'unknown_resource'];
   const askable = await askableScopes(r.ctx, r.client, resource);
-  if (!askable) return ['invalid_target', `the client may not ask people for the resource ${quoted(identifier)}`];
-  if (!takesTokensOf(r.client, resource)) return ['invalid_target', tokensNotTaken];
+  if (!askable) return ['invalid_target', `the client may not ask people for the resource ${quoted(identifier)}`, 'no_client_grant'];
+  if (!takesTokensOf(r.client, resource)) return ['invalid_target', tokensNotTaken, 'tokens_not_taken'];
   r.target = { resource, askable };
   return null;
 }
 
-function withinClient({ client, scopes, target }: Reading): Problem | null {
-  const known = (scope: string) => isOpenidScope(scope) || target?.resource.permissions.includes(scope) === true;
-  const beyond = client.scopes !== null && (scopes ?? []).some((scope) => known(scope) && !client.scopes?.includes(scope));
-  return beyond ? ['invalid_scope', 'the scope goes beyond what the client may ask for'] : null;
+function withinClient({ client, scopes: asked, target }: Reading): Problem | null {
+  const scopes = judgeScopes(client, asked ?? [], target);
+  if (!goesBeyondClient(scopes)) return null;
+  return ['invalid_scope', 'the scope goes beyond what the client may ask for', 'not_in_client_scopes', { scopes }];
 }
 
 function parsePrompts(text: string | undefined): Prompt[] | null {

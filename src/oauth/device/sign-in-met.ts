@@ -18,6 +18,7 @@ const asRequest = ({ client, resource, scopes }: Asked): AuthorizationRequest =>
   client,
   resource,
   scopes,
+  rulings: [],
   redirect_uri: '',
   state: undefined,
   response_mode: 'query',

@@ -11,23 +11,30 @@ import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../.
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { challengeOf, isCodeVerifier } from '../../lib/pkce.js';
+import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
-/** Error code and description for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
-const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string]> = {
-  client: ['invalid_grant', 'the code was issued to another client'],
-  expired: ['invalid_grant', 'the code has expired'],
-  redirect_uri: ['invalid_grant', 'redirect_uri differs from the one of the authorization request'],
-  pkce: ['invalid_grant', 'code_verifier does not fit the code_challenge'],
-  dpop: ['invalid_grant', 'the code is bound to another key than the one of the DPoP proof'],
-  resource: ['invalid_target', 'the resource was not part of the authorization request'],
-  user: ['invalid_grant', 'the user may no longer sign in'],
-  session: ['invalid_grant', 'the session has ended'],
-  revoked: ['invalid_grant', 'the permission was withdrawn'],
+/** Error code, description and rule for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
+const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string, rule: RefusalRule]> = {
+  client: ['invalid_grant', 'the code was issued to another client', 'of_another_client'],
+  expired: ['invalid_grant', 'the code has expired', 'code_expired'],
+  redirect_uri: ['invalid_grant', 'redirect_uri differs from the one of the authorization request', 'redirect_uri_changed'],
+  pkce: ['invalid_grant', 'code_verifier does not fit the code_challenge', 'pkce_failed'],
+  dpop: ['invalid_grant', 'the code is bound to another key than the one of the DPoP proof', 'proof_failed'],
+  resource: ['invalid_target', 'the resource was not part of the authorization request', 'beyond_authorization'],
+  user: ['invalid_grant', 'the user may no longer sign in', 'user_blocked'],
+  session: ['invalid_grant', 'the session has ended', 'session_ended'],
+  revoked: ['invalid_grant', 'the permission was withdrawn', 'grant_ended'],
 };
+
+/** The refusal of a code that was presented for the first time and yields no tokens. */
+export function codeRefusal(problem: CodeProblem, redirect_uri?: string): OAuthError {
+  const [error, description, rule] = problems[problem];
+  return OAuthError[error](description).by(rule, problem === 'redirect_uri' ? { redirect_uri } : {});
+}
 
 /** When a refresh token of this client ends if it isn't used (`refresh_expires_at`), and when its whole grant ends at the latest. */
 export function refreshTokenEnds(ctx: Context, client: Client, now: Date): { refresh_expires_at: Date; grant_expires_at: Date } {
@@ -50,9 +57,9 @@ const presentedChallenge = (verifier: string | undefined): string | null =>
 /** Refuses a code that is unknown or was used before; in the latter case all that it gave is revoked (RFC 6749 4.1.2, 10.5). @throws {OAuthError} */
 async function refuseSpentCode(ctx: Context, client: Client, code: string, origin: Origin): Promise<never> {
   const issued = await findGrantOfCode(ctx.scope, digest(code));
-  if (issued === null) throw OAuthError.invalid_grant('the code is unknown');
+  if (issued === null) throw OAuthError.invalid_grant('the code is unknown').by('code_unknown');
   await endReusedGrant(ctx, 'authorization_code.reused', { client, ...issued, origin });
-  throw OAuthError.invalid_grant('the code was used before');
+  throw OAuthError.invalid_grant('the code was used before').by('code_reused');
 }
 
 /** RFC 6749 4.1.3 with PKCE (RFC 7636 4.6): one statement spends the code and stores what it gives. */
@@ -83,10 +90,7 @@ export const authorization_code = grant({
     });
     if (redeemed === 'used proof') throw proofRefused(ctx, usedBefore);
     if (redeemed === null) return refuseSpentCode(ctx, client, code, origin());
-    if (redeemed.problem !== null) {
-      const [error, description] = problems[redeemed.problem];
-      throw OAuthError[error](description);
-    }
+    if (redeemed.problem !== null) throw codeRefusal(redeemed.problem, redirect_uri);
     const target = redeemed.resource === null ? null : await targetInForce(ctx, client, redeemed.resource);
     if (redeemed.resource !== null && !target) {
       await endGrant(ctx, redeemed.grant_id);

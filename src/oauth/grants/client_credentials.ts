@@ -3,14 +3,15 @@ import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import { listGrantedIdentifiers } from '../../db/tables/client_grants.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
-import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
+import { accessTokenValue, seedAccessToken, type AccessTokenContent, type TokenSeed } from '../../domain/tokens/access-token.js';
 import { accessTokenMappedClaims } from '../../domain/tokens/claim-mappings.js';
 import { proofRefused, requireBound, spendProof, usedBefore, type Proof } from '../../domain/dpop/proof.js';
 import { insertClientAccessToken, storeTokenIssued } from '../../db/tables/client_tokens.js';
 import { OAuthError } from '../../errors.js';
 import { uuidv7 } from '../../lib/random.js';
+import type { PreviewRule } from '../../lib/refusal-rules.js';
 import { quoted } from '../../domain/tokens/unusable-token.js';
-import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
+import { formatScope, parseScope } from '../../lib/scope-set.js';
 import { grant, optional, required, type GrantedTokens } from './grant.js';
 
 /** So many identifiers are named. */
@@ -26,23 +27,52 @@ export async function grantedIdentifiers(ctx: Context, client: Client): Promise<
 /** What is asked for. */
 type Wanted = { readonly resource: string; readonly scope: string | undefined };
 
+/** The resource of a client's own token, and which of its scopes it has. */
+export type OwnTarget = { readonly resource: ApiResource; readonly granted: readonly string[] };
+
 /** What the client gets of the resource within its grant. @throws {OAuthError} `invalid_target`, `invalid_scope` */
-async function ownTarget(
-  ctx: Context,
-  client: Client,
-  params: Wanted,
-): Promise<{ readonly resource: ApiResource; readonly granted: readonly string[] }> {
+export async function ownTarget(ctx: Context, client: Client, params: Wanted): Promise<OwnTarget> {
   const resource = await namedResource(ctx, params.resource);
   const clientGrant = resource && letsIn(client, resource) && (await clientGrantOf(ctx, client.id, resource, 'client'));
   if (!resource || !clientGrant)
     throw OAuthError.invalid_target(
       `the resource ${quoted(params.resource)} is unknown or not granted: ${await grantedIdentifiers(ctx, client)}`,
-    );
-  if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken);
+    ).by(resource ? 'no_client_grant' : 'unknown_resource', { client_id: client.id });
+  if (!takesTokensOf(client, resource)) throw OAuthError.invalid_target(tokensNotTaken).by('tokens_not_taken', { client_id: client.id });
   const held = clientGrant.scopes.filter((scope) => resource.permissions.includes(scope));
   const asked = parseScope(params.scope ?? '');
-  if (asked === null || !isWithin(asked, held)) throw OAuthError.invalid_scope('the scope goes beyond what the client was granted');
+  const rulings = (asked ?? []).map((name) => ({ name, rule: ruleFor(name, held, resource) }));
+  const beyond = asked === null ? 'unknown_scope' : rulings.find(({ rule }) => rule !== 'granted')?.rule;
+  if (asked === null || beyond !== undefined)
+    throw OAuthError.invalid_scope('the scope goes beyond what the client was granted').by(beyond ?? 'unknown_scope', {
+      client_id: client.id,
+      scopes: rulings,
+    });
   return { resource, granted: asked.length > 0 ? asked : held };
+}
+
+const ruleFor = (scope: string, held: readonly string[], { permissions }: ApiResource): PreviewRule =>
+  held.includes(scope) ? 'granted' : permissions.includes(scope) ? 'not_in_client_grant' : 'unknown_scope';
+
+/** The random parts of a client's own token, when it is made, and the key that it is bound to. */
+type Making = { readonly seed: TokenSeed; readonly issued_at: Date; readonly jkt: string | null };
+
+/** What a client's own token is to say. */
+export function ownTokenContent(client: Client, { resource, granted }: OwnTarget, making: Making): AccessTokenContent {
+  return {
+    ...making,
+    format: resource.token_format,
+    sub: client.id,
+    client_id: client.id,
+    scope: formatScope(granted),
+    audience: resource.identifier,
+    lifetime: resource.access_token_lifetime,
+    permissions: granted,
+    typ: resource.token_typ,
+    algorithm: resource.signing_alg,
+    // Nobody is behind the token: constants, and the client's own permissions.
+    mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
+  };
 }
 
 /**
@@ -56,18 +86,17 @@ export async function issueForClient(
   proof: Proof | null,
   grant_type: string,
 ): Promise<GrantedTokens> {
-  const { resource, granted } = await ownTarget(ctx, client, params);
-  requireBound(ctx, resource, proof);
+  const target = await ownTarget(ctx, client, params);
+  requireBound(ctx, target.resource, proof);
 
   const now = ctx.clock.now();
+  const jkt = proof && proof.jkt;
   const seed = seedAccessToken(ctx);
-  const scope = formatScope(granted);
+  const content = ownTokenContent(client, target, { seed, issued_at: now, jkt });
+  const { client_id, scope, audience, lifetime, format } = content;
   const subscribers = await tokenIssuedSubscribers(ctx);
   const event_id = uuidv7(now.getTime());
-  const lifetime = resource.access_token_lifetime;
-  const format = resource.token_format;
-  const jkt = proof && proof.jkt;
-  const whose = { client_id: client.id, scope, audience: resource.identifier };
+  const whose = { client_id, scope, audience };
   const common = { ...whose, lifetime, event_id, subscribers, grant_type, jti: seed.jti, proof: proof && proof.use };
   if (format === 'jwt' && subscribers.length === 0) await spendProof(ctx, proof);
   else {
@@ -78,20 +107,7 @@ export async function issueForClient(
     if (!stored) throw proofRefused(ctx, usedBefore);
   }
 
-  const access_token = await accessTokenValue(ctx, {
-    seed,
-    format,
-    sub: client.id,
-    ...whose,
-    jkt,
-    lifetime,
-    issued_at: now,
-    permissions: granted,
-    typ: resource.token_typ,
-    algorithm: resource.signing_alg,
-    // Nobody is behind the token: constants, and the client's own permissions.
-    mapped: accessTokenMappedClaims(client, resource, { user: null, permissions: granted }),
-  });
+  const access_token = await accessTokenValue(ctx, content);
   return { access_token, expires_in: lifetime, scope };
 }
 

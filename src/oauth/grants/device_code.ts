@@ -6,30 +6,36 @@ import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { kindOfToken, notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 import { pollDeviceCode, type PolledDeviceCode } from '../../db/tables/device_codes.js';
 import { redeemDeviceCode, type DeviceCodeProblem } from '../../db/tables/device_redemptions.js';
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
+import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { grant, optional, required } from './grant.js';
 
-const problems: Record<DeviceCodeProblem, string> = {
-  user: 'the user may no longer sign in',
-  session: 'the session of the device has ended',
-  revoked: 'the permission was withdrawn',
+const problems: Record<DeviceCodeProblem, readonly [description: string, rule: RefusalRule]> = {
+  user: ['the user may no longer sign in', 'user_blocked'],
+  session: ['the session of the device has ended', 'session_ended'],
+  revoked: ['the permission was withdrawn', 'grant_ended'],
 };
+
+function problemRefusal(problem: DeviceCodeProblem): OAuthError {
+  const [description, rule] = problems[problem];
+  return OAuthError.invalid_grant(description).by(rule);
+}
 
 const wait = (error: 'authorization_pending' | 'slow_down' | 'expired_token' | 'access_denied', description: string) =>
   new OAuthError(400, error, description);
 
 /** Refuses whatever isn't a yes that nobody has used (RFC 8628 3.5). @throws {OAuthError} */
 function requireApproved(code: PolledDeviceCode | null, client: Client, now: Date): asserts code is PolledDeviceCode {
-  if (code === null) throw OAuthError.invalid_grant('the device code is unknown');
-  if (code.client_id !== client.id) throw OAuthError.invalid_grant('the device code was issued to another client');
-  if (code.used_at !== null) throw OAuthError.invalid_grant('the device code was used before');
+  if (code === null) throw OAuthError.invalid_grant('the device code is unknown').by('code_unknown');
+  if (code.client_id !== client.id) throw OAuthError.invalid_grant('the device code was issued to another client').by('of_another_client');
+  if (code.used_at !== null) throw OAuthError.invalid_grant('the device code was used before').by('code_reused');
   if (code.expires_at <= now) throw wait('expired_token', 'the device code has expired');
   if (code.approved) return;
   if (code.answered_at !== null) throw wait('access_denied', 'the person did not allow it');
@@ -40,15 +46,10 @@ function requireApproved(code: PolledDeviceCode | null, client: Client, now: Dat
 /** What kind of access token the code gives; `resource` (RFC 8707 2.2) may repeat what was asked for. @throws {OAuthError} `invalid_target` */
 async function kindOf(ctx: Context, client: Client, code: PolledDeviceCode, resource: string | undefined) {
   if (resource !== undefined && resource !== code.resource)
-    throw OAuthError.invalid_target('the resource was not part of the device authorization request');
+    throw OAuthError.invalid_target('the resource was not part of the device authorization request').by('beyond_authorization');
   const target = code.resource === null ? null : await targetInForce(ctx, client, code.resource);
   if (code.resource !== null && !target) throw notLetIn();
-  return {
-    target,
-    format: target?.resource.token_format ?? client.access_token_format,
-    lifetime: target?.resource.access_token_lifetime ?? ctx.environment.default_access_token_lifetime,
-    audience: target?.resource.identifier ?? ctx.environment.issuer,
-  };
+  return { target, ...kindOfToken(ctx, client, target && target.resource) };
 }
 
 /** RFC 8628 3.4: a device asks whether its person has answered. One statement, and once, with the tokens, a second one that spends the code. */
@@ -86,7 +87,7 @@ export const device_code = grant({
       refresh_jkt,
     });
     if (redeemed === null) throw OAuthError.invalid_grant('the device code was used before');
-    if (redeemed.problem !== null) throw OAuthError.invalid_grant(problems[redeemed.problem]);
+    if (redeemed.problem !== null) throw problemRefusal(redeemed.problem);
     const scope = target ? scopeInForce(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
     const granted = { ...redeemed, claims: null, id_token_claims: null };
     const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };

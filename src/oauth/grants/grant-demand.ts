@@ -21,7 +21,8 @@ const lacks = {
 export async function requireDemandMet(ctx: Context, client: Client, token: RefreshTokenState, target: Target | null): Promise<void> {
   const acr = isClass(token.acr) ? token.acr : '1';
   const lack = lackOf(demandOf(client, target?.resource), acr, token.auth_time, ctx.clock.now());
-  if (lack !== null) throw OAuthError.invalid_grant(lacks[lack]);
+  if (lack !== null) throw OAuthError.invalid_grant(lacks[lack]).by('sign_in_class_not_met');
   const { user_id, factors } = token;
-  if ((await dueOfGrant(ctx, { user_id, acr, factors })) !== 'none') throw OAuthError.invalid_grant(lacks.second_factor);
+  if ((await dueOfGrant(ctx, { user_id, acr, factors })) !== 'none')
+    throw OAuthError.invalid_grant(lacks.second_factor).by('sign_in_class_not_met');
 }

@@ -13,12 +13,13 @@ import { findRefreshToken, useRefreshToken, type RefreshTokenProblem, type Refre
 import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
+import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { formatScope, isWithin, parseScope } from '../../lib/scope-set.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { requireDemandMet } from './grant-demand.js';
 import { grant, optional, required } from './grant.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 
 /** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
 const toleranceMs = 30_000;
@@ -32,12 +33,17 @@ const rotationShare = 0.7;
 const successorsOf = (ctx: Context, token: string): readonly string[] =>
   ctx.sealer.digests('refresh successor', token).map((one) => `rt_${one.toString('base64url')}`);
 
-const problems: Record<RefreshTokenProblem, string> = {
-  revoked: 'the refresh token was revoked',
-  expired: 'the refresh token has expired',
-  user: 'the user may no longer sign in',
-  session: 'the session has ended',
+const problems: Record<RefreshTokenProblem, readonly [description: string, rule: RefusalRule]> = {
+  revoked: ['the refresh token was revoked', 'refresh_token_not_usable'],
+  expired: ['the refresh token has expired', 'refresh_token_not_usable'],
+  user: ['the user may no longer sign in', 'user_blocked'],
+  session: ['the session has ended', 'session_ended'],
 };
+
+function problemRefusal(problem: RefreshTokenProblem): OAuthError {
+  const [description, rule] = problems[problem];
+  return OAuthError.invalid_grant(description).by(rule);
+}
 
 /**
  * The refresh token that was presented. One of another client is refused and left as it is (RFC 6749 6); one that was rotated before is a
@@ -54,14 +60,15 @@ async function requireUsable(
     with_user: saysOfUser(client),
     factors: factorsWanted(ctx),
   });
-  if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked');
-  if (token.client_id !== client.id) throw OAuthError.invalid_grant('the refresh token was issued to another client');
+  if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked').by('refresh_token_not_usable');
+  if (token.client_id !== client.id)
+    throw OAuthError.invalid_grant('the refresh token was issued to another client').by('of_another_client');
   if (token.jkt !== null && token.jkt !== proof?.jkt)
-    throw OAuthError.invalid_grant('the refresh token is bound to a key: it takes its DPoP proof');
-  if (token.problem !== null) throw OAuthError.invalid_grant(problems[token.problem]);
+    throw OAuthError.invalid_grant('the refresh token is bound to a key: it takes its DPoP proof').by('proof_failed');
+  if (token.problem !== null) throw problemRefusal(token.problem);
   if (token.rotated_at !== null && bounds.now.getTime() - token.rotated_at.getTime() > toleranceMs) {
     await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id: token.grant_id, user_id: token.user_id, origin: origin() });
-    throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked');
+    throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked').by('refresh_token_reused');
   }
   return token;
 }
@@ -93,7 +100,8 @@ function succession(ctx: Context, client: Client, token: RefreshTokenState, pres
 /** The scope of the new access token: what was granted, or less (RFC 6749 6). */
 function scopeOf(token: RefreshTokenState, wanted: string | undefined): string {
   const asked = parseScope(wanted ?? '');
-  if (asked === null || !isWithin(asked, token.scope.split(' '))) throw OAuthError.invalid_scope('the scope goes beyond what was granted');
+  if (asked === null || !isWithin(asked, token.scope.split(' ')))
+    throw OAuthError.invalid_scope('the scope goes beyond what was granted').by('beyond_authorization');
   return asked.length === 0 ? token.scope : formatScope(asked);
 }
 
@@ -107,19 +115,16 @@ export const refresh_token = grant({
     const now = ctx.clock.now();
     const token = await requireUsable(ctx, client, { presented, proof, origin });
     if (params.resource !== undefined && (await registeredName(ctx, params.resource)) !== token.resource)
-      throw OAuthError.invalid_target('the resource was not part of the authorization request');
+      throw OAuthError.invalid_target('the resource was not part of the authorization request').by('beyond_authorization');
     const target = token.resource === null ? null : await targetInForce(ctx, client, token.resource);
     if (token.resource !== null && !target) throw notLetIn();
     requireBound(ctx, target && target.resource, proof);
     await requireDemandMet(ctx, client, token, target);
     const granted = scopeOf(token, params.scope);
     const scope = target ? scopeInForce(target, granted, token.permissions) : granted;
-    const resource = target?.resource;
 
     const seed = seedAccessToken(ctx);
-    const format = resource?.token_format ?? client.access_token_format;
-    const lifetime = resource?.access_token_lifetime ?? ctx.environment.default_access_token_lifetime;
-    const audience = resource?.identifier ?? ctx.environment.issuer;
+    const { format, lifetime, audience } = kindOfToken(ctx, client, target && target.resource);
     const { rotate, lasts, successor, candidates } = succession(ctx, client, token, presented);
     const used = await useRefreshToken(ctx.scope, {
       digest: token.digest,
@@ -138,7 +143,7 @@ export const refresh_token = grant({
       ...boundTo(client, proof),
     });
     if (used === 'used proof') throw proofRefused(ctx, usedBefore);
-    if (!used) throw OAuthError.invalid_grant('the refresh token was revoked');
+    if (!used) throw OAuthError.invalid_grant('the refresh token was revoked').by('refresh_token_not_usable');
 
     const { access_token, id_token } = await signForPerson(ctx, token, {
       client,

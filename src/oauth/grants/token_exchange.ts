@@ -18,15 +18,11 @@ import { OAuthError } from '../../errors.js';
 import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { uuidv7 } from '../../lib/random.js';
 import { isWithin, parseScope } from '../../lib/scope-set.js';
+import { actClaim, type Act } from './act-claim.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
 
 /** The only kind of token that is brought and given (RFC 8693 3). */
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
-
-/** How many may act one for the other in one token. */
-const maxActors = 4;
-
-type Act = { readonly sub: string; readonly client_id: string; readonly act?: unknown };
 
 type Sent = {
   readonly subject_token: string;
@@ -100,21 +96,6 @@ async function tokensOf(ctx: Context, client: Client, sent: Sent, audiences: rea
   return { subject, actor: brought.actor && requireGood('actor_token', brought.actor, proof) };
 }
 
-/** Whether so many act one for the other already that one more would be too many. */
-function isDeep(act: unknown): boolean {
-  let depth = 0;
-  for (let one = act; typeof one === 'object' && one !== null; one = (one as { act?: unknown }).act) depth++;
-  return depth >= maxActors;
-}
-
-/** Who acts from now on, around whoever did before (RFC 8693 4.1); null for impersonation. @throws {OAuthError} `invalid_request` */
-function actOf(client: Client, policy: Policy, subject: ExchangeableToken, actor: ExchangeableToken | null): Act | null {
-  if (policy.grant.token_exchange === 'impersonation') return null;
-  const earlier = subject.token.act;
-  if (isDeep(earlier)) throw OAuthError.invalid_request(`subject_token: ${maxActors} act for the person already`);
-  return { sub: actor?.token.sub ?? client.id, client_id: client.id, ...(earlier === null ? {} : { act: earlier }) };
-}
-
 /** The scope to be had at most: within the grant, and at the same audience within the subject's. @throws {OAuthError} `invalid_scope` */
 function scopesOf({ scopes, resource }: Policy, { token }: ExchangeableToken, wanted: string | undefined): readonly string[] {
   const same = token.audience === resource.identifier ? token.scope.split(' ') : null;
@@ -158,7 +139,7 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const { subject, actor } = await tokensOf(ctx, client, sent, subject_audiences, proof);
   const { user_id, expires_at } = subject.token;
   if (user_id === null) throw OAuthError.invalid_request('subject_token: this is the token of a client for itself, not of a person');
-  const act = actOf(client, policy, subject, actor);
+  const act = actClaim(client, policy, subject, actor);
   const scopes = scopesOf(policy, subject, sent.scope);
   const issued_at = ctx.clock.now();
   requireSignIn(policy.resource, subject, issued_at);

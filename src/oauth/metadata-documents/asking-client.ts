@@ -18,6 +18,7 @@ export type Limiting = Pick<Web, 'limiter'>;
 const perMinute = (limit: number) => ({ limit, windowSeconds: 60 });
 const newPerAddress = perMinute(10);
 const fetchesPerHost = perMinute(30);
+const rereadsPerDocument = perMinute(10);
 /** So long a document that can't be reached serves beyond its time. */
 const graceMs = 3_600_000;
 
@@ -33,6 +34,14 @@ const refused = (reason: string) => new UnidentifiedClient(reason);
 /** Whether the host of the document may be asked once more. */
 async function mayFetch({ limiter }: Limiting, url: string): Promise<{ allowed: boolean; retry_after: number }> {
   return limiter.take(JSON.stringify(['client_document_host', new URL(url).host]), fetchesPerHost);
+}
+
+/**
+ * Whether the document of a client that people use may be read anew. It is counted by itself: else whoever has strangers' documents fetched from the same
+ * host shuts out those who come back.
+ */
+async function mayReread({ limiter }: Limiting, url: string): Promise<boolean> {
+  return (await limiter.take(JSON.stringify(['client_document_reread', url]), rereadsPerDocument)).allowed;
 }
 
 /** Counts an address that nobody has asked for lately, so that nobody has this service ask all the world. @throws {RateLimitedError} */
@@ -90,8 +99,7 @@ async function storedClient(web: Limiting, { ctx }: Asked, stored: Client): Prom
   if (later ? serves(later.fresh_until, now) : !isEnded && serves(stored.document_fresh_until, now)) {
     return later && (isEnded || stored.document_digest?.equals(later.digest) !== true) ? renewed(ctx, stored, later) : stored;
   }
-  const { allowed } = await mayFetch(web, stored.id);
-  const document: MetadataDocument | DocumentFailure = allowed
+  const document: MetadataDocument | DocumentFailure = (await mayReread(web, stored.id))
     ? await ctx.metadataDocuments.read(stored.id)
     : { failed: 'unreachable', reason: 'document could not be reached now; try again' };
   if (!('failed' in document)) return renewed(ctx, stored, document);

@@ -117,8 +117,10 @@ const ceilingOf = (token: RegistrationTokenRow | null): RegistrationCeiling | nu
 async function requireRoom(tx: Context): Promise<void> {
   const { self_registered_client_limit: most } = tx.environment;
   if ((await countArrivedClients(tx.scope, most)) < most) return;
-  const about = { event: 'client.registrations_full', environment_id: tx.environment.id, limit: most } as const;
-  tx.logger.warn(about, 'a client was not registered: too many have come by themselves');
+  tx.logger.warn(
+    { event: 'client.registrations_full', environment_id: tx.environment.id, limit: most },
+    'a client was not registered: too many have come by themselves',
+  );
   throw new RateLimitedError(3600, 'an administrator can raise self_registered_client_limit');
 }
 

@@ -64,6 +64,7 @@ export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(que
   });
 
   return {
+    state: loop.state,
     wake() {
       dueFinder.notify();
       loop.wake();

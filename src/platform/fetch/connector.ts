@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { rootCertificates } from 'node:tls';
 import { buildConnector } from 'undici';
 import { isAllowedAddress, isAllowedHost, type NetworkPolicy } from './guard.js';
@@ -56,4 +57,28 @@ export function guardedConnector(resolve: NameLookup, policy: NetworkPolicy, tru
       refuse();
     });
   };
+}
+
+/** Opens a connection to the origin and closes it again. @throws {OutboundError} when there is none within `timeoutMs` */
+export async function connectOnce(connect: buildConnector.connector, origin: string, timeoutMs: number): Promise<void> {
+  const { protocol, host, hostname, port } = new URL(origin);
+  const options = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port } as buildConnector.Options;
+  const opened = new Promise<void>((resolve, reject) => {
+    connect(options, (...[error, socket]) => {
+      socket?.destroy();
+      if (error) reject(asOutboundError(error));
+      else resolve();
+    });
+  });
+  const timer = new AbortController();
+  const late = delay(timeoutMs, null, { signal: timer.signal }).then(() => {
+    throw new OutboundError('timeout', `no connection within ${timeoutMs} ms`);
+  });
+  try {
+    await Promise.race([opened, late]);
+  } finally {
+    timer.abort();
+    late.catch(() => undefined);
+    opened.catch(() => undefined);
+  }
 }

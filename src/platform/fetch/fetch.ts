@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import { checkUrl, type NetworkPolicy } from './guard.js';
 import { ResponseHandler } from './response-handler.js';
-import { guardedConnector } from './connector.js';
+import { connectOnce, guardedConnector } from './connector.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
 import { QueueGauge, type QueueState } from '../metrics/queue-state.js';
@@ -46,6 +46,12 @@ export type GuardedFetch = {
   request(url: string | URL, options?: OutboundRequest): Promise<OutboundResponse>;
   /** `fetch` for libraries that take one (openid-client, jose): the same guard, 5 s and 1 MiB at most, redirects returned. */
   readonly fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  /**
+   * Opens a connection to where requests to the URL would go, with TLS where the URL says https, sends nothing and closes it: whether somebody listens there, and
+   * may be asked. `timeoutMs` is for all of it.
+   * @throws {OutboundError} when there is no connection
+   */
+  reach(url: string, options: { readonly timeoutMs: number; readonly allowHttp?: boolean }): Promise<void>;
   /** How many requests have no answer yet. */
   queue(): QueueState;
   /** Drops all connections. */
@@ -209,5 +215,7 @@ export function createGuardedFetch({
     }
   }
 
-  return { request, fetch, queue: bulkheads.state, close: () => agents.destroy() };
+  const reach: GuardedFetch['reach'] = async (url, { timeoutMs, allowHttp = false }) =>
+    connectOnce(connect, urls.parse(url, allowHttp).origin, timeoutMs);
+  return { request, fetch, reach, queue: bulkheads.state, close: () => agents.destroy() };
 }

@@ -116,6 +116,15 @@ function queueMetrics(registers: Registry[]) {
   };
 }
 
+/** Metrics of the traces that refused requests leave. */
+const traceMetrics = (registers: Registry[]) => ({
+  requestTracesDropped: new Counter({
+    name: 'request_traces_dropped_total',
+    help: 'Traces of refused requests that there was no room for.',
+    registers,
+  }),
+});
+
 /** Metrics of the outbox's queues. */
 function outboxMetrics(registers: Registry[]) {
   return {
@@ -193,6 +202,7 @@ export function createMetrics() {
     ...poolMetrics(registers),
     ...queueMetrics(registers),
     ...outboxMetrics(registers),
+    ...traceMetrics(registers),
     ...passwordMetrics(registers),
     ...securityEventMetrics(registers),
     requestSeconds: createFastHistogram(registry, {

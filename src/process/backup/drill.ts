@@ -40,6 +40,7 @@ type Drill = {
 const nobody: GuardedFetch = {
   request: () => Promise.reject(new OutboundError('connect', 'a drill sends nothing')),
   fetch: () => Promise.reject(new OutboundError('connect', 'a drill sends nothing')),
+  reach: () => Promise.reject(new OutboundError('connect', 'a drill sends nothing')),
   queue: () => ({ queue: 'fetch', length: 0, wait: 0, refused: 0 }),
   close: () => Promise.resolve(),
 };

@@ -3,6 +3,7 @@ import { callApi, type Access, type ResourceObject } from './api.js';
 import { addImportAuthenticators, addListAuthenticators, addResetAuthenticators } from './authenticators.js';
 import { addConfig } from './config/commands.js';
 import { addEndpoints } from './endpoints.js';
+import { addRecordCommands } from './records.js';
 import { columns, one, present, type Print, type Shell } from './shell.js';
 
 function originOf(text: string): string {
@@ -133,6 +134,7 @@ export function createProgram(print: Print, surroundings: Surroundings = nowhere
     addListAuthenticators,
     addResetAuthenticators,
     addImportAuthenticators,
+    addRecordCommands,
     addConfig,
     addEndpoints,
   ];

@@ -1,9 +1,11 @@
+import { doctorPage } from './doctor-page.js';
 import { dependenciesPage } from './dependencies-page.js';
 import { errorsPage } from './errors-page.js';
 import { eventsPage } from './events-page.js';
 import { documentJsonSchemaText } from '../../management/configuration/document.js';
 import { guidePages } from './guides.js';
 import { logLinesPage } from './log-lines-page.js';
+import { refusalRulesPage } from './refusal-rules-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
 /** The documents and schemas that follow from the code, and those that show files of it, by path. `npm run docs` writes them; a test compares them. */
@@ -12,7 +14,9 @@ export function generatedPages(): Readonly<Record<string, string>> {
     'docs/dependencies.md': dependenciesPage(),
     'docs/events.md': eventsPage(),
     'docs/errors.md': errorsPage(),
+    'docs/doctor.md': doctorPage(),
     'docs/log-lines.md': logLinesPage(),
+    'docs/refusal-rules.md': refusalRulesPage(),
     'docs/security-events.md': securityEventsPage(),
     'schemas/config-v1.schema.json': documentJsonSchemaText(),
     ...guidePages(),

@@ -16,7 +16,7 @@ let ctx: Context;
 let receiver: Receiver;
 let number = 0;
 /** Longer than the waits between tries. */
-const patience = { timeout: 15_000 };
+const patience = { timeout: 30_000 };
 
 beforeAll(async () => {
   [service, receiver] = await Promise.all([startTestService(), startReceiver()]);
@@ -56,7 +56,7 @@ const rowOf = async ({ stream: { id } }: { stream: LogStreamRow }) => (await ctx
 /** Lets it be tried now, whatever it waits for. */
 const due = (made: { stream: LogStreamRow }) =>
   ctx.knex('log_streams').where({ id: made.stream.id }).update({ next_attempt_at: new Date(0) }); // prettier-ignore
-const arrived = (made: { stream: LogStreamRow }, count: number) => receiver.until(() => targetsIn(postsTo(made)).length >= count, 15_000);
+const arrived = (made: { stream: LogStreamRow }, count: number) => receiver.until(() => targetsIn(postsTo(made)).length >= count, 30_000);
 
 describe('a receiver', () => {
   test('gets what is recorded within five seconds, in order, once', async () => {

@@ -41,6 +41,9 @@ const mappings: readonly Document[] = [
   { claim_mappings: [] },
 ];
 
+/** The address of a document that describes a client; the walked service is told what stands there. */
+export const walkedDocument = 'https://walked.example/client.json';
+
 /**
  * Attributes that go only with others, or whose telling values don't follow from their schema: each entry is the attributes of one request. What
  * isn't named here takes its values from the schema.
@@ -116,6 +119,10 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'connection.scopes': [{ scopes: ['openid', 'email'] }],
   'connection.account_linking': [{ account_linking: 'verified_email' }, { account_linking: 'never' }],
   'custom_domain.domain': [{ domain: 'walked.example.com' }],
+  'client.client_id_metadata_uri': [
+    { client_id_metadata_uri: walkedDocument, name: undefined, application_type: undefined, redirect_uris: undefined },
+  ],
+  'environment.client_id_metadata_hosts': [{ client_id_metadata_hosts: ['walked.example', '*.walked.example'] }],
   'environment.slug': [{ slug: 'walked' }],
   'environment.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'environment.allowed_email_domains': [{ allowed_email_domains: ['walked.example'] }],

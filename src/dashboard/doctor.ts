@@ -1,0 +1,64 @@
+import type { Request, Response } from 'express';
+import { worstFirst, type CheckResult, type Diagnosis } from '../domain/diagnostics/diagnose.js';
+import { checks } from '../domain/diagnostics/checks/index.js';
+import { diagnostics } from '../management/calls/diagnostics.js';
+import { runEndpoint } from '../management/run-endpoint.js';
+import type { Finding } from './finding-parts.js';
+import type { Part } from './page-parts.js';
+import type { Tone } from './tone.js';
+import type { Render } from './render.js';
+
+const tones = {
+  problem: ['bad', 'Problem'],
+  warning: ['warning', 'Warning'],
+  notice: ['info', 'Notice'],
+  skipped: ['quiet', 'Not looked at'],
+  ok: ['good', 'OK'],
+} as const satisfies Record<CheckResult['level'], readonly [Tone, string]>;
+
+/** Collections that have pages; records of other environments aren't on this dashboard. */
+const shown = /^(?:webhooks|log_streams|connections|clients|signing_keys)\/[^/]+$/;
+
+function findingOf({ id, level, finding, why, fix, subject }: CheckResult, index: number): Finding {
+  const [tone, word] = tones[level];
+  const path = subject !== null && shown.test(subject) ? `/dashboard/${subject}` : null;
+  return { id: `finding-${index + 1}`, tone, word, check: checks[id].title, finding, why, fix, path };
+}
+
+const counted = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`;
+
+/** The state in a few words, for the head of the page and the title of its tab. */
+function stateOf(results: readonly CheckResult[]): { tone: Tone; word: string } {
+  const count = (level: CheckResult['level']) => results.filter((one) => one.level === level).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  const both = [counted(problems, 'problem'), ...(warnings > 0 ? [counted(warnings, 'warning')] : [])];
+  if (problems > 0) return { tone: 'bad', word: both.join(', ') };
+  return warnings > 0 ? { tone: 'warning', word: counted(warnings, 'warning') } : { tone: 'good', word: 'All is well' };
+}
+
+function partsOf(results: readonly CheckResult[]): Part[] {
+  const told = worstFirst(results).filter(({ level }) => level !== 'ok' && level !== 'skipped');
+  const rest = results.filter(({ level }) => level === 'ok' || level === 'skipped');
+  const rows = rest.map(({ id, level, finding }) => {
+    const [tone, word] = tones[level];
+    return { tone, word, check: checks[id].title, finding };
+  });
+  const findings: Part[] = told.length > 0 ? [{ kind: 'findings', items: told.map(findingOf) }] : [];
+  return [...findings, { kind: 'well', title: told.length > 0 ? 'Everything else' : 'What was looked at', items: rows }];
+}
+
+/** GET /dashboard/doctor: what is wrong with the installation, the worst first, with the fix to copy. For operators. */
+export function doctorPage(render: Render) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const { checks: results } = (await runEndpoint(req.call, diagnostics)) as unknown as Diagnosis;
+    const state = stateOf(results);
+    render(req, res, {
+      title: 'Doctor',
+      document_title: `${state.word} · Doctor`,
+      lead: 'Looked at just now. Nothing was changed or sent. While the service can’t start, npm run -s doctor tells the same.',
+      state: { kind: 'state', ...state },
+      links: [{ label: 'Look again', path: '/dashboard/doctor', variant: 'quiet' }],
+      parts: partsOf(results),
+    });
+  };
+}

@@ -1,0 +1,36 @@
+import { listPlainHttpClients } from '../../../db/tables/plain_http_clients.js';
+import { check, cliOn, recordOf, shellWord, within } from '../check.js';
+
+const most = 51;
+
+/** The beginning of an http address, unless on the person's own machine (RFC 8252 7.3). */
+const plainBeyond = /^http:\/\/(?!(localhost|[^/:]*\.localhost|127\.[0-9.]+|\[::1\])([:/?#]|$))/i;
+
+export const clients = check({
+  id: 'clients',
+  title: 'Clients',
+  looks: 'Redirect URIs of enabled clients in environments of kind `production`.',
+  well: 'No client in production is sent codes over plain http.',
+  needs: 'schema',
+  variables: [],
+  faults: {
+    plain: {
+      level: 'warning',
+      when: 'a redirect URI is http and not an address of the person’s own machine',
+      why: 'Codes travel readable: whoever reads one may sign in with it (RFC 9700 2.6).',
+      mend: '`npm run -s cli -- clients update <client_id> --redirect-uris <uri>`',
+    },
+  },
+  async run({ installation, database }) {
+    const found = await database((trx) => listPlainHttpClients(trx, most));
+    return found.map(({ id, name, redirect_uri, redirect_uris, environment }) => {
+      const better = redirect_uris.map((uri) => `--redirect-uris ${shellWord(uri.replace(plainBeyond, 'https://'))}`).join(' ');
+      return {
+        fault: 'plain' as const,
+        finding: `The client ${JSON.stringify(name)}${within(environment)} has the redirect URI ${redirect_uri.split('?')[0]}.`,
+        fix: cliOn(installation, environment, `clients update ${shellWord(id)} ${better}`),
+        subject: recordOf(environment, 'clients', id),
+      };
+    });
+  },
+});

@@ -1,0 +1,82 @@
+import { findDataDirectoryProblem, type DataDirectoryProblem } from '../../../db/postgres/embedded/inspect-data-directory.js';
+import { isMailSender } from '../../../platform/mailer.js';
+import { check, shellWord, type Found } from '../check.js';
+import type { Installation } from '../installation.js';
+
+type Fault = 'wrong' | 'sender' | 'nearby' | 'nearby_set' | 'data_dir';
+
+function variableFaults({ variables, config }: Installation): Found<Fault>[] {
+  const wrong = variables.problems.map(({ variables: named, text }): Found<Fault> => {
+    const subject = named[0] ?? null;
+    return { fault: 'wrong', finding: `${text}.`, fix: subject ?? 'see .env.example', subject };
+  });
+  const sender: Found<Fault>[] = isMailSender(config.emailFrom)
+    ? []
+    : [
+        {
+          fault: 'sender',
+          finding: 'EMAIL_FROM is no mail address.',
+          fix: `EMAIL_FROM=no-reply@${new URL(config.baseUrl).hostname}`,
+          subject: 'EMAIL_FROM',
+        },
+      ];
+  const nearby = variables.nearby.map(({ name, meant, isSet }): Found<Fault> => ({
+    fault: isSet ? 'nearby_set' : 'nearby',
+    finding: `${name} is set, which nobody reads here; the variable is called ${meant}${isSet ? ', and is set too' : ''}.`,
+    fix: isSet ? `unset ${name}` : `export ${meant}="$${name}"; unset ${name}`,
+    subject: name,
+  }));
+  return [...wrong, ...sender, ...nearby];
+}
+
+function fixOf({ mend, path }: DataDirectoryProblem): string {
+  const word = shellWord(path);
+  if (mend === 'open') return `chmod u+rwX ${word}`;
+  if (mend === 'own') return `sudo chown -R "$(id -u):$(id -g)" ${word}`;
+  if (mend === 'enter') return `chmod o+x ${word}`;
+  return mend === 'restore' ? `cp -p <backup>/postgres-secret ${word}` : 'DATA_DIR=.data';
+}
+
+export const config = check({
+  id: 'config',
+  title: 'Configuration',
+  looks:
+    'Environment variables, and with the embedded database whether `DATA_DIR` can be used, by the user that runs PostgreSQL for root too.',
+  well: 'Every variable is sound.',
+  needs: null,
+  variables: [],
+  faults: {
+    wrong: {
+      level: 'problem',
+      when: 'a variable has a value that it can’t have, or two contradict each other',
+      why: 'The service does not start: exit code 78.',
+      mend: 'the variable; `.env.example` explains each',
+    },
+    sender: { level: 'problem', when: '`EMAIL_FROM` is no mail address', why: 'The service does not start.', mend: '`EMAIL_FROM`' },
+    data_dir: {
+      level: 'problem',
+      when: '`DATA_DIR` is no directory, is closed, lies where the user that runs PostgreSQL can’t go, or has lost its secret',
+      why: 'The embedded database can’t be opened: the service does not start.',
+      mend: '`chmod`, `chown` of the path that is named; `DATA_DIR`',
+    },
+    nearby: {
+      level: 'warning',
+      when: 'a variable that nobody reads is called nearly like one of ours (`SMTP_URI`), which isn’t set',
+      why: 'What was meant to be configured isn’t: the default applies.',
+      mend: 'the right name',
+    },
+    nearby_set: {
+      level: 'notice',
+      when: 'the same, while ours is set too',
+      why: 'It may belong to another program, or be what somebody believes to have changed.',
+      mend: '`unset`',
+    },
+  },
+  async run({ installation }) {
+    const found = variableFaults(installation);
+    if (installation.config.databaseUrl !== null || installation.variables.problems.some((one) => one.variables.includes('DATABASE_URL')))
+      return found;
+    const problem = await findDataDirectoryProblem(installation.config.dataDir);
+    return problem === null ? found : [...found, { fault: 'data_dir', finding: problem.finding, fix: fixOf(problem), subject: 'DATA_DIR' }];
+  },
+});

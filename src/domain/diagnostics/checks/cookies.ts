@@ -1,0 +1,24 @@
+import { check } from '../check.js';
+
+export const cookies = check({
+  id: 'cookies',
+  title: 'Cookies',
+  looks: 'Whether `BASE_URL` is https, or an address of this machine.',
+  well: 'Cookies travel over https, or on this machine alone.',
+  needs: null,
+  variables: ['BASE_URL'],
+  faults: {
+    plain: {
+      level: 'problem',
+      when: '`BASE_URL` is http and not an address of this machine',
+      why: 'Cookies, passwords and tokens travel readable; passkeys and other things that browsers keep for https don’t work.',
+      mend: '`BASE_URL` with https, and a proxy that ends TLS',
+    },
+  },
+  async run({ installation: { config } }) {
+    if (config.secureCookies || config.loopback) return [];
+    const { hostname } = new URL(config.baseUrl);
+    const finding = `BASE_URL ${config.baseUrl} is plain http beyond this machine.`;
+    return [{ fault: 'plain', finding, fix: `BASE_URL=https://${hostname}`, subject: 'BASE_URL' }];
+  },
+});

@@ -1,0 +1,38 @@
+import { statfs } from 'node:fs/promises';
+import { nearestExisting } from '../../../db/postgres/embedded/inspect-data-directory.js';
+import { check, shellWord } from '../check.js';
+
+const warnAt = 0.1;
+const badAt = 0.02;
+
+export const disk = check({
+  id: 'disk',
+  title: 'Disk',
+  looks: 'The free space where `DATA_DIR` is, or would be. The disk of a database elsewhere can’t be seen from here.',
+  well: 'There is room on the disk of DATA_DIR.',
+  needs: null,
+  variables: ['DATA_DIR'],
+  faults: {
+    full: {
+      level: 'problem',
+      when: 'less than 2 % are free',
+      why: 'With a full disk the embedded database takes no writes: nobody can sign in. Logs and other programs stop too.',
+      mend: '`du` tells what takes the room',
+    },
+    short: {
+      level: 'warning',
+      when: 'less than 10 % are free',
+      why: 'With a full disk the embedded database takes no writes.',
+      mend: '`du` tells what takes the room',
+    },
+  },
+  async run({ installation: { config } }) {
+    const directory = await nearestExisting(config.dataDir);
+    const { bavail, blocks } = await statfs(directory);
+    const free = blocks === 0 ? 1 : bavail / blocks;
+    if (free >= warnAt) return [];
+    const finding = `${(free * 100).toFixed(1)} % of the disk with DATA_DIR ${config.dataDir} are free.`;
+    const fix = `du -xh --max-depth=2 ${shellWord(directory)} | sort -h | tail -n 20`;
+    return [{ fault: free < badAt ? 'full' : 'short', finding, fix, subject: 'DATA_DIR' }];
+  },
+});

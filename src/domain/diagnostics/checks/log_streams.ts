@@ -1,0 +1,71 @@
+import { listWatchedLogStreams, type WatchedLogStream } from '../../../db/tables/log_streams.js';
+import { check, cliOn, recordOf, within, type Found } from '../check.js';
+import type { Installation } from '../installation.js';
+import { askOrigins, reachText, type Reached } from '../reach-origins.js';
+
+type Fault = 'unreachable' | 'blocked' | 'failing' | 'paused';
+
+const most = 100;
+
+function faultOf(installation: Installation, stream: WatchedLogStream, reached: Reached): Found<Fault>[] {
+  const { id, name, url, environment } = stream;
+  const who = `The log stream ${JSON.stringify(name)}${within(environment)}`;
+  const subject = recordOf(environment, 'log_streams', id);
+  const update = (status: string) => cliOn(installation, environment, `log_streams update ${id} --status ${status}`);
+  const { origin } = new URL(url);
+  if (stream.given_up)
+    return [{ fault: 'paused', finding: `${who} was paused after three days of failures.`, fix: update('enabled'), subject }];
+  if (reached === 'blocked_address' || reached === 'protocol')
+    return [{ fault: 'blocked', finding: `${who} leads where requests may not go: ${origin}.`, fix: update('paused'), subject }];
+  if (reached !== null) {
+    const finding = `${who} can not be reached: ${origin} ${reachText(reached)}.`;
+    return [{ fault: 'unreachable', finding, fix: update('paused'), subject }];
+  }
+  if (!stream.failing) return [];
+  const finding = `${who} has taken nothing for a day, though ${origin} can be reached.`;
+  return [{ fault: 'failing', finding, fix: cliOn(installation, environment, `log_streams update ${id} --status enabled`), subject }];
+}
+
+export const log_streams = check({
+  id: 'log_streams',
+  title: 'Log streams',
+  looks: 'Enabled log streams of all environments, the first hundred: a connection to each is opened and closed, nothing is sent.',
+  well: 'Every log stream can be reached, and takes what is sent.',
+  needs: 'schema',
+  variables: [],
+  faults: {
+    unreachable: {
+      level: 'warning',
+      when: 'nobody listens at its address, or TLS fails',
+      why: 'What happens waits here and isn’t seen there; after three days the stream is paused. Nothing is skipped.',
+      mend: 'the receiver; `npm run -s cli -- log_streams update <id> --status paused` for one that is gone for good',
+    },
+    blocked: {
+      level: 'warning',
+      when: 'its address is one that requests may not go to: private networks, this machine, plain http',
+      why: 'Nothing arrives there.',
+      mend: 'another address, `log_streams update <id> --status paused`, or `ALLOW_PRIVATE_NETWORK=on` where the network is yours',
+    },
+    failing: {
+      level: 'warning',
+      when: 'it has failed for more than a day, though somebody listens',
+      why: 'Its receiver refuses what is sent: `last_error` and `last_response_status` tell how.',
+      mend: 'the receiver, or its `authorization`; `npm run -s cli -- log_streams update <id> --status enabled` tries at once',
+    },
+    paused: {
+      level: 'warning',
+      when: 'the service paused it',
+      why: 'What happens waits until it is enabled again.',
+      mend: '`npm run -s cli -- log_streams update <id> --status enabled`, once the receiver is well',
+    },
+  },
+  async run({ installation, database }) {
+    const watched = await database((trx) => listWatchedLogStreams(trx, most));
+    const enabled = watched.filter(({ status }) => status === 'enabled');
+    const reached = await askOrigins(
+      installation,
+      enabled.map(({ url }) => url),
+    );
+    return watched.flatMap((stream) => faultOf(installation, stream, reached.get(new URL(stream.url).origin) ?? null));
+  },
+});

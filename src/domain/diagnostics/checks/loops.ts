@@ -1,0 +1,66 @@
+import { listProcesses, type LoopReport, type ProcessRow } from '../../../db/tables/processes.js';
+import { check, shellWord, type Found } from '../check.js';
+
+type Fault = 'none' | 'still' | 'failing';
+
+/** A pass that takes longer, in seconds, hangs; a loop that pauses longer than some times its pause and this has stopped. */
+const longestPass = 600;
+const patience = 300;
+const pauses = 4;
+const failuresInRow = 3;
+
+function faultOf({ host, pid }: ProcessRow, name: string, { running, idle, pause, failures }: LoopReport): Found<Fault>[] {
+  const where = `process ${pid} on ${host}`;
+  const fix = `kill ${pid}  # on ${shellWord(host)}; what looks after it starts it anew`;
+  const subject = `loops/${name}`;
+  if (running !== null && running > longestPass)
+    return [
+      { fault: 'still', finding: `A pass of the loop ${name} in ${where} has run for ${Math.round(running / 60)} minutes.`, fix, subject },
+    ];
+  if (idle !== null && idle > pause * pauses + patience)
+    return [{ fault: 'still', finding: `The loop ${name} in ${where} has not run for ${Math.round(idle / 60)} minutes.`, fix, subject }];
+  if (failures < failuresInRow) return [];
+  return [
+    {
+      fault: 'failing',
+      finding: `The loop ${name} in ${where} has failed ${failures} times in a row.`,
+      fix: `grep '"loop":"${name}"'  # in its log`,
+      subject,
+    },
+  ];
+}
+
+export const loops = check({
+  id: 'loops',
+  title: 'Loops',
+  looks: 'What every process at work wrote within the last 90 seconds of the work that it does beside requests.',
+  well: 'Processes are at work, and none of their loops stands still.',
+  needs: 'schema',
+  variables: [],
+  faults: {
+    none: {
+      level: 'problem',
+      when: 'no process of the service is at work',
+      why: 'Nobody can sign in, and nothing is sent.',
+      mend: '`npm start`',
+    },
+    still: {
+      level: 'problem',
+      when: 'a loop hasn’t run for four times its pause and five minutes, or has been at it for ten minutes',
+      why: 'Its work is left undone: mail, deliveries, clean-up or the change of keys, by its name.',
+      mend: '`kill` that process: its supervisor starts it anew',
+    },
+    failing: {
+      level: 'warning',
+      when: 'a loop has failed three times in a row',
+      why: 'Its work is left undone until it succeeds; it goes on trying.',
+      mend: 'its log lines (`loop.failed`) tell why',
+    },
+  },
+  async run({ database }) {
+    const processes = await database((trx) => listProcesses(trx));
+    if (processes.length === 0)
+      return [{ fault: 'none', finding: 'No process of the service is at work on this database.', fix: 'npm start' }];
+    return processes.flatMap((one) => Object.entries(one.loops).flatMap(([name, report]) => faultOf(one, name, report)));
+  },
+});

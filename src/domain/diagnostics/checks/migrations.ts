@@ -1,0 +1,37 @@
+import { schemaDifference } from '../../../db/migrate.js';
+import { check } from '../check.js';
+
+export const migrations = check({
+  id: 'migrations',
+  title: 'Schema',
+  looks: 'Whether the database has the migrations of this release, and no others.',
+  well: 'The schema is this release’s.',
+  needs: 'database',
+  variables: [],
+  faults: {
+    pending: {
+      level: 'problem',
+      when: 'the database lacks migrations of this release',
+      why: 'A process of this release isn’t ready (`/readyz` is 503). The next start would migrate too.',
+      mend: '`npm run -s migrate`',
+    },
+    newer: {
+      level: 'warning',
+      when: 'the database has migrations that only a newer release knows',
+      why: 'Beside the newer release this one goes on working for the time of a deployment; not for good.',
+      mend: 'deploy the newer release here too',
+    },
+  },
+  async run({ installation, database }) {
+    const { pending, newer } = await database((trx) => schemaDifference(trx));
+    if (pending.length > 0) {
+      const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
+      return [
+        { fault: 'pending', finding: `The database lacks the migration ${pending[0]}${more}.`, fix: installation.command('migrate') },
+      ];
+    }
+    if (newer.length === 0) return [];
+    const finding = `The database has ${newer.length} migrations of a newer release, the last is ${newer.at(-1)}.`;
+    return [{ fault: 'newer', finding, fix: 'git pull && npm ci && npm start' }];
+  },
+});

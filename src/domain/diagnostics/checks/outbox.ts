@@ -1,0 +1,42 @@
+import { oldestDueBackchannelSeconds } from '../../../db/tables/backchannel_logouts.js';
+import { oldestDueMailSeconds } from '../../../db/tables/mails.js';
+import { listProcesses } from '../../../db/tables/processes.js';
+import { oldestDueSeconds } from '../../../db/tables/webhook_queue.js';
+import { check } from '../check.js';
+
+const lateSeconds = 300;
+
+export const outbox = check({
+  id: 'outbox',
+  title: 'Outbox',
+  looks: 'How long mail, deliveries of webhooks and logout tokens that are due have waited.',
+  well: 'What is due leaves in time.',
+  needs: 'schema',
+  variables: [],
+  faults: {
+    late: {
+      level: 'warning',
+      when: 'the oldest that is due has waited for more than 5 minutes',
+      why: 'Codes run out before they arrive; receivers don’t hear of changes.',
+      mend: 'what keeps it: `npm start` when nothing runs, else the check that is named (`mail`, `webhooks`, `loops`)',
+    },
+  },
+  async run({ installation, database }) {
+    const { queues, processes } = await database(async (trx) => ({
+      processes: (await listProcesses(trx)).length,
+      queues: [
+        { name: 'mail', what: 'mail', seconds: await oldestDueMailSeconds(trx), look: 'mail' },
+        { name: 'webhook', what: 'delivery to a webhook', seconds: await oldestDueSeconds(trx), look: 'webhooks' },
+        { name: 'backchannel_logout', what: 'logout token', seconds: await oldestDueBackchannelSeconds(trx), look: 'loops' },
+      ],
+    }));
+    return queues
+      .filter(({ seconds }) => seconds > lateSeconds)
+      .map(({ name, what, seconds, look }) => ({
+        fault: 'late' as const,
+        finding: `The oldest ${what} that is due has waited for ${Math.round(seconds / 60)} minutes.`,
+        fix: processes === 0 ? 'npm start' : installation.command('doctor', `--check ${look}`),
+        subject: name,
+      }));
+  },
+});

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { countSealedByColumn, sampleSealed, sealedColumns } from '../../../db/tables/sealed_columns.js';
+import { createSealer, SealError, type Place, type Sealer } from '../../../lib/seal.js';
+import { check, shellWord, type Found, type Look } from '../check.js';
+import { isOpen } from '../installation.js';
+
+type Fault = 'unopened' | 'altered' | 'previous' | 'unknown';
+type Sample = { readonly place: Place; readonly sealed: Buffer };
+
+const samples = 5;
+
+function opens(sealer: Sealer, { place, sealed }: Sample): boolean {
+  try {
+    sealer.open(sealed, place);
+    return true;
+  } catch (error) {
+    if (error instanceof SealError) return false;
+    throw error;
+  }
+}
+
+/** The way back to the key that sealed: the file that the embedded database's first key is in, if that opens; else the variable. */
+async function fixFor({ installation }: Look, closed: readonly Sample[]): Promise<string> {
+  const file = join(installation.config.dataDir, 'secret.key');
+  const key = await readFile(file, 'utf8').catch(() => null);
+  const inFile = key !== null && closed.every((one) => opens(createSealer(key.trim()), one));
+  if (!inFile) return 'SECRET_KEY_PREVIOUS';
+  return installation.config.databaseUrl === null ? 'unset SECRET_KEY' : `export SECRET_KEY="$(cat ${shellWord(file)})"`;
+}
+
+async function unopened(look: Look, sealer: Sealer): Promise<Found<Fault>[]> {
+  const { counts, sampled } = await look.database(async (trx) => {
+    const all: Sample[] = [];
+    for (const column of sealedColumns) all.push(...(await sampleSealed(trx, column, samples)));
+    return { counts: await countSealedByColumn(trx), sampled: all };
+  });
+  const closed = sampled.filter((one) => !opens(sealer, one));
+  const unlisted = counts.filter(({ key_id }) => key_id !== 'unnamed' && !sealer.key_ids.includes(key_id));
+  const fix = closed.length > 0 || unlisted.length > 0 ? await fixFor(look, closed) : '';
+  const lost = unlisted.map(({ table, key_id, count }): Found<Fault> => {
+    const finding = `${count} values in ${table} need the key ${key_id}; given are ${sealer.key_ids.join(', ')}.`;
+    return { fault: 'unopened', finding, fix, subject: fix === 'SECRET_KEY_PREVIOUS' ? fix : 'SECRET_KEY' };
+  });
+  if (lost.length > 0) return lost;
+  const [first] = closed;
+  if (first) {
+    const table = first.place.slice(0, first.place.indexOf('/'));
+    return [{ fault: 'altered', finding: `A value in ${table} is opened by none of the keys.`, fix, subject: 'SECRET_KEY_PREVIOUS' }];
+  }
+  const earlier = counts.filter(({ key_id }) => key_id !== sealer.key_id).reduce((sum, { count }) => sum + count, 0);
+  if (earlier === 0) return [];
+  const finding = `${earlier} values are still sealed with an earlier key.`;
+  return [{ fault: 'previous', finding, fix: look.installation.command('rekey'), subject: 'SECRET_KEY_PREVIOUS' }];
+}
+
+export const secret_key = check({
+  id: 'secret_key',
+  title: 'Secret key',
+  looks: 'Which key sealed what is stored, of all sealed values; and whether the five newest ones of each column open.',
+  well: 'SECRET_KEY opens everything that is sealed, and has sealed it.',
+  needs: 'schema',
+  variables: ['SECRET_KEY', 'SECRET_KEY_PREVIOUS'],
+  faults: {
+    unopened: {
+      level: 'problem',
+      when: 'values are sealed with a key that is neither `SECRET_KEY` nor in `SECRET_KEY_PREVIOUS`',
+      why: 'Without signing keys the service doesn’t start; webhooks, connections and authenticator apps whose secret doesn’t open don’t work.',
+      mend: '`SECRET_KEY`, or that key added to `SECRET_KEY_PREVIOUS`',
+    },
+    altered: {
+      level: 'problem',
+      when: 'a value opens with none of the keys though it names one of them, or none',
+      why: 'It was sealed with a key of an earlier release that isn’t listed, or was changed in the database.',
+      mend: '`SECRET_KEY_PREVIOUS`, or make that secret anew',
+    },
+    previous: {
+      level: 'warning',
+      when: 'values are still sealed with an earlier key',
+      why: 'SECRET_KEY_PREVIOUS is still needed; a running service seals them anew by itself.',
+      mend: '`npm run -s rekey`',
+    },
+    unknown: {
+      level: 'problem',
+      when: 'there is no key at all',
+      why: 'Nothing that is sealed can be opened: the service does not start.',
+      mend: '`SECRET_KEY`',
+    },
+  },
+  async run(look) {
+    const { database, config } = look.installation;
+    if (!isOpen(database)) return [];
+    if (database.sealer !== null) return unopened(look, database.sealer);
+    const file = join(config.dataDir, 'secret.key');
+    return [{ fault: 'unknown', finding: `SECRET_KEY is not set, and ${file} is missing.`, fix: 'SECRET_KEY', subject: 'SECRET_KEY' }];
+  },
+});

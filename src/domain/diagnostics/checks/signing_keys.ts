@@ -1,0 +1,85 @@
+import { listEnvironments } from '../../../db/tables/environments.js';
+import { listWatchedSigningKeys, type WatchedSigningKey } from '../../../db/tables/signing_keys.js';
+import { check, cliOn, recordOf, within, type Found } from '../check.js';
+import type { Installation } from '../installation.js';
+
+type Fault = 'missing' | 'old' | 'no_next' | 'waiting';
+
+const dayMs = 86_400_000;
+/** A primary key signs for 90 days (specification 5.11.1); the loop that changes it over has ten days to notice. */
+const rotationDays = 90;
+const oldDays = 100;
+const publishedMs = dayMs;
+
+type Pair = { readonly environment: string; readonly algorithm: string; readonly keys: readonly WatchedSigningKey[] };
+
+function faultsOf(installation: Installation, { environment, algorithm, keys }: Pair): Found<Fault>[] {
+  const primary = keys.find(({ status }) => status === 'primary');
+  const next = keys.find(({ status }) => status === 'next');
+  const whose = `${algorithm} key${within(environment)}`;
+  if (!primary) return [{ fault: 'missing', finding: `There is no primary ${whose}.`, fix: 'npm start', subject: 'signing_keys' }];
+  const now = installation.clock.now().getTime();
+  const days = Math.floor((now - (primary.activated_at ?? primary.created_at).getTime()) / dayMs);
+  const subject = recordOf(environment, 'signing_keys', primary.kid);
+  const make = cliOn(installation, environment, `signing_keys create --algorithm ${algorithm}`);
+  if (days <= rotationDays) return [];
+  if (!next) {
+    const finding = `The primary ${whose} has signed for ${days} days, and there is no next one.`;
+    return [{ fault: days > oldDays ? 'old' : 'no_next', finding, fix: make, subject }];
+  }
+  if (days <= oldDays) return [];
+  const due = next.created_at.getTime() + publishedMs;
+  if (now < due) {
+    const finding = `The primary ${whose} has signed for ${days} days; the next one takes over after ${new Date(due).toISOString().slice(0, 16)}Z.`;
+    return [{ fault: 'waiting', finding, fix: installation.command('doctor', '--check loops'), subject }];
+  }
+  const finding = `The primary ${whose} has signed for ${days} days, though the next one waits.`;
+  return [{ fault: 'old', finding, fix: cliOn(installation, environment, `signing_keys activate ${next.kid}`), subject }];
+}
+
+export const signing_keys = check({
+  id: 'signing_keys',
+  title: 'Signing keys',
+  looks: 'The primary and next keys of each environment and algorithm.',
+  well: 'Signing keys change over in time.',
+  needs: 'schema',
+  variables: [],
+  faults: {
+    missing: {
+      level: 'problem',
+      when: 'an environment has no primary key for an algorithm that it signs with',
+      why: 'No token can be signed with it.',
+      mend: '`npm start` makes the RS256 key',
+    },
+    old: {
+      level: 'warning',
+      when: 'the primary key has signed for more than 100 days and nothing is on its way, or what is waits for longer than its day',
+      why: 'Keys change over every 90 days by themselves: what does that stands still (see loops), or the service was down for long.',
+      mend: '`npm run -s cli -- signing_keys create`, which the service lets sign a day later; `signing_keys activate <kid>` for one that waits',
+    },
+    no_next: {
+      level: 'warning',
+      when: 'the primary key has signed for more than 90 days, and there is no next key',
+      why: 'The next key should have been published a day before: verifiers have to see it before it signs.',
+      mend: '`npm run -s cli -- signing_keys create`',
+    },
+    waiting: {
+      level: 'notice',
+      when: 'the primary key is older than 100 days, and the next one has been published for less than a day',
+      why: 'The service lets the next key sign when verifiers have had a day to see it.',
+      mend: 'nothing, as long as the loop `signing_keys` is well',
+    },
+  },
+  async run({ installation, database }) {
+    const { environments, keys } = await database(async (trx) => ({
+      environments: await listEnvironments(trx),
+      keys: await listWatchedSigningKeys(trx),
+    }));
+    return environments.flatMap(({ slug: environment, signing_algorithms }) =>
+      signing_algorithms.flatMap((algorithm) => {
+        const own = keys.filter((key) => key.environment === environment && key.algorithm === algorithm);
+        return faultsOf(installation, { environment, algorithm, keys: own });
+      }),
+    );
+  },
+});

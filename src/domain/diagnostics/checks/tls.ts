@@ -1,0 +1,100 @@
+import { listAllVerifiedDomains } from '../../../db/tables/custom_domains.js';
+import { lookAtCertificate, type ServerCertificate } from '../../../platform/server-certificate.js';
+import { check, shellWord, type Found } from '../check.js';
+
+type Fault = 'away' | 'name' | 'chain' | 'expired' | 'expiring';
+
+const dayMs = 86_400_000;
+const soonDays = 14;
+const maxHosts = 20;
+
+type Host = { readonly name: string; readonly port: number };
+
+/** What is wrong with the certificate that a host shows. */
+export function certificateFault({ name, port }: Host, { problem, code, valid_to }: ServerCertificate, now: Date): Found<Fault>[] {
+  const subject = port === 443 ? name : `${name}:${port}`;
+  const show = `openssl s_client -connect ${shellWord(`${name}:${port}`)} -servername ${shellWord(name)} -showcerts </dev/null`;
+  const until = valid_to.toISOString().slice(0, 10);
+  const days = Math.floor((valid_to.getTime() - now.getTime()) / dayMs);
+  const renew = `certbot renew --cert-name ${shellWord(name)}`;
+  if (problem === 'expired' || days < 0)
+    return [{ fault: 'expired', finding: `The certificate of ${subject} expired on ${until}.`, fix: renew, subject }];
+  if (problem === 'name')
+    return [
+      {
+        fault: 'name',
+        finding: `The certificate that ${subject} shows is for other names.`,
+        fix: `certbot certonly -d ${shellWord(name)}`,
+        subject,
+      },
+    ];
+  if (problem === 'chain')
+    return [{ fault: 'chain', finding: `Nobody trusted vouches for the certificate of ${subject} (${code}).`, fix: show, subject }];
+  if (days < soonDays)
+    return [{ fault: 'expiring', finding: `The certificate of ${subject} expires in ${days} days, on ${until}.`, fix: renew, subject }];
+  return [];
+}
+
+async function judge(host: Host, now: Date): Promise<Found<Fault>[]> {
+  try {
+    return certificateFault(host, await lookAtCertificate(host.name, host.port, 3000), now);
+  } catch {
+    const address = `${host.name}:${host.port}`;
+    return [
+      { fault: 'away', finding: `There is no TLS at ${address}.`, fix: `curl -sSv ${shellWord(`https://${address}/`)}`, subject: address },
+    ];
+  }
+}
+
+export const tls = check({
+  id: 'tls',
+  title: 'Certificates',
+  looks:
+    'The certificates of an https `BASE_URL` and of verified custom domains (the first twenty), asked from here: the chain (`NODE_EXTRA_CA_CERTS` counts), the name, the time that is left.',
+  well: 'Every certificate is trusted, is for its name, and lasts for two weeks and more.',
+  needs: null,
+  variables: ['BASE_URL'],
+  faults: {
+    away: {
+      level: 'problem',
+      when: 'there is no TLS at the address',
+      why: 'Nobody gets in over https.',
+      mend: '`curl` at the address tells how; then the proxy that ends TLS',
+    },
+    expired: {
+      level: 'problem',
+      when: 'the certificate has expired',
+      why: 'Browsers and clients refuse to connect.',
+      mend: '`certbot renew`, or how you renew',
+    },
+    name: {
+      level: 'problem',
+      when: 'the certificate isn’t for the name',
+      why: 'Browsers and clients refuse to connect.',
+      mend: '`certbot certonly`, or the certificate that the proxy is given',
+    },
+    chain: {
+      level: 'problem',
+      when: 'nobody trusted vouches for the certificate, or an intermediate one is missing',
+      why: 'Clients refuse to connect; browsers that know the intermediate certificate hide that.',
+      mend: 'serve the whole chain (`openssl s_client` shows what is served); `NODE_EXTRA_CA_CERTS` for an authority of your own',
+    },
+    expiring: {
+      level: 'warning',
+      when: 'the certificate has less than 14 days left',
+      why: 'What renews it should have done so by now.',
+      mend: '`certbot renew`, or how you renew',
+    },
+  },
+  async run({ installation, database, hasSchema }) {
+    const { protocol, hostname, port } = new URL(installation.config.baseUrl);
+    if (protocol !== 'https:') return [];
+    const domains = (await hasSchema()) ? await database((trx) => listAllVerifiedDomains(trx)) : [];
+    const hosts: Host[] = [
+      { name: hostname, port: Number(port || 443) },
+      ...domains.slice(0, maxHosts).map(({ domain }) => ({ name: domain, port: 443 })),
+    ];
+    const now = installation.clock.now();
+    return (await Promise.all(hosts.map((host) => judge(host, now)))).flat();
+  },
+});

@@ -1,0 +1,117 @@
+import { codeLifetimeMs, findIssuedCodes, type IssuedCode } from '../../db/tables/authorization_codes.js';
+import { findClientStates } from '../../db/tables/clients.js';
+import { addRequestTraces, maxSteps, type RequestTraceRow } from '../../db/tables/request_traces.js';
+import { startFlushing, type Loop } from '../../platform/loop.js';
+import type { Deps } from '../context.js';
+import { toldName, toldUri } from './told.js';
+import type { TraceStep, WaitingTrace } from './waiting-traces.js';
+
+/** For so long a trace is kept. */
+const keptMs = 7 * 86_400_000;
+const pauseMs = 1_000;
+
+type Flushing = Pick<Deps, 'knex' | 'logger' | 'metrics' | 'requestTraces'>;
+
+const nameOf = (environment_id: string, id: string) => `${environment_id} ${id}`;
+
+/** The authorization that a code came from, as the step before the refusal. */
+function issuingStep({ request_id, client_id, redirect_uri, scope, resource, expires_at }: IssuedCode): TraceStep {
+  return {
+    at: new Date(expires_at.getTime() - codeLifetimeMs).toISOString(),
+    step: 'authorize',
+    outcome: 'accepted',
+    rule: null,
+    detail: {
+      client_id,
+      redirect_uri: toldUri(redirect_uri),
+      scope: scope === '' ? [] : scope.split(' ').map(toldName),
+      ...(resource === null ? {} : { resource: toldUri(resource) }),
+    },
+    request_id,
+  };
+}
+
+/** What a claimed client turned out to be. */
+type Known = { readonly client_id: string | null; readonly rule: TraceStep['rule'] };
+
+function knownOf(trace: WaitingTrace, states: ReadonlyMap<string, 'enabled' | 'disabled'>): Known {
+  const { environment_id, client_id, claimed_client_id: claimed, step } = trace;
+  if (client_id !== null || claimed === null) return { client_id, rule: step.rule };
+  const state = states.get(nameOf(environment_id, claimed));
+  if (step.rule !== 'client_authentication_failed' && step.rule !== 'unknown_client')
+    return { client_id: state ? claimed : null, rule: step.rule };
+  if (state === undefined) return { client_id: null, rule: 'unknown_client' };
+  return { client_id: claimed, rule: state === 'disabled' ? 'client_disabled' : step.rule };
+}
+
+function rowOf(trace: WaitingTrace, known: Known, issued: IssuedCode | undefined): RequestTraceRow {
+  const { environment_id, request_id, occurred_at, error, step } = trace;
+  const refused = { ...step, rule: known.rule };
+  const steps = issued ? [issuingStep(issued), refused] : [refused];
+  return {
+    environment_id,
+    id: request_id,
+    occurred_at,
+    client_id: known.client_id,
+    step: step.step,
+    outcome: step.outcome === 'narrowed' ? 'narrowed' : 'refused',
+    rule: known.rule ?? step.rule,
+    error,
+    steps,
+    request_ids: [...new Set(steps.flatMap((one) => one.request_id ?? []))],
+    expires_at: new Date(occurred_at.getTime() + keptMs),
+  };
+}
+
+/** One row for each request id. */
+function merged(rows: readonly RequestTraceRow[]): RequestTraceRow[] {
+  const found = new Map<string, RequestTraceRow>();
+  for (const row of rows) {
+    const name = nameOf(row.environment_id, row.id);
+    const before = found.get(name);
+    const joined = before && {
+      ...row,
+      client_id: row.client_id ?? before.client_id,
+      steps: [...before.steps, ...row.steps].slice(0, maxSteps),
+      request_ids: [...new Set([...before.request_ids, ...row.request_ids])],
+    };
+    found.set(name, joined ?? row);
+  }
+  return [...found.values()];
+}
+
+async function write({ knex }: Pick<Deps, 'knex'>, traces: readonly WaitingTrace[]): Promise<void> {
+  const coded = traces.flatMap(({ environment_id, code_digest: digest }) => (digest ? [{ environment_id, digest }] : []));
+  const claims = traces.flatMap(({ environment_id, client_id, claimed_client_id: claimed }) =>
+    client_id === null && claimed !== null ? [{ environment_id, client_id: claimed }] : [],
+  );
+  const codes = new Map((await findIssuedCodes(knex, coded)).map((one) => [nameOf(one.environment_id, one.digest.toString('hex')), one]));
+  const states = new Map((await findClientStates(knex, claims)).map((one) => [nameOf(one.environment_id, one.id), one.status]));
+  const issuedFor = ({ environment_id, code_digest }: WaitingTrace) =>
+    code_digest ? codes.get(nameOf(environment_id, code_digest.toString('hex'))) : undefined;
+  await addRequestTraces(knex, merged(traces.map((trace) => rowOf(trace, knownOf(trace, states), issuedFor(trace)))));
+}
+
+/** Writes what was collected. When the database is unavailable it is kept for the next call, as far as there is room. */
+export async function flushRequestTraces(deps: Flushing): Promise<void> {
+  const { traces, dropped } = deps.requestTraces.take();
+  if (dropped > 0) {
+    deps.metrics.requestTracesDropped.inc(dropped);
+    deps.logger.warn({ event: 'request_traces.full', dropped }, 'traces of refused requests were dropped for want of room');
+  }
+  if (traces.length === 0) return;
+  try {
+    await write(deps, traces);
+  } catch (error) {
+    deps.requestTraces.putBack(traces);
+    throw error;
+  }
+}
+
+/** Writes the traces every second, and a last time when it stops. */
+export function startRequestTraces(deps: Deps): Loop {
+  const { logger } = deps;
+  const lost = (error: unknown) =>
+    logger.warn({ event: 'request_traces.lost', err: error }, 'traces of refused requests were lost with the process');
+  return startFlushing({ name: 'request_traces', pauseMs, logger, flush: () => flushRequestTraces(deps), lost });
+}

@@ -1,0 +1,225 @@
+/** Why something was refused, or a scope given or not, in people's words: its name, what the rule found, and what to do about it. */
+type RuleText = { readonly title: string; readonly found: string; readonly fix: string };
+
+/** The rules of a token preview (specification 15.9): about a scope, or about the whole request. */
+const previewRules = {
+  granted: {
+    title: 'Granted',
+    found: 'The scope is in the token.',
+    fix: 'Nothing has to be done.',
+  },
+  unknown_scope: {
+    title: 'Unknown scope',
+    found:
+      'Nobody here knows the scope: it is none of OpenID Connect, no permission of the API that was named, and none that the client lists.',
+    fix: 'Correct the name in the application, name the API in resource, or add the permission to the API.',
+  },
+  not_in_client_scopes: {
+    title: 'Scope beyond the client',
+    found: 'The client has a list of scopes that it may ask for, and the scope is not on it.',
+    fix: 'Add the scope to the scopes of the client, or leave it out of the request.',
+  },
+  not_in_client_grant: {
+    title: 'Scope beyond the grant',
+    found: 'The scope is a permission of the API, but the grant of the client for that API does not hold it.',
+    fix: 'Add the scope to the grant of the client for the API.',
+  },
+  no_client_grant: {
+    title: 'No grant for the API',
+    found: 'The client has no grant for the API, so that it gets no tokens there.',
+    fix: 'Create a grant for the client and the API: for itself (client credentials), or to ask people for.',
+  },
+  tokens_not_taken: {
+    title: 'Tokens of the API not taken',
+    found: 'The tokens of the API are signed with RS256, which the profile of the client rules out.',
+    fix: 'Have the tokens of the API signed with another algorithm, or make them opaque.',
+  },
+  permission_not_held: {
+    title: 'Permission not held',
+    found: 'The person does not hold the permission, and here a token says no more than the person may do.',
+    fix: 'Give the person a role that holds the permission.',
+  },
+  consent_missing: {
+    title: 'Consent missing',
+    found: 'The person has not allowed the client this yet.',
+    fix: 'Send the person through the sign-in without prompt=none, so that they can be asked; a client of your own can be made first-party.',
+  },
+  grant_type_not_allowed: {
+    title: 'Grant type not allowed',
+    found: 'The client may not use this grant type; offline_access takes the grant type refresh_token.',
+    fix: 'Add the grant type to the client.',
+  },
+  client_disabled: {
+    title: 'Client disabled',
+    found: 'The client is disabled.',
+    fix: 'Enable the client.',
+  },
+  user_blocked: {
+    title: 'User blocked',
+    found: 'The person is blocked, or gone.',
+    fix: 'Unblock the user.',
+  },
+  unknown_resource: {
+    title: 'Unknown API',
+    found: 'No API is registered under the resource of the request, or the request names none where it has to.',
+    fix: 'Name the identifier of an API in resource exactly as it is registered, or register the API.',
+  },
+} as const satisfies Readonly<Record<string, RuleText>>;
+
+/** What else requests are refused for on the way from authorization to tokens (specification 15.10). */
+const requestRules = {
+  malformed_request: {
+    title: 'Malformed request',
+    found: 'The request lacks a parameter, or one of them is not what it has to be.',
+    fix: 'Correct the request in the application: what it was told says which parameter.',
+  },
+  unknown_client: {
+    title: 'Unknown client',
+    found: 'No client is registered under the client_id of the request.',
+    fix: 'Compare the client_id in the application with that of the client, and whether the application asks the right environment.',
+  },
+  redirect_uri_mismatch: {
+    title: 'Redirect URI not registered',
+    found:
+      'The redirect URI of the request is not one of those that are registered for the client. They are compared character by character.',
+    fix: 'Register the redirect URI that was received, or correct it in the application.',
+  },
+  redirect_uri_changed: {
+    title: 'Redirect URI changed',
+    found: 'The redirect URI of the token request differs from the one of the authorization request.',
+    fix: 'Send the same redirect_uri in both requests.',
+  },
+  pushed_request_required: {
+    title: 'Request not pushed',
+    found: 'The client has to push its authorization requests (RFC 9126), and this one came through the browser.',
+    fix: 'Push the request, or take the demand back from the client or the environment.',
+  },
+  request_uri_not_usable: {
+    title: 'Pushed request not usable',
+    found: 'The pushed request has expired, was used before, or is another client’s.',
+    fix: 'Push a new request for each sign-in, and go on with it within a minute.',
+  },
+  pkce_required: {
+    title: 'PKCE missing',
+    found: 'The client has to use PKCE, and the request has no code_challenge.',
+    fix: 'Switch PKCE on in the application; a confidential client can be let off it.',
+  },
+  pkce_failed: {
+    title: 'PKCE failed',
+    found: 'The code_verifier does not fit the code_challenge of the authorization request.',
+    fix: 'Send the verifier that the challenge was made of: several replicas or tabs of the application may mix them up.',
+  },
+  sign_in_required: {
+    title: 'Sign-in required',
+    found: 'The request may not show a page (prompt=none), and nobody is signed in, or the sign-in does not do.',
+    fix: 'Nothing, when the application then asks again without prompt=none. Browsers that block third-party cookies do this to silent sign-ins in frames.',
+  },
+  sign_in_class_not_met: {
+    title: 'Sign-in too weak',
+    found: 'The client or the API demands a stronger or a more recent sign-in than there is.',
+    fix: 'Let the person sign in again with a second factor, or lower what the client or the API demands.',
+  },
+  consent_denied: {
+    title: 'Consent denied',
+    found: 'The person said no.',
+    fix: 'Nothing has to be done.',
+  },
+  client_authentication_failed: {
+    title: 'Client authentication failed',
+    found:
+      'The client did not prove who it is: a wrong secret or assertion, none at all, or another method than the one that is registered.',
+    fix: 'Compare secret and method in the application with the credentials of the client; rotate the secret if it is lost.',
+  },
+  unsupported_grant_type: {
+    title: 'Unknown grant type',
+    found: 'This service has no such grant type.',
+    fix: 'Use one of those that discovery lists.',
+  },
+  code_unknown: {
+    title: 'Unknown code',
+    found: 'The code was never issued here, or long ago.',
+    fix: 'See whether the application asks the environment that issued the code, and sends the code unchanged.',
+  },
+  code_expired: {
+    title: 'Code expired',
+    found: 'The code was redeemed too late: it lives 60 seconds.',
+    fix: 'Redeem the code at once; see whether the clock or a queue of the application holds it up.',
+  },
+  code_reused: {
+    title: 'Code used twice',
+    found: 'The code was used before. What the first use gave was revoked, for the code may have been stolen.',
+    fix: 'Redeem each code once: a reload of the callback page or a repeated request does it twice.',
+  },
+  of_another_client: {
+    title: 'Of another client',
+    found: 'The code or token was issued to another client.',
+    fix: 'Use the client_id and secret of the client that began the sign-in.',
+  },
+  session_ended: {
+    title: 'Session ended',
+    found: 'The session of the sign-in has ended.',
+    fix: 'Let the person sign in again.',
+  },
+  grant_ended: {
+    title: 'Permission withdrawn',
+    found: 'What the person allowed was withdrawn, or its tokens were revoked.',
+    fix: 'Let the person sign in again.',
+  },
+  refresh_token_not_usable: {
+    title: 'Refresh token not usable',
+    found: 'The refresh token is unknown, has expired or was revoked.',
+    fix: 'Let the person sign in again; see that the application stores the newest refresh token.',
+  },
+  refresh_token_reused: {
+    title: 'Refresh token used twice',
+    found: 'The refresh token had been replaced by a newer one. All tokens of that sign-in were revoked, for it may have been stolen.',
+    fix: 'Let the person sign in again, and store the newest refresh token: two processes of the application may each refresh the same one.',
+  },
+  beyond_authorization: {
+    title: 'More than was allowed',
+    found: 'More is asked for than was allowed at the sign-in.',
+    fix: 'Ask for the scope and the resource in the authorization request.',
+  },
+  proof_failed: {
+    title: 'DPoP proof failed',
+    found: 'The DPoP proof is missing, wrong, or of another key than the one that the token is bound to.',
+    fix: 'Send a fresh proof of the key with each request (RFC 9449).',
+  },
+  device_code_expired: {
+    title: 'Device code expired',
+    found: 'The device code has expired unanswered.',
+    fix: 'Start again on the device.',
+  },
+  rate_limited: {
+    title: 'Too many requests',
+    found: 'There were too many requests of this client from one address within a minute.',
+    fix: 'Keep tokens until they expire; the token_rate_limit of the client raises the limit.',
+  },
+  refused: {
+    title: 'Refused',
+    found: 'The request was refused.',
+    fix: 'What the application was told says why.',
+  },
+} as const satisfies Readonly<Record<string, RuleText>>;
+
+/** Every rule by its name. */
+export const refusalRules: Readonly<Record<RefusalRule, RuleText>> = { ...previewRules, ...requestRules };
+
+/** The rules of a token preview. */
+export type PreviewRule = keyof typeof previewRules;
+/** The name of a rule. */
+export type RefusalRule = PreviewRule | keyof typeof requestRules;
+
+export const previewRuleNames = Object.keys(previewRules) as [PreviewRule, ...PreviewRule[]];
+export const refusalRuleNames = Object.keys(refusalRules) as [RefusalRule, ...RefusalRule[]];
+
+/** What was decided about a scope that was asked for, or came with what was. */
+export type ScopeRuling = { readonly name: string; readonly rule: PreviewRule };
+
+/** What a refusal tells of the request beside its rule, for whoever looks for its cause; never a code, token, verifier or password. */
+export type RefusalDetail = {
+  readonly client_id?: string | undefined;
+  readonly redirect_uri?: string | undefined;
+  readonly registered_redirect_uris?: readonly string[] | undefined;
+  readonly scopes?: readonly ScopeRuling[] | undefined;
+};

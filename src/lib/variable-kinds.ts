@@ -1,0 +1,77 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+
+/** `count/seconds`: how many requests a window of that many seconds allows. */
+export type RateLimit = { readonly limit: number; readonly windowSeconds: number };
+
+/** A whole number within bounds. */
+export const integer = (fallback: number, min: number, max: number) =>
+  z.coerce.number('must be a number').int('must be a whole number').min(min).max(max).default(fallback);
+
+/** `on` or `off`, as a boolean. */
+export const onOff = z.enum(['on', 'off'], 'must be on or off').transform((word) => word === 'on');
+
+/** `10/60`. */
+export const rateLimit = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,8}\/[1-9]\d{0,5}$/, 'must look like 10/60 (requests/seconds)')
+    .default(fallback)
+    .transform((text): RateLimit => {
+      const [limit = 0, windowSeconds = 0] = text.split('/').map(Number);
+      return { limit, windowSeconds };
+    });
+
+/** An http or https origin. */
+export const origin = z.string().refine((text) => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');
+}, 'must be an http or https origin without a path, such as https://id.example.com');
+
+const isRangeUrl = (text: string) => URL.canParse(text) && /^https?:\/\/[^#@]*[/=]$/.test(text);
+
+/** What five digits of a hash can be added to, or `off`. */
+export const rangeUrl = z
+  .string()
+  .refine(
+    (text) => text === 'off' || isRangeUrl(text),
+    'must be off, or an http or https address to which five digits are added: https://api.pwnedpasswords.com/range/',
+  );
+
+/** Pwned Passwords. */
+export const publicRangeUrl = 'https://api.pwnedpasswords.com/range/';
+
+/** A zod text that is invalid, with the message of `problemOf`, unless that returns null. */
+export const sound = (problemOf: (text: string) => string | null) =>
+  z.string().superRefine((text, refinement) => {
+    const problem = problemOf(text);
+    if (problem !== null) refinement.addIssue({ code: 'custom', message: problem });
+  });
+
+/** An address for reports of vulnerabilities, as RFC 9116 2.5.3 wants it: a URI. A mail address alone becomes one. */
+export const securityContact = z
+  .string()
+  .refine(
+    (text) => z.email().safeParse(text.replace(/^mailto:/, '')).success || (URL.canParse(text) && /^https:\/\/[\x21-\x7e]+$/.test(text)),
+    'must be a mail address or an https address, such as security@example.com',
+  )
+  .transform((text) => (/^(https|mailto):/.test(text) ? text : `mailto:${text}`));
+
+/** The parts of a comma list. */
+export const listOf = (text: string) => text.split(',').map((part) => part.trim());
+
+const isNetwork = (text: string) =>
+  ['loopback', 'linklocal', 'uniquelocal'].includes(text) || ipaddr.isValid(text) || ipaddr.isValidCIDR(text);
+
+/** As Express takes `trust proxy`. */
+export const trustProxy = z
+  .string()
+  .refine(
+    (text) => /^(off|false|on|true|\d+)$/.test(text) || text.split(',').every((part) => isNetwork(part.trim())),
+    'must be off, a number of proxies, or their addresses or networks, separated by commas',
+  )
+  .transform((text): boolean | number | string => {
+    if (text === 'off' || text === 'false') return false;
+    if (text === 'on' || text === 'true') return true;
+    return /^\d+$/.test(text) ? Number(text) : text;
+  });

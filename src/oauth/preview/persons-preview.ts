@@ -1,0 +1,135 @@
+import { withoutConsent } from '../../domain/grants/consents.js';
+import type { Client } from '../../domain/clients/clients.js';
+import type { Context } from '../../domain/context.js';
+import { demandOf } from '../../domain/sessions/demand.js';
+import { seedAccessToken } from '../../domain/tokens/access-token.js';
+import { previewForPerson } from '../../domain/tokens/person-tokens.js';
+import { kindOfToken, notLetIn, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
+import { findUserClaims, type UserWithRoles } from '../../db/tables/user_claims.js';
+import { findUser } from '../../db/tables/users.js';
+import { OAuthError } from '../../errors.js';
+import { digest } from '../../lib/digest.js';
+import { deviceCodeGrantType } from '../../lib/grant-types.js';
+import { parametersOf } from '../../lib/parameters.js';
+import type { ScopeRuling } from '../../lib/refusal-rules.js';
+import { formatScope } from '../../lib/scope-set.js';
+import { consentQuestion, isConsentNeeded } from '../authorize/interaction.js';
+import { afterRights, granted, withinRights } from '../authorize/granted-scopes.js';
+import type { AuthorizationRequest } from '../authorize/request.js';
+import { validate } from '../authorize/validate.js';
+import { judgeDeviceRequest } from '../device/start.js';
+import { codeRefusal } from '../grants/authorization_code.js';
+import { grantFor } from '../token.js';
+import { exampleKey, previewedToken, type PreviewAsked, type PreviewedTokens } from './previewed.js';
+
+/** What of an authorization decides about the tokens. */
+type Authorized = Pick<AuthorizationRequest, 'scopes' | 'rulings' | 'resource'>;
+
+type Person = PreviewAsked & { readonly user_id: string };
+
+/** The authorization request that a right application would send, as the authorization endpoint judges it. @throws {AuthorizationError} */
+async function authorizationOf(ctx: Context, client: Client, { user_id, resource, scope }: Person): Promise<AuthorizationRequest> {
+  const redirect_uri = client.redirect_uris[0] ?? '';
+  const sent = parametersOf({
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri,
+    code_challenge: digest('an example').toString('base64url'),
+    code_challenge_method: 'S256',
+    ...(resource === undefined ? {} : { resource }),
+    ...(scope === undefined ? {} : { scope }),
+  });
+  const addressee = { client, redirect_uri, state: undefined, response_mode: 'query' as const };
+  return validate(ctx, addressee, sent, { pushed: true, session: { user_id } });
+}
+
+/** Refuses what the consent page would still have to ask (OIDC Core 3.1.2.6). @throws {OAuthError} `consent_required` */
+async function requireConsent(ctx: Context, request: AuthorizationRequest, { user_id }: Person): Promise<void> {
+  if (!(await isConsentNeeded(ctx, request, user_id))) return;
+  const lacking = await withoutConsent(ctx, consentQuestion(request, user_id));
+  const scopes = request.rulings.map(({ name, rule }) => ({ name, rule: rule === 'granted' && lacking.scopes.includes(name) ? 'consent_missing' : rule }) as const); // prettier-ignore
+  throw new OAuthError(400, 'consent_required', 'the person has not allowed this yet').by('consent_missing', { scopes });
+}
+
+/** The same for a device (RFC 8628), whose person is asked on the page each time. @throws {OAuthError} */
+async function deviceAuthorizationOf(ctx: Context, client: Client, { user_id, resource, scope }: Person): Promise<Authorized> {
+  const { target, rulings } = await judgeDeviceRequest(ctx, client, { resource, scope });
+  const request = { client, resource: target?.resource ?? null, scopes: granted(rulings) };
+  const { scopes } = await withinRights(ctx, request, { user_id });
+  return { scopes, rulings: afterRights(rulings, scopes), resource: request.resource };
+}
+
+/** Who may sign in is asked when the code is redeemed. @throws {OAuthError} `invalid_grant` */
+async function requirePerson(ctx: Context, { user_id }: Person): Promise<UserWithRoles> {
+  const user = await findUser(ctx.scope, user_id);
+  const claims = user?.status === 'active' ? await findUserClaims(ctx.scope, user_id) : null;
+  if (!claims) throw codeRefusal('user');
+  return claims;
+}
+
+/** What the authorization gives. @throws {OAuthError | AuthorizationError} */
+async function authorized(ctx: Context, client: Client, grant_type: string, asked: Person): Promise<Authorized & { user: UserWithRoles }> {
+  const byDevice = grant_type === deviceCodeGrantType || !client.grant_types.includes('authorization_code');
+  if (grant_type !== 'authorization_code') grantFor(client, grant_type);
+  if (byDevice && grant_type !== 'authorization_code') {
+    const found = await deviceAuthorizationOf(ctx, client, asked);
+    return { ...found, user: await requirePerson(ctx, asked) };
+  }
+  const request = await authorizationOf(ctx, client, asked);
+  const user = await requirePerson(ctx, asked);
+  if (!asked.assume_consent) await requireConsent(ctx, request, asked);
+  return { ...request, user };
+}
+
+/** Of the rulings those that still hold when the token is made. */
+const inForce = (rulings: readonly ScopeRuling[], scope: string): ScopeRuling[] => {
+  const words = scope.split(' ');
+  return rulings.map(({ name, rule }) => ({ name, rule: rule === 'granted' && !words.includes(name) ? 'not_in_client_grant' : rule }));
+};
+
+/** What a person's tokens would say, of a sign-in by password just now. */
+export function previewOfPerson(grant_type: string) {
+  return async (ctx: Context, client: Client, asked: PreviewAsked): Promise<PreviewedTokens> => {
+    if (asked.user_id === null) throw new Error('whose tokens?');
+    const { user, resource, scopes, rulings } = await authorized(ctx, client, grant_type, { ...asked, user_id: asked.user_id });
+    const target = resource && (await targetInForce(ctx, client, resource.identifier));
+    if (resource && !target) throw notLetIn();
+    const permissions = target ? await listPermissionNamesOfUser(ctx.scope, user.id, target.resource.identifier) : [];
+    const scope = target ? scopeInForce(target, formatScope(scopes), permissions) : formatScope(scopes);
+    const seed = seedAccessToken(ctx);
+    const issued_at = ctx.clock.now();
+    const said = previewForPerson(
+      ctx,
+      {
+        user,
+        permissions,
+        user_id: user.id,
+        grant_id: seed.jti,
+        session_id: seed.jti,
+        auth_time: issued_at,
+        acr: demandOf(client, target?.resource).acr ?? '1',
+        amr: ['pwd'],
+        claims: null,
+        id_token_claims: null,
+      },
+      {
+        client,
+        target,
+        seed,
+        ...kindOfToken(ctx, client, target && target.resource),
+        scope,
+        issued_at,
+        nonce: null,
+        jkt: exampleKey(client, target && target.resource),
+      },
+    );
+    return {
+      access_token: previewedToken(ctx, said.access),
+      id_token: said.id_token,
+      userinfo: said.userinfo,
+      refresh_token: client.grant_types.includes('refresh_token'),
+      scopes: inForce(rulings, scope),
+    };
+  };
+}

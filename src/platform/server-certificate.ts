@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+
+/** What a server shows on an https address. */
+export type ServerCertificate = {
+  /** Why browsers and clients refuse it: `name` it isn't for the host, `expired`, `chain` nobody trusted vouches for it; null: they don't. */
+  readonly problem: 'name' | 'expired' | 'chain' | null;
+  /** As OpenSSL calls it, such as `SELF_SIGNED_CERT_IN_CHAIN`; null without a problem. */
+  readonly code: string | null;
+  readonly valid_to: Date;
+};
+
+const problemOf = (code: string): NonNullable<ServerCertificate['problem']> =>
+  code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? 'name' : code === 'CERT_HAS_EXPIRED' ? 'expired' : 'chain';
+
+/**
+ * Asks a host for its certificate, and judges it as Node does (NODE_EXTRA_CA_CERTS counts). Nothing is sent over the connection.
+ * @throws the socket's error when there is no TLS at the port, or none within `timeoutMs`
+ */
+export async function lookAtCertificate(host: string, port: number, timeoutMs: number): Promise<ServerCertificate> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const bare = host.replace(/^\[|\]$/g, '');
+  // Refused certificates are what is looked for; nothing is sent or believed.
+  const options = { host: bare, port, rejectUnauthorized: false, ...(isIP(bare) === 0 && { servername: bare }) };
+  const socket: TLSSocket = connect(options);
+  try {
+    await once(socket, 'secureConnect', { signal });
+    const { valid_to } = socket.getPeerCertificate();
+    const code = socket.authorized ? null : codeOf(socket.authorizationError);
+    return { problem: code === null ? null : problemOf(code), code, valid_to: new Date(valid_to) };
+  } finally {
+    socket.on('error', () => undefined);
+    socket.destroy();
+  }
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : typeof error === 'string' ? error : 'UNKNOWN';
+}

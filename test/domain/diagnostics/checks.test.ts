@@ -1,0 +1,426 @@
+// Each check against a database and hosts that are as it says; no loop runs beside, which would mend something.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer as createHttpServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { look } from '../../../src/db/look.js';
+import { reportProcess, type ProcessRow } from '../../../src/db/tables/processes.js';
+import { transaction, type Context } from '../../../src/domain/context.js';
+import { createLogStream } from '../../../src/domain/log-streams/log-streams.js';
+import { checks, type CheckId } from '../../../src/domain/diagnostics/checks/index.js';
+import { diagnose, type CheckResult } from '../../../src/domain/diagnostics/diagnose.js';
+import type { Installation } from '../../../src/domain/diagnostics/installation.js';
+import { installationOf } from '../../../src/domain/diagnostics/own-installation.js';
+import { setupUrl } from '../../../src/domain/users/setup.js';
+import { createSealer } from '../../../src/lib/seal.js';
+import { createGuardedFetch } from '../../../src/platform/fetch/fetch.js';
+import { lookAtCertificate } from '../../../src/platform/server-certificate.js';
+import { selfSigned } from '../../support/certificates.js';
+import { addConnection } from '../../support/connections.js';
+import { addClient, addEnvironment, addUser, password } from '../../support/data.js';
+import { createTestDatabase } from '../../support/database.js';
+import { cheapPasswords, freePort } from '../../support/service.js';
+import { openContext } from '../../support/standalone.js';
+import { addWebhook, emitRoles } from '../../support/webhooks.js';
+
+const cleanups: (() => unknown)[] = [];
+let ctx: Context;
+
+beforeEach(async () => {
+  const database = await createTestDatabase();
+  const opened = await openContext(database.url, randomBytes(32).toString('base64'));
+  ctx = opened.ctx;
+  cleanups.push(
+    () => database.drop(),
+    () => opened.close(),
+  );
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+type Changes = Omit<Partial<Installation>, 'config'> & { readonly config?: Partial<Installation['config']> };
+
+const installation = ({ config, ...changes }: Changes = {}): Installation => {
+  const own = installationOf(ctx);
+  return { ...own, ...changes, config: { ...own.config, ...config } };
+};
+
+/** What one check says, without the explanation. */
+async function says(id: CheckId, changes: Changes = {}): Promise<Pick<CheckResult, 'level' | 'finding' | 'fix' | 'subject'>[]> {
+  const { checks: results } = await diagnose(installation(changes), [id]);
+  return results.map(({ level, finding, fix, subject }) => ({ level, finding, fix, subject }));
+}
+
+const well = (id: CheckId) => [{ level: 'ok', finding: checks[id].well, fix: null, subject: null }];
+const sql = (text: string) => ctx.knex.raw(text);
+
+const running = (row: Partial<ProcessRow> = {}) =>
+  reportProcess(ctx.knex, {
+    id: randomUUID(),
+    host: 'web-1',
+    pid: 4711,
+    release: '1.0.0',
+    node: '24.1.0',
+    base_url: ctx.config.baseUrl,
+    pool_max: 10,
+    loops: {},
+    forwarded: { sampled: 0, seen: [] },
+    ...row,
+  });
+
+async function listening(server: {
+  listen(port: number, host: string, done: () => void): unknown;
+  address(): unknown;
+  close(done: () => void): unknown;
+}) {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanups.push(() => new Promise<void>((resolve) => server.close(resolve)));
+  return (server.address() as AddressInfo).port;
+}
+
+describe('addresses', () => {
+  const answering = async (status: number, body: string) => {
+    const server: Server = createHttpServer((_req, res) => res.writeHead(status, { connection: 'close' }).end(body));
+    return `http://localhost:${await listening(server)}`;
+  };
+
+  test('an issuer that is another one, or no discovery document at all', async () => {
+    await running();
+    const foreign = await answering(200, '{"issuer":"https://other.example.com"}');
+    expect(await says('issuer', { config: { baseUrl: foreign } })).toEqual([
+      {
+        level: 'problem',
+        finding: `Discovery at ${foreign} names the issuer https://other.example.com.`,
+        fix: 'BASE_URL=https://other.example.com',
+        subject: 'BASE_URL',
+      },
+    ]);
+    const none = await answering(502, 'Bad gateway');
+    expect((await says('issuer', { config: { baseUrl: none } }))[0]).toMatchObject({
+      level: 'problem',
+      fix: `curl -sSv ${none}/.well-known/openid-configuration`,
+    });
+    const hostile = await answering(200, '{"issuer":"$(reboot)"}');
+    expect((await says('issuer', { config: { baseUrl: hostile } }))[0]?.finding).toMatch(/answers 200 without a discovery document\.$/);
+    const right = await answering(200, '{}');
+    const own = await answering(200, JSON.stringify({ issuer: right }));
+    expect((await says('issuer', { config: { baseUrl: own } }))[0]?.fix).toBe(`BASE_URL=${right}`);
+  });
+
+  test('a service that is stopped is started, one that can not be reached is looked for', async () => {
+    const baseUrl = `http://localhost:${await freePort()}`;
+    expect((await says('issuer', { config: { baseUrl } }))[0]?.fix).toBe('npm start');
+    await running();
+    expect((await says('issuer', { config: { baseUrl } }))[0]?.fix).toMatch(/^curl/);
+  });
+
+  test('what a proxy says that is not trusted, and TRUST_PROXY=on', async () => {
+    const seen = [{ host: 'id.example.com', proto: 'https', trusted: false, peer: '10.0.0.7', count: 8 }];
+    await running({ forwarded: { sampled: 10, seen } });
+    const found = await says('proxy', { config: { trustProxy: true, loopback: false } });
+    expect(found.map(({ level, fix }) => [level, fix])).toEqual([
+      ['warning', 'TRUST_PROXY=1'],
+      ['warning', 'TRUST_PROXY=10.0.0.7'],
+      ['problem', 'BASE_URL=https://id.example.com'],
+    ]);
+  });
+
+  test('what a trusted proxy says of the protocol', async () => {
+    await running({
+      forwarded: { sampled: 4, seen: [{ host: ctx.config.baseHost, proto: 'https', trusted: true, peer: '10.0.0.7', count: 4 }] },
+    });
+    expect(await says('proxy')).toEqual([
+      expect.objectContaining({ level: 'problem', fix: `BASE_URL=https://${ctx.config.baseHost}`, subject: 'BASE_URL' }),
+    ]);
+  });
+
+  test('hosts of environments and custom domains are no other addresses', async () => {
+    await sql(`insert into custom_domains (environment_id, id, domain, status, verification_token, is_primary, verified_at, created_at, updated_at)
+      values ('${ctx.environment.id}', '${randomUUID()}', 'login.example.org', 'verified', 'x', false, now(), now(), now())`);
+    const each = (host: string) => ({ host, proto: 'http', trusted: true, peer: '127.0.0.1', count: 5 });
+    await running({
+      forwarded: { sampled: 15, seen: [each('login.example.org'), each(`staging.${ctx.config.baseHost}`), each(ctx.config.baseHost)] },
+    });
+    expect(await says('proxy')).toEqual(well('proxy'));
+  });
+
+  test('strangers can not choose the address that an operator is told to set (attack 34.712)', async () => {
+    const forged = { host: 'evil.example', proto: 'https', trusted: false, peer: '203.0.113.9', count: 90 };
+    await running({ forwarded: { sampled: 100, seen: [forged] } });
+    const found = await says('proxy');
+    expect(JSON.stringify(found)).not.toContain('evil.example');
+    expect(found[0]?.finding).toContain('trust it only if it is your proxy');
+    // A few among many are nothing at all.
+    await sql('delete from processes');
+    await running({ forwarded: { sampled: 100, seen: [{ ...forged, count: 10, peer: '10.0.0.9' }] } });
+    expect(await says('proxy')).toEqual(well('proxy'));
+  });
+
+  test('plain http is for this machine alone', async () => {
+    expect(await says('cookies')).toEqual(well('cookies'));
+    const found = await says('cookies', { config: { baseUrl: 'http://10.0.0.1:3000', loopback: false, secureCookies: false } });
+    expect(found[0]).toMatchObject({ level: 'problem', fix: 'BASE_URL=https://10.0.0.1' });
+  });
+});
+
+describe('certificates', () => {
+  test('they are looked at over the network: nobody vouches, expired, no TLS', async () => {
+    const serve = async (options: Partial<Parameters<typeof selfSigned>[0]>) => {
+      const { cert, key } = selfSigned({ name: 'localhost', ...options });
+      return listening(createTlsServer({ cert, key }));
+    };
+    const port = await serve({});
+    expect(await lookAtCertificate('localhost', port, 3000)).toMatchObject({ problem: 'chain', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    const at = (number: number) => ({ config: { baseUrl: `https://localhost:${number}`, baseHost: `localhost:${number}` } });
+    expect((await says('tls', at(port)))[0]).toMatchObject({ level: 'problem', subject: `localhost:${port}` });
+    const old = await serve({ notBefore: new Date('2020-01-01'), notAfter: new Date('2020-02-01') });
+    expect((await says('tls', at(old)))[0]?.finding).toMatch(/ expired on 2020-02-01\.$/);
+    const plain = await listening(createHttpServer());
+    expect((await says('tls', at(plain)))[0]?.finding).toBe(`There is no TLS at localhost:${plain}.`);
+  });
+});
+
+describe('work in the background', () => {
+  test('nobody at work; a loop that stands still, hangs or fails; and one that is well', async () => {
+    expect((await says('loops'))[0]).toMatchObject({ level: 'problem', fix: 'npm start' });
+    const state = { pause: 30, running: null, idle: 20, failures: 0 };
+    await running({
+      loops: {
+        well: state,
+        still: { ...state, idle: 1000 },
+        hanging: { ...state, running: 900, idle: null },
+        failing: { ...state, failures: 3 },
+      },
+    });
+    const found = await says('loops');
+    expect(found.map(({ level, subject }) => [level, subject]).sort()).toEqual([
+      ['problem', 'loops/hanging'],
+      ['problem', 'loops/still'],
+      ['warning', 'loops/failing'],
+    ]);
+    expect(found.find(({ subject }) => subject === 'loops/still')?.fix).toBe('kill 4711  # on web-1; what looks after it starts it anew');
+  });
+
+  test('a process that was killed counts no longer', async () => {
+    await running({ loops: { still: { pause: 1, running: null, idle: 9999, failures: 0 } } });
+    await sql("update processes set seen_at = now() - interval '2 minutes'");
+    expect((await says('loops'))[0]?.finding).toMatch(/^No process/);
+  });
+
+  test('what waits for too long to leave', async () => {
+    const { webhook } = await addWebhook(ctx, 'http://127.0.0.1:9/');
+    await emitRoles(ctx, 1);
+    expect(await says('outbox')).toEqual(well('outbox'));
+    await sql(`update webhook_deliveries set next_attempt_at = now() - interval '20 minutes' where webhook_id = '${webhook.id}'`);
+    expect(await says('outbox')).toEqual([
+      {
+        level: 'warning',
+        finding: 'The oldest delivery to a webhook that is due has waited for 20 minutes.',
+        fix: 'npm start',
+        subject: 'webhook',
+      },
+    ]);
+    await running();
+    expect((await says('outbox'))[0]?.fix).toBe('npm run -s doctor -- --check webhooks');
+  });
+
+  test('releases that are mixed for long, addresses that differ, and a Node.js that is too old', async () => {
+    const versions = (node: string) => says('versions', { node });
+    await running({ release: '1.0.0' });
+    await running({ release: '1.1.0' });
+    expect(await versions('24.1.0')).toEqual(well('versions'));
+    await sql("update processes set started_at = now() - interval '1 hour'");
+    expect((await versions('24.1.0'))[0]).toMatchObject({
+      level: 'warning',
+      finding: 'Processes of the releases 1.0.0 and 1.1.0 are at work.',
+    });
+    await running({ base_url: 'https://other.example.com' });
+    expect((await versions('24.1.0')).map(({ level }) => level)).toContain('problem');
+    await sql('delete from processes');
+    const levels = async (node: string) => (await versions(node)).map(({ level }) => level);
+    expect([await levels('20.18.0'), await levels('25.0.0'), await levels('23.5.0')]).toEqual([['problem'], ['problem'], ['notice']]);
+  });
+});
+
+describe('records', () => {
+  test('webhooks: nobody there, forbidden, nothing taken for a day, disabled by the service', async () => {
+    const port = await listening(createHttpServer());
+    const { webhook } = await addWebhook(ctx, `http://127.0.0.1:${port}/hook?secret=hidden`, { name: 'Orders $(reboot)' });
+    expect(await says('webhooks')).toEqual(well('webhooks'));
+    await emitRoles(ctx, 1);
+    await sql(`update webhook_deliveries set created_at = now() - interval '2 days', status = 'retrying'`);
+    expect((await says('webhooks'))[0]).toMatchObject({
+      level: 'warning',
+      fix: expect.stringMatching(new RegExp(`list-deliveries --webhook ${webhook.id} --status failed$`)),
+    });
+    const guarded = createGuardedFetch({ allowPrivateNetwork: false });
+    cleanups.push(() => guarded.close());
+    const [blocked] = await says('webhooks', { fetch: guarded });
+    expect(blocked?.finding).toMatch(/leads where requests may not go: http:\/\/127\.0\.0\.1:\d+\.$/);
+    await sql(`update webhooks set status = 'disabled', disabled_reason = 'receiver_gone'`);
+    const [disabled] = await says('webhooks');
+    expect(disabled).toMatchObject({ level: 'notice', subject: `webhooks/${webhook.id}` });
+    expect(JSON.stringify([blocked, disabled])).not.toContain('hidden');
+  });
+
+  test('of other environments they are told where, and how to get there', async () => {
+    const staging = await addEnvironment(ctx, 'staging');
+    const { webhook } = await addWebhook(staging, `http://127.0.0.1:${await freePort()}/`);
+    const [found] = await says('webhooks');
+    expect(found).toMatchObject({
+      subject: `environments/staging/webhooks/${webhook.id}`,
+      fix: `npm run -s cli -- --url http://staging.localhost:3000 webhooks update ${webhook.id} --status disabled`,
+    });
+  });
+
+  test('log streams: nobody there, nothing taken for a day, paused by the service', async () => {
+    const port = await listening(createHttpServer());
+    const { stream } = await transaction(ctx, (tx) =>
+      createLogStream(tx, { name: 'SIEM', url: `http://127.0.0.1:${port}/in?key=hidden`, format: 'native', sources: ['security_events'] }),
+    );
+    expect(await says('log_streams')).toEqual(well('log_streams'));
+    await sql(`update log_streams set failing_since = now() - interval '2 days'`);
+    expect((await says('log_streams'))[0]).toMatchObject({ level: 'warning', subject: `log_streams/${stream.id}` });
+    await sql(`update log_streams set status = 'paused', failing_since = now() - interval '4 days'`);
+    expect((await says('log_streams'))[0]?.fix).toMatch(new RegExp(`log_streams update ${stream.id} --status enabled$`));
+    await sql(`update log_streams set status = 'enabled', failing_since = null, url = 'http://127.0.0.1:${await freePort()}/'`);
+    const found = await says('log_streams');
+    expect(found[0]?.fix).toMatch(/--status paused$/);
+    expect(JSON.stringify(found)).not.toContain('hidden');
+  });
+
+  test('connections whose provider is away', async () => {
+    const port = await freePort();
+    const connection = await addConnection(ctx, { issuer: `http://127.0.0.1:${port}` });
+    expect((await says('connections'))[0]).toMatchObject({ level: 'warning', subject: `connections/${connection.id}` });
+    await sql(`update connections set status = 'disabled'`);
+    expect(await says('connections')).toEqual(well('connections'));
+  });
+
+  test('clients in production whose codes travel in the open: the fix keeps the other redirect URIs', async () => {
+    const redirect_uris = [
+      'http://localhost:8080/cb',
+      'http://app.example.com/cb?a=1',
+      'https://app.example.com/cb',
+      'http://localhost.evil.example/cb',
+    ];
+    const client = await addClient(ctx, { redirect_uris });
+    expect(await says('clients')).toEqual(well('clients'));
+    await sql(`update environments set kind = 'production'`);
+    const [found] = await says('clients');
+    expect(found?.fix).toBe(
+      `npm run -s cli -- --url http://localhost:3000 clients update ${client.id} --redirect-uris http://localhost:8080/cb ` +
+        `--redirect-uris 'https://app.example.com/cb?a=1' --redirect-uris https://app.example.com/cb --redirect-uris https://localhost.evil.example/cb`,
+    );
+    await sql(`update clients set redirect_uris = '{"http://[::1]:1/cb","http://127.0.0.1/cb"}'`);
+    expect(await says('clients')).toEqual(well('clients'));
+  });
+
+  test('keys: none, no next one, one that is on its way', async () => {
+    await sql(`update signing_keys set activated_at = now() - interval '95 days'`);
+    expect((await says('signing_keys'))[0]?.finding).toMatch(/has signed for 95 days, and there is no next one\.$/);
+    await sql(`update signing_keys set status = 'deactivated', deactivated_at = now()`);
+    expect((await says('signing_keys'))[0]).toMatchObject({ level: 'problem', finding: 'There is no primary RS256 key.' });
+  });
+
+  test('settings that are weak in production', async () => {
+    await sql(`update environments set kind = 'production', lockout_threshold = 500`);
+    const config = {
+      rateLimits: { ...ctx.config.rateLimits, enabled: false },
+      allowPrivateNetwork: true,
+      loopback: false,
+      devMailbox: 'on',
+    } as const;
+    const found = await says('settings', { config });
+    expect(found.map(({ level, fix }) => [level, fix])).toEqual([
+      ['warning', 'RATE_LIMITS=on'],
+      ['warning', `npm run -s cli -- --url http://localhost:3000 environments update ${ctx.environment.id} --lockout-threshold 10`],
+      ['notice', 'ALLOW_PRIVATE_NETWORK=off'],
+      ['notice', 'DEV_MAILBOX=local'],
+    ]);
+    await sql(`update environments set kind = 'development', lockout_threshold = 10`);
+    expect((await says('settings', { config: { loopback: false, baseUrl: 'https://id.example.com' } }))[0]?.fix).toMatch(
+      /--kind production$/,
+    );
+    expect(await says('settings')).toEqual(well('settings'));
+  });
+
+  test('nobody administers, nobody in reserve, and the password of the first start', async () => {
+    expect(setupUrl(ctx)).toContain('/dashboard/setup');
+    expect((await says('administrators'))[0]).toMatchObject({ level: 'problem', finding: 'Nobody administers the service.' });
+    const passwords = cheapPasswords();
+    const user = await addUser(ctx, {
+      email: 'ada@example.com',
+      email_key: 'ada@example.com',
+      password_hash: await passwords.hash(password),
+    });
+    await sql(
+      `insert into user_roles (environment_id, user_id, role_id) select environment_id, '${user.id}', id from roles where name = 'administrator'`,
+    );
+    const admin = { email: 'ada@example.com', password };
+    const found = await says('administrators', { passwords, config: { admin } });
+    expect(found.map(({ level }) => level)).toEqual(['notice', 'notice']);
+    await sql(`update environments set kind = 'production'`);
+    const inProduction = await says('administrators', { passwords, config: { admin } });
+    expect(inProduction.map(({ level }) => level)).toEqual(['warning', 'warning']);
+    const [changed] = await says('administrators', { passwords, config: { admin: { ...admin, password: 'another password' } } });
+    expect(changed?.subject).toBe('roles/administrator');
+    await sql(`update users set status = 'blocked'`);
+    expect((await says('administrators'))[0]?.level).toBe('problem');
+  });
+
+  test('a mail server that production lacks', async () => {
+    expect(await says('mail')).toEqual(well('mail'));
+    await sql(`update environments set kind = 'production'`);
+    expect((await says('mail'))[0]).toMatchObject({ level: 'warning', subject: 'SMTP_URL' });
+  });
+
+  test('a sealed value that was altered', async () => {
+    const { webhook } = await addWebhook(ctx, 'http://127.0.0.1:9/');
+    const other = createSealer(randomBytes(32).toString('base64'));
+    const forged = Buffer.concat([ctx.sealer.header, other.seal('x', `webhooks/${webhook.id}`).subarray(6)]);
+    await ctx.knex('webhooks').update({ secret_sealed: forged });
+    expect((await says('secret_key'))[0]).toMatchObject({
+      level: 'problem',
+      finding: 'A value in webhooks is opened by none of the keys.',
+    });
+  });
+});
+
+describe('the look itself', () => {
+  test('PostgreSQL refuses what would change something (attack 34.716)', async () => {
+    const writing = look(ctx.knex, 1000, (trx) => trx.raw('create table made_by_a_look ()'));
+    await expect(writing).rejects.toThrow(/read-only transaction/);
+    await expect(look(ctx.knex, 50, (trx) => trx.raw('select pg_sleep(5)'))).rejects.toThrow();
+  });
+
+  test('a check that fails or hangs is a warning of its own, and tells no text of the error (attack 34.711)', async () => {
+    const user = await addUser(ctx, { email: 'ada@example.com', email_key: 'ada@example.com', password_hash: 'x' });
+    expect(user.id).toBeTruthy();
+    const config = { admin: { email: 'ada@example.com', password } };
+    const failing = await says('administrators', { config, passwords: { verify: () => Promise.reject(new Error('the-secret')) } });
+    expect(failing).toEqual([
+      {
+        level: 'warning',
+        finding: 'The look at "Administrators" failed (Error).',
+        fix: 'npm run -s doctor -- --check administrators',
+        subject: null,
+      },
+    ]);
+    const began = performance.now();
+    const hanging = await says('administrators', { config, passwords: { verify: () => new Promise<boolean>(() => {}) } });
+    expect(hanging[0]?.finding).toBe('The look at "Administrators" took longer than 5.0 s.');
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+
+  test('all of it together ends in time and says something of every check', async () => {
+    await running();
+    const { status, checks: results } = await diagnose(installation());
+    expect([...new Set(results.map(({ id }) => id))]).toEqual(Object.keys(checks));
+    expect(['ok', 'warning', 'problem']).toContain(status);
+    for (const { level, fix, why } of results)
+      expect([fix === null, why === null]).toEqual(level === 'ok' || level === 'skipped' ? [true, true] : [false, false]);
+  });
+});

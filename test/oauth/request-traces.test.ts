@@ -1,0 +1,273 @@
+// Why a request was refused is found under its request id (specification 15.10).
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Context } from '../../src/domain/context.js';
+import { flushRequestTraces } from '../../src/domain/request-traces/request-traces.js';
+import { janitorPass } from '../../src/jobs/janitor.js';
+import type { UserRow } from '../../src/db/tables/users.js';
+import { randomToken } from '../../src/lib/random.js';
+import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
+import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { Api, manage, managementToken, secondEnvironment, type Document } from '../support/management.js';
+import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
+import type {} from '../support/service.js';
+import { findTrace } from '../support/request-traces.js';
+import { sharedManagedService } from '../support/shared-service.js';
+
+const service = sharedManagedService();
+let ctx: Context;
+let api: Api;
+let client: TestClient;
+let user: UserRow;
+let browser: Browser;
+
+beforeAll(async () => {
+  ctx = await service.context();
+  api = await manage(service.url);
+});
+beforeEach(async () => {
+  [client, user] = [await addClient(ctx), await addUser(ctx)];
+  browser = new Browser(service.url);
+  await browser.login(user.email, password);
+});
+
+const only = async (...permissions: string[]) =>
+  new Api(service.url, await managementToken(service.url, undefined, { scope: permissions.join(' ') }));
+
+/** The trace of the answer's request. */
+async function traceOf(answer: { headers: Headers }, by = api): Promise<Document> {
+  const found = await findTrace(service, by, answer.headers.get('x-request-id'));
+  expect([found.status, found.text]).toEqual([200, expect.any(String)]);
+  return (found.body['data'] as Document)['attributes'] as Document;
+}
+
+const authorize = (parameters: Record<string, string> = {}, by = browser) => {
+  const { challenge } = pkcePair();
+  const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+  const fixed = { response_type: 'code', client_id: client.id, redirect_uri: client.redirect_uris[0] ?? '', scope: 'openid' };
+  return by.get(`/oauth/authorize?${new URLSearchParams({ ...fixed, ...pkce, ...parameters }).toString()}`);
+};
+
+test('a redirect URI that is not registered: received beside registered', async () => {
+  const answer = await authorize({ redirect_uri: 'https://app.example/callback?token=abc' });
+  expect(answer.status).toBe(400);
+  const trace = await traceOf(answer);
+  expect(trace).toMatchObject({ step: 'authorize', outcome: 'refused', rule: 'redirect_uri_mismatch', error: 'invalid_redirect_uri' });
+  expect(trace['steps']).toEqual([
+    {
+      at: trace['occurred_at'],
+      step: 'authorize',
+      outcome: 'refused',
+      rule: 'redirect_uri_mismatch',
+      detail: {
+        client_id: client.id,
+        redirect_uri: 'https://app.example/callback?token=...',
+        registered_redirect_uris: ['https://app.example/cb'],
+        scope: ['openid'],
+      },
+      request_id: answer.headers.get('x-request-id'),
+    },
+  ]);
+  const found = (await api.get(`/request_traces?filter[client]=${client.id}&include=client`)).body;
+  expect([found['data'].length, found['included'][0].id]).toEqual([1, client.id]);
+});
+
+test.for([
+  ['an unknown client', { client_id: 'nobody' }, 'unknown_client', 'invalid_client'],
+  ['a client without the grant', { resource: 'https://closed.example' }, 'no_client_grant', 'invalid_target'],
+  ['an unknown API', { resource: 'https://nowhere.example' }, 'unknown_resource', 'invalid_target'],
+  ['a method of PKCE that is not offered', { code_challenge_method: 'plain' }, 'malformed_request', 'invalid_request'],
+  ['a silent request that takes a sign-in', { prompt: 'none', max_age: '0' }, 'sign_in_required', 'login_required'],
+] as const)('at the authorization endpoint: %s', async ([, parameters, rule, error]) => {
+  if ('resource' in parameters && parameters.resource === 'https://closed.example')
+    await addResource(ctx, { identifier: parameters.resource, user_access: 'granted' });
+  const trace = await traceOf(await authorize(parameters));
+  expect([trace['step'], trace['rule'], trace['error'], trace['outcome']]).toEqual(['authorize', rule, error, 'refused']);
+});
+
+test('a scope that is left out of a request that goes on', async () => {
+  const answer = await authorize({ scope: 'openid notes:read offline_access' });
+  expect(locationParameters(answer).get('code')).toMatch(/^ac_/);
+  const trace = await traceOf(answer);
+  expect([trace['outcome'], trace['rule'], trace['error']]).toEqual(['narrowed', 'unknown_scope', null]);
+  expect(trace['steps'][0].detail.scopes).toEqual([
+    { name: 'openid', rule: 'granted' },
+    { name: 'notes:read', rule: 'unknown_scope' },
+    { name: 'offline_access', rule: 'granted' },
+  ]);
+});
+
+test('what goes well leaves no trace', async () => {
+  const before = (await service.deps.knex('request_traces').count())[0];
+  const grant = await authorizeCode(browser, client);
+  expect((await redeem(service.url, client, grant)).status).toBe(200);
+  await flushRequestTraces(service.deps);
+  expect((await service.deps.knex('request_traces').count())[0]).toEqual(before);
+});
+
+test('a refusal at the token endpoint is told from the authorization on, joined by the code', async () => {
+  const { code, redirect_uri } = await authorizeCode(browser, client, { scope: 'openid email' });
+  const wrong = await redeem(service.url, client, { code, redirect_uri, verifier: pkcePair().verifier });
+  expect(wrong.status).toBe(400);
+  const { steps, rule } = await traceOf(wrong);
+  expect(rule).toBe('pkce_failed');
+  expect(steps).toMatchObject([
+    { step: 'authorize', outcome: 'accepted', rule: null, detail: { client_id: client.id, redirect_uri, scope: ['openid', 'email'] } },
+    { step: 'token', outcome: 'refused', rule: 'pkce_failed', detail: { grant_type: 'authorization_code' } },
+  ]);
+  // By the id of the authorization as well.
+  const found = (await api.get(`/request_traces?filter[request_id]=${steps[0].request_id}`)).body['data'] as Document[];
+  expect(found.map(({ id }) => id)).toEqual([wrong.headers.get('x-request-id')]);
+});
+
+test.for([
+  ['another redirect URI', 'redirect_uri_changed', { redirect_uri: 'https://app.example/other' }],
+  ['another resource', 'beyond_authorization', { resource: 'https://api.example/notes' }],
+] as const)('a code with %s', async ([, rule, fields]) => {
+  const trace = await traceOf(await redeem(service.url, client, await authorizeCode(browser, client), fields));
+  expect([trace['rule'], trace['steps'].length]).toEqual([rule, 2]);
+  if (rule === 'redirect_uri_changed') expect(trace['steps'][1].detail.redirect_uri).toBe('https://app.example/other');
+});
+
+test('a code that is used twice, one that came too late, and one that nobody issued', async () => {
+  const grant = await authorizeCode(browser, client);
+  await redeem(service.url, client, grant);
+  expect((await traceOf(await redeem(service.url, client, grant)))['rule']).toBe('code_reused');
+  const late = await authorizeCode(browser, client);
+  await service.deps
+    .knex('authorization_codes')
+    .whereNull('redeemed_at')
+    .update({ expires_at: new Date(0) });
+  expect((await traceOf(await redeem(service.url, client, late)))['rule']).toBe('code_expired');
+  const unknown = await redeem(service.url, client, { ...late, code: randomToken('ac_') });
+  expect((await traceOf(unknown))['rule']).toBe('code_unknown');
+});
+
+test('a client that fails to prove itself: known, unknown, disabled', async () => {
+  const fields = { grant_type: 'client_credentials', resource: 'https://x.example' };
+  const wrong = await tokenRequest(service.url, { id: client.id, client_secret: 'wrong' }, fields);
+  expect(await traceOf(wrong)).toMatchObject({ rule: 'client_authentication_failed', error: 'invalid_client' });
+  expect((await api.get(`/request_traces/${wrong.headers.get('x-request-id')}/client`)).body['data'].id).toBe(client.id);
+  const unknown = await traceOf(await tokenRequest(service.url, { id: 'nobody-at-all', client_secret: 'wrong' }, fields));
+  expect(unknown['rule']).toBe('unknown_client');
+  const off = await addClient(ctx, { status: 'disabled' });
+  const disabled = await tokenRequest(service.url, off, fields);
+  // The answer is the same as for an unknown one.
+  expect([disabled.status, disabled.body.error]).toEqual([401, 'invalid_client']);
+  expect((await traceOf(disabled))['rule']).toBe('client_disabled');
+});
+
+test('a client’s own token: the API without a grant, and a scope beyond it', async () => {
+  const resource = await addResource(ctx, { identifier: 'https://own.example' });
+  const machine = await addClient(ctx, { grant_types: ['client_credentials'] });
+  const fields = { grant_type: 'client_credentials', resource: resource.identifier };
+  expect((await traceOf(await tokenRequest(service.url, machine, fields)))['rule']).toBe('no_client_grant');
+  await addGrant(ctx, machine, resource, ['read']);
+  const trace = await traceOf(await tokenRequest(service.url, machine, { ...fields, scope: 'read write dance' }));
+  expect([trace['rule'], trace['steps'][0].detail.scopes]).toEqual([
+    'not_in_client_grant',
+    [
+      { name: 'read', rule: 'granted' },
+      { name: 'write', rule: 'not_in_client_grant' },
+      { name: 'dance', rule: 'unknown_scope' },
+    ],
+  ]);
+  // What the answer says of the client's other grants isn't kept.
+  expect(JSON.stringify(trace)).not.toContain('has grants for');
+});
+
+test('a person who says no, and a pushed request that is refused', async () => {
+  const asking = await addClient(ctx, { first_party: false });
+  const html = await (await authorize({ client_id: asking.id })).text();
+  const request = /name="request" value="([^"]+)"/.exec(html)?.[1] ?? '';
+  const no = await browser.post('/oauth/consent', { _csrf: csrfOf(html), request, decision: 'deny' });
+  expect(await traceOf(no)).toMatchObject({ step: 'consent', rule: 'consent_denied', error: 'access_denied' });
+  const pushed = await oauthPost(service.url, '/oauth/par', client, { response_type: 'code', redirect_uri: 'https://evil.example/' });
+  expect(await traceOf(pushed)).toMatchObject({ step: 'pushed_authorization_request' });
+});
+
+test('requests that bear one id share a trace of twenty steps at most (attack 37.753)', async () => {
+  const headers = { 'x-request-id': 'one-and-the-same' };
+  const send = () => oauthPost(service.url, '/oauth/token', client, { grant_type: 'nonsense' }, headers);
+  for (let i = 0; i < 12; i++) await send();
+  expect((await traceOf(await send()))['steps'].length).toBe(13);
+  for (let i = 0; i < 12; i++) await send();
+  await flushRequestTraces(service.deps);
+  for (let i = 0; i < 12; i++) await send();
+  expect((await traceOf(await send()))['steps'].length).toBeLessThanOrEqual(20);
+});
+
+test('no code, verifier, secret or token is kept, wherever it came (attack 37.754)', async () => {
+  const { code, verifier } = await authorizeCode(browser, client);
+  const [secret, refresh] = [randomToken('cs_'), randomToken('rt_')];
+  const jwt = `eyJhbGciOiJSUzI1NiJ9.${Buffer.from('{"sub":"canary"}').toString('base64url')}.c2lnbmF0dXJl`;
+  const kept = [code, verifier, secret, refresh, jwt, 'hunter2-canary'];
+  await redeem(service.url, client, {
+    code,
+    verifier,
+    redirect_uri: `https://u:hunter2-canary@app.example/cb?code=${code}&access_token=${jwt}#${refresh}`,
+  });
+  await oauthPost(
+    service.url,
+    '/oauth/token',
+    { ...client, client_secret: secret },
+    { grant_type: 'refresh_token', refresh_token: refresh },
+  );
+  await oauthPost(service.url, '/oauth/token', null, { client_id: secret, client_secret: secret, grant_type: jwt, scope: `${jwt} ${refresh}`, resource: `https://x.example/${refresh}?t=${jwt}` }); // prettier-ignore
+  await authorize({
+    scope: `openid ${code} ${jwt}`,
+    redirect_uri: `https://app.example/${code}/cb?state=${verifier}`,
+    state: verifier,
+    nonce: verifier,
+  });
+  await authorize({ scope: `openid ${refresh} ${verifier}` });
+  await authorize({ client_id: refresh });
+  await flushRequestTraces(service.deps);
+  const { rows } = await service.deps.knex.raw<{ rows: { text: string }[] }>('select t::text as text from request_traces t');
+  const dump = rows.map(({ text }) => text).join('\n');
+  expect(kept.filter((one) => dump.includes(one))).toEqual([]);
+});
+
+test('who may not read clients is not told what is registered for one, nor given the client (attack 37.755)', async () => {
+  const answer = await authorize({ redirect_uri: 'https://app.example/wrong' });
+  const narrow = await only('request_traces:read');
+  const trace = await traceOf(answer, narrow);
+  expect(trace['steps'][0].detail).toMatchObject({ redirect_uri: 'https://app.example/wrong' });
+  expect(JSON.stringify(trace)).not.toContain('registered_redirect_uris');
+  const id = answer.headers.get('x-request-id');
+  for (const path of [`/request_traces/${id}?include=client`, `/request_traces/${id}/client`]) {
+    const refused = await narrow.get(path);
+    expect([path, refused.status, refused.body['errors'][0].meta.required]).toContainEqual(expect.arrayContaining(['clients:read']));
+  }
+  expect((await (await only('clients:read')).get(`/request_traces/${id}`)).status).toBe(403);
+});
+
+test('a trace is its environment’s own, whatever the request id (attack 37.756)', async () => {
+  const other = (await secondEnvironment(api)).api;
+  const answer = await authorize({ redirect_uri: 'https://app.example/wrong' });
+  const id = answer.headers.get('x-request-id');
+  await traceOf(answer);
+  expect((await other.get(`/request_traces/${id}`)).status).toBe(404);
+  expect((await other.get(`/request_traces?filter[request_id]=${id}`)).body['data']).toEqual([]);
+});
+
+test('while the database is away traces wait, and the request is answered as ever', async () => {
+  const answer = await authorize({ redirect_uri: 'https://app.example/wrong' });
+  const { knex } = service.deps;
+  await knex.raw('alter table request_traces rename to request_traces_away');
+  await expect(flushRequestTraces(service.deps)).rejects.toThrow();
+  await knex.raw('alter table request_traces_away rename to request_traces');
+  expect((await traceOf(answer))['rule']).toBe('redirect_uri_mismatch');
+});
+
+test('nothing is kept for longer than seven days', async () => {
+  const answer = await authorize({ redirect_uri: 'https://app.example/wrong' });
+  await traceOf(answer);
+  const [row] = (await service.deps.knex('request_traces').where({ id: answer.headers.get('x-request-id') })) as {
+    occurred_at: Date;
+    expires_at: Date;
+  }[];
+  expect((row?.expires_at.getTime() ?? 0) - (row?.occurred_at.getTime() ?? 0)).toBe(7 * 86_400_000);
+  service.clock.advance(7 * 86_400_000 + 1_000);
+  expect((await janitorPass(service.deps))['request_traces']).toBeGreaterThan(0);
+  expect(await service.deps.knex('request_traces').where({ id: answer.headers.get('x-request-id') })).toEqual([]);
+});
