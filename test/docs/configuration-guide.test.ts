@@ -60,7 +60,7 @@ test('every command does what the guide says, in its order', async () => {
     { client_id: 'reports' },
     { client_id: 'shop', redirect_uris: ['https://shop.staging.example/callback'] },
   ]);
-});
+}, 240_000);
 
 test('the workflow plans, keeps the plan, and applies that', async () => {
   await mkdir(join(folder, 'configuration'), { recursive: true });
@@ -85,4 +85,4 @@ test('the workflow plans, keeps the plan, and applies that', async () => {
   await writeFile(join(folder, 'configuration/staging.yaml'), 'roles:\n  - nmae: x\n');
   const wrong = await shell(plan?.['run'] as string, variables);
   expect([wrong.code, wrong.out]).toEqual([1, expect.stringContaining('::error file=configuration/staging.yaml,line=2::')]);
-});
+}, 240_000);

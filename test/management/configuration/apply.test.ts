@@ -130,7 +130,7 @@ test('a signing algorithm and who has it come and go in one document', async () 
 });
 
 test('clients that came by themselves are in no export, are not pruned, and a document can not take their name', async () => {
-  const environment = (await api.get('/environments')).body['data'][0].id as string;
+  const environment = (await api.get('/environments?filter[slug]=default')).body['data'][0].id as string;
   const open = { dynamic_registration_enabled: true };
   await api.patch(`/environments/${environment}`, { data: { type: 'environment', id: environment, attributes: open } });
   const registered = await fetch(`${service.url}/oauth/register`, {
