@@ -10,6 +10,7 @@ import { queueMail } from '../../../src/domain/mail/mail.js';
 import { createResealMemory } from '../../../src/domain/secret-key/reseal.js';
 import { pendingCount, secretKeyStatus } from '../../../src/domain/secret-key/status.js';
 import { secretKeyPass } from '../../../src/jobs/secret-keys.js';
+import { createLogStream, rotateStreamSecret } from '../../../src/domain/log-streams/log-streams.js';
 import { rotateSecret } from '../../../src/domain/webhooks/webhooks.js';
 import { statementObserver } from '../../../src/db/scope.js';
 import { insertIdempotencyKey } from '../../../src/db/tables/idempotency_keys.js';
@@ -64,6 +65,15 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   const ctx = await defaultContext(deps);
   const hook = await addWebhook(ctx, 'http://127.0.0.1:9/');
   await transaction(ctx, (tx) => rotateSecret(tx, hook.webhook.id));
+  const given = {
+    name: 'SIEM',
+    url: 'http://127.0.0.1:9/',
+    format: 'native',
+    sources: ['security_events'],
+    authorization: 'Bearer siem',
+  } as const;
+  const { stream } = await transaction(ctx, (tx) => createLogStream(tx, input));
+  await transaction(ctx, (tx) => rotateStreamSecret(tx, stream.id));
   const connection = await addConnection(ctx);
   const now = ctx.clock.now();
   await insertSsoFlow(ctx.scope, {
