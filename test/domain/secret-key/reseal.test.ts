@@ -72,7 +72,7 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
     sources: ['security_events'],
     authorization: 'Bearer siem',
   } as const;
-  const { stream } = await transaction(ctx, (tx) => createLogStream(tx, input));
+  const { stream } = await transaction(ctx, (tx) => createLogStream(tx, given));
   await transaction(ctx, (tx) => rotateStreamSecret(tx, stream.id));
   const connection = await addConnection(ctx);
   const now = ctx.clock.now();
