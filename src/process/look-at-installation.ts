@@ -1,6 +1,5 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { inspectConfig, type Config } from '../config.js';
 import { createKnex } from '../db/knex.js';
 import { startEmbeddedPostgres } from '../db/postgres/embedded/embedded-postgres.js';
@@ -10,6 +9,7 @@ import type { ClosedDatabase, Installation, OpenDatabase } from '../domain/diagn
 import { ownSurroundings } from '../domain/diagnostics/own-installation.js';
 import { createPasswordHasher } from '../domain/passwords/passwords.js';
 import { createSealer } from '../lib/seal.js';
+import { silentLogger } from '../platform/log/logger.js';
 import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
 import { addressFile, createStops, type ShutdownHooks } from './startup.js';
@@ -36,7 +36,7 @@ async function embeddedAddress(config: Config, command: Installation['command'],
   const made = await access(join(dataDir, 'postgres')).then(() => true, () => false); // prettier-ignore
   if (!made) return { fault: 'absent', finding: `There is no database in ${dataDir} yet.`, fix: 'npm start' };
   try {
-    const postgres = await startEmbeddedPostgres({ dataDir, logger: pino({ level: 'silent' }) });
+    const postgres = await startEmbeddedPostgres({ dataDir, logger: silentLogger });
     stops.add(() => postgres.stop());
     return { url: postgres.url };
   } catch (error) {

@@ -20,7 +20,10 @@ const collections = [...managementCollections, 'identities', 'consents'];
 /** The collection whose permissions count. */
 const permittedBy = (name: string) => ({ identities: 'users', consents: 'users' })[name] ?? name;
 const creatable = collections.filter(
-  (name) => !['sessions', 'authenticators', 'identities', 'consents', 'event_types', 'audit_logs', 'security_events'].includes(name),
+  (name) =>
+    !['sessions', 'authenticators', 'identities', 'consents', 'event_types', 'audit_logs', 'security_events', 'request_traces'].includes(
+      name,
+    ),
 );
 
 async function administrator(): Promise<Browser> {

@@ -36,10 +36,9 @@ test('a client with a key has no secret, and gets a token by its assertion', asy
   expect([answer.status, answer.body['scope']]).toEqual([200, 'keys:read']);
 });
 
-test('refused: no key, a private key, a symmetric one, another exponent, too many, keys twice, an address that leads nowhere (attack 9.259)', async () => {
+test('refused: a private key, a symmetric one, another exponent, too many, keys twice, an address that leads nowhere (attack 9.259)', async () => {
   const { jwk } = await createClientKey('RS256');
   const wrong = [
-    {},
     { jwks: { keys: [] } },
     { jwks: { keys: [{ ...jwk, d: 'x' }] } },
     { jwks: { keys: [{ kty: 'oct', k: 'x' }] } },
@@ -61,4 +60,9 @@ test('a client that goes over to a key loses its secret', async () => {
   expect(response.status).toBe(200);
   const row = (await service.deps.knex('clients').where({ id: client['id'] }).first()) as Record<string, unknown>;
   expect([row['secret_digest'], row['jwks_uri']]).toEqual([null, 'https://keys.example/jwks']);
+});
+
+test('without a key it is taken: a client that proves itself by tokens of a trusted issuer alone (RFC 7523)', async () => {
+  const { id } = await api.create('clients', 'client', machine);
+  expect((await api.get(`/clients/${id as string}`)).body['data']['attributes']).toMatchObject({ jwks: null, jwks_uri: null });
 });

@@ -86,6 +86,9 @@ function collected(): DestinationStream {
   };
 }
 
+/** A log that nobody reads, for what is looked at in passing. */
+export const silentLogger: Logger = pino({ level: 'silent' });
+
 /** The log of one process: JSON lines, or readable ones on a terminal. */
 export function createLogger(config: Pick<Config, 'logLevel' | 'logFormat' | 'webConcurrency'>): Pino {
   const options = {
