@@ -3,8 +3,8 @@ import express from 'express';
 import * as oidc from 'openid-client';
 import { api } from './api.js';
 
-const { ISSUER, CLIENT_ID, CLIENT_SECRET, HOME = 'http://localhost:3005/' } = process.env;
-const redirect_uri = `${HOME}callback`;
+const { ISSUER, CLIENT_ID, CLIENT_SECRET, APP_URL = 'http://localhost:3005/' } = process.env;
+const redirect_uri = `${APP_URL}callback`;
 const resource = 'https://transfers.example.org';
 
 // Plain http is for an issuer on this machine alone.
@@ -21,7 +21,7 @@ function remember(req, res, session) {
   sessions.delete(idOf(req));
   const id = randomUUID();
   sessions.set(id, session);
-  res.cookie('transfers', id, { httpOnly: true, sameSite: 'lax', secure: HOME.startsWith('https:') });
+  res.cookie('transfers', id, { httpOnly: true, sameSite: 'lax', secure: APP_URL.startsWith('https:') });
 }
 
 /** What the API demands of a sign-in (RFC 9470 3); null for any other failure. */
@@ -54,7 +54,7 @@ app.get('/login', (req, res) => signIn(req, res, '/'));
 app.get('/callback', async (req, res) => {
   const { pending, demand } = sessionOf(req);
   if (!pending) return res.redirect('/');
-  const tokens = await oidc.authorizationCodeGrant(config, new URL(req.originalUrl, HOME), {
+  const tokens = await oidc.authorizationCodeGrant(config, new URL(req.originalUrl, APP_URL), {
     pkceCodeVerifier: pending.code_verifier,
     expectedState: pending.state,
     expectedNonce: pending.nonce,
@@ -67,7 +67,7 @@ app.get('/transfer', async (req, res) => {
   const { access_token, demand: asked } = sessionOf(req);
   if (!access_token) return signIn(req, res, '/transfer');
   try {
-    await oidc.fetchProtectedResource(config, access_token, new URL('/api/transfers', HOME), 'POST');
+    await oidc.fetchProtectedResource(config, access_token, new URL('/api/transfers', APP_URL), 'POST');
     res.send('The transfer is sent.');
   } catch (error) {
     const demand = demandOf(error);
@@ -78,4 +78,4 @@ app.get('/transfer', async (req, res) => {
   }
 });
 
-app.listen(Number(new URL(HOME).port || 80), 'localhost');
+app.listen(Number(new URL(APP_URL).port || 80), 'localhost');
