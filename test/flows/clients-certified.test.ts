@@ -22,13 +22,6 @@ beforeAll(async () => {
   agent = new UserAgent({ origin: service.url, rpOrigin: 'https://app.example', email: user.email, fetch });
 });
 
-/** Where the person arrives at the application. */
-async function follow(address: URL): Promise<URL> {
-  const answer = await agent.visit(address);
-  if (answer.kind === 'page') throw new Error(`${answer.status} ${answer.html}`);
-  return answer.url;
-}
-
 const register = async (row: Parameters<typeof addClient>[1] = {}): Promise<TestClient> =>
   addClient(await service.context(), { redirect_uris: [redirect_uri], post_logout_redirect_uris: [post_logout_redirect_uri], ...row });
 
@@ -52,7 +45,7 @@ describe('openid-client', () => {
       ...parameters,
     });
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
-    const tokens = await openid.authorizationCodeGrant(config, await follow(address), checks);
+    const tokens = await openid.authorizationCodeGrant(config, await agent.follow(address), checks);
     expect(tokens.claims()?.sub).toBe(user.id);
     expect(await openid.fetchUserInfo(config, tokens.access_token, user.id)).toMatchObject({ email: user.email, name: 'Ada Lovelace' });
     const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
@@ -61,7 +54,7 @@ describe('openid-client', () => {
     await expect(openid.fetchUserInfo(config, refreshed.access_token, user.id)).rejects.toThrow();
     await expect(openid.refreshTokenGrant(config, refreshed.refresh_token ?? '')).rejects.toMatchObject({ error: 'invalid_grant' });
     const logout = openid.buildEndSessionUrl(config, { post_logout_redirect_uri, id_token_hint: tokens.id_token ?? '', state: 'bye' });
-    expect((await follow(logout)).href).toBe(`${post_logout_redirect_uri}?state=bye`);
+    expect((await agent.follow(logout)).href).toBe(`${post_logout_redirect_uri}?state=bye`);
   }
 
   test.each(['client_secret_basic', 'client_secret_post'] as const)('%s', async (method) => {
@@ -88,7 +81,10 @@ describe('openid-client', () => {
     const code_challenge = await openid.calculatePKCECodeChallenge(verifier);
     const parameters = { redirect_uri, scope: 'openid', state: 's', response_type: 'code', code_challenge, code_challenge_method: 'S256' };
     const address = await openid.buildAuthorizationUrlWithJAR(config, parameters, key);
-    const tokens = await openid.authorizationCodeGrant(config, await follow(address), { pkceCodeVerifier: verifier, expectedState: 's' });
+    const tokens = await openid.authorizationCodeGrant(config, await agent.follow(address), {
+      pkceCodeVerifier: verifier,
+      expectedState: 's',
+    });
     expect(tokens.claims()?.sub).toBe(user.id);
   });
 
@@ -131,7 +127,7 @@ describe('openid-client', () => {
       code_challenge: await openid.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
     });
-    const tokens = await openid.authorizationCodeGrant(config, await follow(address), { pkceCodeVerifier: verifier });
+    const tokens = await openid.authorizationCodeGrant(config, await agent.follow(address), { pkceCodeVerifier: verifier });
     expect(tokens.claims()).toMatchObject({ email: user.email, mail: user.email });
     expect(await openid.tokenIntrospection(config, tokens.access_token)).toMatchObject({
       active: true,
@@ -161,7 +157,7 @@ test('oauth4webapi: code with PKCE, userinfo, refresh, revocation, logout', asyn
     client_id: registered.id, redirect_uri, response_type: 'code', scope: 'openid email', state, nonce,
     code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
   }).toString(); // prettier-ignore
-  const parameters = oauth.validateAuthResponse(as, client, await follow(address), state);
+  const parameters = oauth.validateAuthResponse(as, client, await agent.follow(address), state);
   const response = await oauth.authorizationCodeGrantRequest(as, client, authentication, parameters, redirect_uri, verifier, insecure);
   const tokens = await oauth.processAuthorizationCodeResponse(as, client, response, { expectedNonce: nonce, requireIdToken: true });
   const claims = oauth.getValidatedIdTokenClaims(tokens);
@@ -174,5 +170,5 @@ test('oauth4webapi: code with PKCE, userinfo, refresh, revocation, logout', asyn
   await oauth.processRevocationResponse(await oauth.revocationRequest(as, client, authentication, refreshed.access_token, insecure));
   const logout = new URL(as.end_session_endpoint ?? '');
   logout.search = new URLSearchParams({ id_token_hint: tokens.id_token ?? '', post_logout_redirect_uri }).toString();
-  expect((await follow(logout)).href).toBe(post_logout_redirect_uri);
+  expect((await agent.follow(logout)).href).toBe(post_logout_redirect_uri);
 });

@@ -6,6 +6,7 @@ import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { UserAgent } from '../support/conformance/user-agent.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { setEnvironment } from '../support/factors.js';
 import { claimsOf } from '../support/oauth.js';
 import { sharedService } from '../support/shared-service.js';
 
@@ -25,16 +26,7 @@ beforeAll(async () => {
 const register = async (row: Parameters<typeof addClient>[1] = {}): Promise<TestClient> =>
   addClient(await service.context(), { redirect_uris: [redirect_uri], ...row });
 
-async function follow(address: URL): Promise<URL> {
-  const answer = await agent.visit(address);
-  if (answer.kind === 'page') throw new Error(`${answer.status} ${answer.html}`);
-  return answer.url;
-}
-
-async function demandNonces(dpop_nonce: 'optional' | 'required'): Promise<void> {
-  await service.deps.knex('environments').update({ dpop_nonce });
-  service.deps.cache.clear();
-}
+const demandNonces = (dpop_nonce: 'optional' | 'required') => setEnvironment(service, { dpop_nonce });
 afterAll(() => demandNonces('optional'));
 
 describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
@@ -54,7 +46,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
     };
     const address = await openid.buildAuthorizationUrlWithPAR(config, asked, { DPoP });
     const checks = { pkceCodeVerifier, expectedState: 'st' };
-    const tokens = await openid.authorizationCodeGrant(config, await follow(address), checks, undefined, { DPoP });
+    const tokens = await openid.authorizationCodeGrant(config, await agent.follow(address), checks, undefined, { DPoP });
     expect(tokens.token_type).toBe('dpop');
     expect(await openid.fetchUserInfo(config, tokens.access_token, user.id, { DPoP })).toMatchObject({ email: user.email });
     const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP });
@@ -102,7 +94,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
     };
     for (const [name, value] of Object.entries(asked)) address.searchParams.set(name, value);
     address.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(verifier));
-    const parameters = oauth.validateAuthResponse(as, theirs, await follow(address), oauth.expectNoState);
+    const parameters = oauth.validateAuthResponse(as, theirs, await agent.follow(address), oauth.expectNoState);
     const tokens = await withNonce(async () => {
       const response = await oauth.authorizationCodeGrantRequest(as, theirs, secret, parameters, redirect_uri, verifier, options);
       return oauth.processAuthorizationCodeResponse(as, theirs, response);

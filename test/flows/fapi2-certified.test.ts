@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { UserAgent } from '../support/conformance/user-agent.js';
 import { addUser } from '../support/data.js';
+import { setEnvironment } from '../support/factors.js';
 import { link, manage, type Api, type Document } from '../support/management.js';
 import { claimsOf } from '../support/oauth.js';
 import { sharedManagedService } from '../support/shared-service.js';
@@ -45,16 +46,7 @@ beforeAll(async () => {
   for (const name of ['accounts:read', 'accounts:write']) await api.create('permissions', 'permission', { name }, relationships);
 });
 
-async function follow(address: URL): Promise<URL> {
-  const answer = await agent.visit(address);
-  if (answer.kind === 'page') throw new Error(`${answer.status} ${answer.html}`);
-  return answer.url;
-}
-
-async function demandNonces(dpop_nonce: 'optional' | 'required'): Promise<void> {
-  await service.deps.knex('environments').update({ dpop_nonce });
-  service.deps.cache.clear();
-}
+const demandNonces = (dpop_nonce: 'optional' | 'required') => setEnvironment(service, { dpop_nonce });
 afterAll(() => demandNonces('optional'));
 
 describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
@@ -82,7 +74,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
     };
     const address = await openid.buildAuthorizationUrlWithPAR(config, asked, { DPoP });
     const checks = { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true };
-    const tokens = await openid.authorizationCodeGrant(config, await follow(address), checks, undefined, { DPoP });
+    const tokens = await openid.authorizationCodeGrant(config, await agent.follow(address), checks, undefined, { DPoP });
     expect([tokens.token_type, tokens.claims()?.sub]).toEqual(['dpop', user.id]);
     expect(await openid.fetchUserInfo(config, tokens.access_token, user.id, { DPoP })).toMatchObject({ email: user.email });
     const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '', undefined, { DPoP });
@@ -123,7 +115,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
     const address = new URL(as.authorization_endpoint as string);
     address.searchParams.set('client_id', id);
     address.searchParams.set('request_uri', pushed.request_uri);
-    const parameters = oauth.validateAuthResponse(as, client, await follow(address), oauth.expectNoState);
+    const parameters = oauth.validateAuthResponse(as, client, await agent.follow(address), oauth.expectNoState);
     const tokens = await withNonce(async () => {
       const response = await oauth.authorizationCodeGrantRequest(as, client, proves, parameters, redirect_uri, verifier, options);
       return oauth.processAuthorizationCodeResponse(as, client, response);
@@ -202,7 +194,7 @@ test('Message Signing, by oauth4webapi: a signed request object, a signed answer
   const { request_uri } = await oauth.processPushedAuthorizationResponse(as, client, response);
   const address = new URL(as.authorization_endpoint as string);
   for (const [name, value] of Object.entries({ client_id: id, request_uri })) address.searchParams.set(name, value);
-  const parameters = await oauth.validateJwtAuthResponse(as, client, await follow(address), state, insecure);
+  const parameters = await oauth.validateJwtAuthResponse(as, client, await agent.follow(address), state, insecure);
   const answer = await oauth.authorizationCodeGrantRequest(as, client, proves, parameters, redirect_uri, verifier, options);
   const tokens = await oauth.processAuthorizationCodeResponse(as, client, answer, { expectedNonce: nonce, requireIdToken: true });
   await oauth.validateApplicationLevelSignature(as, answer, insecure);
@@ -241,7 +233,7 @@ test('Message Signing, by openid-client: JARM and a signed request object', asyn
   };
   const signed = await openid.buildAuthorizationUrlWithJAR(config, asked, key);
   const address = await openid.buildAuthorizationUrlWithPAR(config, signed.searchParams, { DPoP });
-  const callback = await follow(address);
+  const callback = await agent.follow(address);
   expect([...callback.searchParams.keys()]).toEqual(['response']);
   const checks = { pkceCodeVerifier, expectedState, idTokenExpected: true };
   const tokens = await openid.authorizationCodeGrant(config, callback, checks, undefined, { DPoP });

@@ -16,7 +16,7 @@ async function start(): Promise<string> {
   const home = `http://localhost:${await freePort()}/`;
   const client: TestClient = await addClient(await service.context(), { redirect_uris: [`${home}callback`] });
   application = spawn(process.execPath, ['examples/clients/step-up/server.js'], {
-    env: { PATH: process.env['PATH'], ISSUER: service.url, CLIENT_ID: client.id, CLIENT_SECRET: client.client_secret, HOME: home },
+    env: { PATH: process.env['PATH'], ISSUER: service.url, CLIENT_ID: client.id, CLIENT_SECRET: client.client_secret, APP_URL: home },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   await eventually(() => fetch(home).then(() => true, () => null), 30_000); // prettier-ignore

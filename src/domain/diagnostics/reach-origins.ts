@@ -41,3 +41,16 @@ export async function askOrigins(installation: Installation, urls: readonly stri
   }
   return reached;
 }
+
+/** The same for what is sent to receivers: each with why it can't be reached. Those that aren't enabled aren't asked, and count as reached. */
+export async function askReceivers<T extends { readonly url: string; readonly status: string }>(
+  installation: Installation,
+  receivers: readonly T[],
+): Promise<readonly (readonly [T, Reached])[]> {
+  const enabled = receivers.filter(({ status }) => status === 'enabled');
+  const reached = await askOrigins(
+    installation,
+    enabled.map(({ url }) => url),
+  );
+  return receivers.map((receiver) => [receiver, reached.get(new URL(receiver.url).origin) ?? null] as const);
+}

@@ -74,8 +74,8 @@ function collected(): DestinationStream {
     if (held !== '') stream.write(held);
     held = '';
   };
-  // Before the destination's own listener, which writes what it was given and closes it.
-  process.once('exit', flush);
+  // Before the listener of all destinations, which writes what they were given: it may be there already, by another log.
+  process.prependOnceListener('exit', flush);
   const stream = pino.destination({ sync: false });
   return {
     write(line) {

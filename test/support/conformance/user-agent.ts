@@ -63,6 +63,13 @@ export class UserAgent {
     return this.request(url, { method: 'POST', body: new URLSearchParams(fields).toString(), headers });
   }
 
+  /** The address at the relying party where the person arrives. @throws where that is a page of ours */
+  async follow(address: URL): Promise<URL> {
+    const answer = await this.visit(address);
+    if (answer.kind === 'page') throw new Error(`${answer.status} ${answer.html}`);
+    return answer.url;
+  }
+
   /** Goes to an address and acts as the person until the relying party or a dead end is reached. */
   async visit(address: string | URL, post?: Record<string, string>): Promise<Callback | Page> {
     this.seen = [];

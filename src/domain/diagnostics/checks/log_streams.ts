@@ -1,7 +1,7 @@
 import { listWatchedLogStreams, type WatchedLogStream } from '../../../db/tables/log_streams.js';
 import { check, cliOn, recordOf, within, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
-import { askOrigins, reachText, type Reached } from '../reach-origins.js';
+import { askReceivers, reachText, type Reached } from '../reach-origins.js';
 
 type Fault = 'unreachable' | 'blocked' | 'failing' | 'paused';
 
@@ -61,11 +61,7 @@ export const log_streams = check({
   },
   async run({ installation, database }) {
     const watched = await database((trx) => listWatchedLogStreams(trx, most));
-    const enabled = watched.filter(({ status }) => status === 'enabled');
-    const reached = await askOrigins(
-      installation,
-      enabled.map(({ url }) => url),
-    );
-    return watched.flatMap((stream) => faultOf(installation, stream, reached.get(new URL(stream.url).origin) ?? null));
+    const asked = await askReceivers(installation, watched);
+    return asked.flatMap(([stream, reached]) => faultOf(installation, stream, reached));
   },
 });

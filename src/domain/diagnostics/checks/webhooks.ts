@@ -1,7 +1,7 @@
 import { listWatchedWebhooks, type WatchedWebhook } from '../../../db/tables/webhooks.js';
 import { check, cliOn, recordOf, within, type Found } from '../check.js';
 import type { Installation } from '../installation.js';
-import { askOrigins, reachText, type Reached } from '../reach-origins.js';
+import { askReceivers, reachText, type Reached } from '../reach-origins.js';
 
 type Fault = 'unreachable' | 'blocked' | 'failing' | 'disabled';
 
@@ -77,11 +77,7 @@ export const webhooks = check({
   },
   async run({ installation, database }) {
     const watched = await database((trx) => listWatchedWebhooks(trx, most));
-    const enabled = watched.filter(({ status }) => status === 'enabled');
-    const reached = await askOrigins(
-      installation,
-      enabled.map(({ url }) => url),
-    );
-    return watched.flatMap((webhook) => faultOf(installation, webhook, reached.get(new URL(webhook.url).origin) ?? null));
+    const asked = await askReceivers(installation, watched);
+    return asked.flatMap(([webhook, reached]) => faultOf(installation, webhook, reached));
   },
 });
