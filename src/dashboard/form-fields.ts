@@ -139,8 +139,9 @@ export async function fieldSections(
   const built = await Promise.all(
     fields.map(async ({ spec, kind, core, needed }): Promise<{ section: string | undefined; field: Field }> => {
       const blank =
-        spec.relationship === 'one' && spec.optional
-          ? [{ value: '', label: 'None' }]
+        spec.relationship === 'one' && (spec.optional || !entries.texts[spec.name])
+          ? // Which record it is about is for the administrator to say, not for the order of the list.
+            [{ value: '', label: spec.optional ? 'None' : 'Choose one' }]
           : core?.nullable && kind === 'select'
             ? [{ value: '', label: 'Not set' }]
             : [];
