@@ -69,6 +69,8 @@ test('an issuer and a credential are made by the forms, and stand at the issuer 
   const asked = await pageOf(browser, `federated_credentials/new?trusted_issuer=${id}&platform=kubernetes`);
   const claims = { sub: 'system:serviceaccount:orders:worker', zone: ['<b>', 'two'] };
   const credential = { _csrf: csrfOf(asked), client: job.id, trusted_issuer: id, audience: '', claims: JSON.stringify(claims) };
+  const unchosen = await browser.post('/dashboard/federated_credentials', { ...credential, client: '' });
+  expect([unchosen.status, await unchosen.text()]).toEqual([422, expect.stringContaining('Fill in this field.')]);
   const wide = await browser.post('/dashboard/federated_credentials', { ...credential, claims: '{"sub":{"prefix":"repo:"}}' });
   expect([wide.status, await wide.text()]).toEqual([422, expect.stringContaining('must name somebody')]);
   expect((await browser.post('/dashboard/federated_credentials', credential)).status).toBe(303);
