@@ -29,6 +29,7 @@ function valueOf({ kind, core, spec }: BoundField, entries: Entries, name: strin
       return values.length === 0 && core?.nullable ? null : values;
     }
     case 'number':
+    case 'duration':
       if (text.trim() === '') return core?.nullable ? null : core?.optional ? undefined : '';
       return /^\d{1,15}$/.test(text.trim()) ? Number(text.trim()) : text;
     case 'json': {

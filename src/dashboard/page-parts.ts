@@ -65,7 +65,21 @@ export type PostButton = {
 export type Choice = { readonly value: string; readonly label: string; readonly hint?: string | null; readonly group?: string | null };
 
 export type FieldKind =
-  'text' | 'email' | 'url' | 'password' | 'number' | 'textarea' | 'lines' | 'json' | 'checkbox' | 'select' | 'checks' | 'radios' | 'hidden';
+  | 'text'
+  | 'email'
+  | 'url'
+  | 'password'
+  | 'number'
+  | 'duration'
+  | 'color'
+  | 'textarea'
+  | 'lines'
+  | 'json'
+  | 'checkbox'
+  | 'select'
+  | 'checks'
+  | 'radios'
+  | 'hidden';
 
 export type Field = {
   readonly kind: FieldKind;
@@ -79,6 +93,10 @@ export type Field = {
   readonly choices: readonly Choice[];
   readonly error: string | null;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  /** Of `lines`: each is an address, a domain or a name, which scripts show as a row of its own. */
+  readonly rows?: boolean | undefined;
+  /** Of a `duration`: its number, its unit, and the units to choose from. */
+  readonly duration?: { readonly amount: string; readonly unit: string; readonly units: readonly Choice[] } | undefined;
 };
 
 export type FieldSection = {
@@ -98,6 +116,8 @@ export type FormPart = {
   readonly sections: readonly FieldSection[];
   readonly button: { readonly label: string; readonly variant: 'primary' | 'danger' };
   readonly cancel: string | null;
+  /** A page of ours that shows what the form would make, beside it. */
+  readonly preview?: string | null;
 };
 
 export type FilterField = {

@@ -6,12 +6,13 @@ import type { FieldSpec, SectionSpec } from '../presentation.js';
 import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, kinds, methodChoices } from './client-kinds.js';
 
-const [where, demands, tokens, told, looks] = [
+const [where, demands, tokens, told, looks, branding] = [
   'Where it runs',
   'What people have to prove',
   'Tokens',
   'What it is told of people',
   'How people see it',
+  'Branding of its sign-in',
 ];
 
 /** The sections of the form. */
@@ -21,6 +22,10 @@ export const clientSections: readonly SectionSpec[] = [
   { title: tokens },
   { title: told, text: 'The tab Claims shows what comes of it for a real user.' },
   { title: looks },
+  {
+    title: branding,
+    text: 'How our pages and mails look while people are on their way to it. What is empty is as the environment has it.',
+  },
 ];
 
 /** A claim mapping as a line. */
@@ -184,6 +189,24 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'logo_uri', label: 'Logo', kind: 'url', section: looks },
   { name: 'policy_uri', label: 'Privacy policy', kind: 'url', section: looks },
   { name: 'tos_uri', label: 'Terms of service', kind: 'url', section: looks },
+  {
+    name: 'branding.name',
+    label: 'Displayed name',
+    hint: 'On the pages and mails of its sign-in, instead of the environment’s.',
+    section: branding,
+    attributes: { maxlength: 100 },
+  },
+  { name: 'branding.logo_url', label: 'Logo', kind: 'url', hint: 'The https address of an image, best 32 pixels high.', section: branding },
+  { name: 'branding.dark_logo_url', label: 'Logo in dark mode', kind: 'url', section: branding },
+  {
+    name: 'branding.primary_color',
+    kind: 'color',
+    label: 'Colour',
+    hint: 'Like #2b5fc7. Texts on and in it are adjusted so that they can be read.',
+    section: branding,
+    attributes: { maxlength: 7, spellcheck: 'false' },
+  },
+  { name: 'branding.support_email', label: 'Support email', kind: 'email', section: branding, attributes: { maxlength: 254 } },
 ];
 
 /** Of a client that a document describes. */

@@ -3,6 +3,7 @@ import { uuidv7 } from '../../lib/random.js';
 import { SealError, type Place, type Sealer } from '../../lib/seal.js';
 import { deviceWords } from '../../lib/user-agent.js';
 import type { Context } from '../context.js';
+import { brandOf, type BrandedClient } from '../environments/branding.js';
 import { renderMail, type MailModels } from './templates.js';
 
 /** Where the request came from that made the service write. */
@@ -27,14 +28,16 @@ export async function queueMail<Name extends keyof MailModels>(
     origin: MailOrigin;
     send_before?: Date | null;
     discarded?: boolean;
+    /** The client whose sign-in is under way, whose branding the mail bears. */
+    client?: BrandedClient | null;
   },
 ): Promise<void> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { branding, name, support_email } = tx.environment;
+  const { name, support_email, primary_color } = brandOf(tx.environment, mail.client);
   const model = {
     ...mail.model,
-    environment: { name: branding?.name || name, support_email, primary_color: branding?.primary_color },
+    environment: { name, support_email, primary_color },
     request: { ip_address: mail.origin.ip_address, device: deviceWords(mail.origin.user_agent), at: now.toISOString() },
   } as MailModels[Name];
   const content: MailContent = { template: mail.template, ...renderMail(mail.template, model) };
