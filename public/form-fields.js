@@ -4,6 +4,8 @@
 for (const text of document.querySelectorAll('input[data-color]')) {
   const picker = document.createElement('input');
   picker.type = 'color';
+  // What it opens with where none is chosen: the pages' own.
+  picker.value = '#2b5fc7';
   picker.setAttribute('aria-label', `Pick the colour: ${text.labels[0]?.textContent.trim() ?? ''}`);
   const show = () => {
     if (/^#[0-9a-f]{6}$/i.test(text.value)) picker.value = text.value;
@@ -39,6 +41,8 @@ for (const area of document.querySelectorAll('textarea[data-rows]')) {
     const input = document.createElement('input');
     const remove = document.createElement('button');
     input.type = 'text';
+    // So that the style sheet can tell an empty row.
+    input.placeholder = ' ';
     input.value = value;
     input.spellcheck = false;
     input.autocapitalize = 'none';

@@ -47,6 +47,7 @@ export function previewBranding(web: Web) {
       'account/login',
       {
         ...base,
+        still: true,
         client: name === null ? null : { name, logo_uri: null },
         return_to: '',
         connections: [],

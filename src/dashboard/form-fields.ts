@@ -157,6 +157,7 @@ export async function fieldSections(
       const choices = spec.choices
         ? await spec.choices(look)
         : optionsOf(core?.schema ?? z.string()).map((value) => ({ value, label: value }));
+      const isNumber = kind === 'number' || kind === 'duration';
       const optional =
         spec.optional ??
         (core
@@ -164,8 +165,12 @@ export async function fieldSections(
             kind === 'checkbox' ||
             kind === 'lines' ||
             kind === 'json' ||
-            // What is never shown again, a secret, is empty here and may stay so.
-            (core.optional && spec.initial === undefined && !['select', 'radios'].includes(kind) && !(needed && entries.texts[spec.name]))
+            // What is never shown again, a secret, is empty here and may stay so; a number that is set can only become another.
+            (core.optional &&
+              spec.initial === undefined &&
+              !(isNumber && entries.texts[spec.name]) &&
+              !['select', 'radios'].includes(kind) &&
+              !(needed && entries.texts[spec.name]))
           : kind === 'checks');
       return {
         section: spec.section,

@@ -127,7 +127,8 @@ export function errorsByField(error: ApiError, fields: readonly BoundField[], en
       /^\d+$/.test(wanted[1] ?? '') && name !== undefined
         ? (entries.texts[name] ?? '').split(/\r?\n/).filter(Boolean)[Number(wanted[1])]
         : undefined;
-    const sentence = sentenceOf(one, name === undefined ? undefined : entries.texts[name]);
+    const kind = fields.find(({ spec }) => spec.name === name)?.kind;
+    const sentence = sentenceOf(one, name === undefined ? undefined : entries.texts[name], kind);
     errors[name ?? 'form'] ??= position === undefined ? sentence : `${position.slice(0, 200)}: ${sentence}`;
   }
   return errors;

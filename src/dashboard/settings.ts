@@ -4,6 +4,7 @@ import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
 import { arrivalSections } from './arrival-sections.js';
+import { brandingFields } from './branding-fields.js';
 import { brandingPreview } from './branding-preview.js';
 import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
@@ -56,16 +57,7 @@ const sections: readonly Section[] = [
     title: 'Branding',
     text: 'How the sign-in pages and mail look.',
     fields: [
-      { name: 'branding.name', label: 'Displayed name', hint: 'Instead of the environment’s name.', attributes: { maxlength: 100 } },
-      { name: 'branding.logo_url', label: 'Logo', kind: 'url', hint: 'The https address of an image, best 32 pixels high.' },
-      { name: 'branding.dark_logo_url', label: 'Logo in dark mode', kind: 'url', hint: 'Where the other can not be seen on black.' },
-      {
-        name: 'branding.primary_color',
-        kind: 'color',
-        label: 'Colour',
-        hint: 'Like #2b5fc7. Texts on and in it are adjusted so that they can be read.',
-        attributes: { maxlength: 7, spellcheck: 'false' },
-      },
+      ...brandingFields('Instead of the environment’s name.'),
       { name: 'branding.policy_uri', label: 'Privacy policy', kind: 'url', hint: 'Linked below the sign-in pages.' },
       { name: 'branding.tos_uri', label: 'Terms of service', kind: 'url', hint: 'Linked below the sign-in pages.' },
     ],

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { brandingFields } from '../branding-fields.js';
 import { signingAlgorithmChoices } from '../choices.js';
 import { demandFields } from '../demand-fields.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
@@ -189,23 +190,7 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'logo_uri', label: 'Logo', kind: 'url', section: looks },
   { name: 'policy_uri', label: 'Privacy policy', kind: 'url', section: looks },
   { name: 'tos_uri', label: 'Terms of service', kind: 'url', section: looks },
-  {
-    name: 'branding.name',
-    label: 'Displayed name',
-    hint: 'On the pages and mails of its sign-in, instead of the environment’s.',
-    section: branding,
-    attributes: { maxlength: 100 },
-  },
-  { name: 'branding.logo_url', label: 'Logo', kind: 'url', hint: 'The https address of an image, best 32 pixels high.', section: branding },
-  { name: 'branding.dark_logo_url', label: 'Logo in dark mode', kind: 'url', section: branding },
-  {
-    name: 'branding.primary_color',
-    kind: 'color',
-    label: 'Colour',
-    hint: 'Like #2b5fc7. Texts on and in it are adjusted so that they can be read.',
-    section: branding,
-    attributes: { maxlength: 7, spellcheck: 'false' },
-  },
+  ...brandingFields('On the pages and mails of its sign-in, instead of the environment’s.', branding),
   { name: 'branding.support_email', label: 'Support email', kind: 'email', section: branding, attributes: { maxlength: 254 } },
 ];
 

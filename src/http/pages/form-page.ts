@@ -8,6 +8,8 @@ export interface BasePage {
   /** `accentPath(branding.primary_color)` */
   accent_path: string;
   request_id: string;
+  /** A picture of the page: nothing on it works. */
+  still?: true;
   /** Required by every page with a POST form. */
   csrf_token?: string | undefined;
 }
