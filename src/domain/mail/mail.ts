@@ -3,11 +3,13 @@ import { uuidv7 } from '../../lib/random.js';
 import { SealError, type Place, type Sealer } from '../../lib/seal.js';
 import { deviceWords } from '../../lib/user-agent.js';
 import type { Context } from '../context.js';
-import { brandOf, type BrandedClient } from '../environments/branding.js';
+import { clientOf } from '../clients/clients.js';
+import { brandOf } from '../environments/branding.js';
+import type { Origin } from '../origin.js';
 import { renderMail, type MailModels } from './templates.js';
 
 /** Where the request came from that made the service write. */
-export type MailOrigin = { readonly ip_address: string | null; readonly user_agent: string | null };
+export type MailOrigin = Pick<Origin, 'ip_address' | 'user_agent' | 'on_way_to'>;
 
 /** The opened content of a queued mail. */
 export type MailContent = { readonly template: keyof MailModels; readonly subject: string; readonly text: string; readonly html: string };
@@ -28,13 +30,13 @@ export async function queueMail<Name extends keyof MailModels>(
     origin: MailOrigin;
     send_before?: Date | null;
     discarded?: boolean;
-    /** The client whose sign-in is under way, whose branding the mail bears. */
-    client?: BrandedClient | null;
   },
 ): Promise<void> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { name, support_email, primary_color } = brandOf(tx.environment, mail.client);
+  const { on_way_to } = mail.origin;
+  const client = on_way_to ? await clientOf(tx, on_way_to) : null;
+  const { name, support_email, primary_color } = brandOf(tx.environment, client);
   const model = {
     ...mail.model,
     environment: { name, support_email, primary_color },

@@ -74,13 +74,19 @@ function sentReturnTo(req: Request): string | null {
   return req.form?.get('return_to') ?? (mark < 0 ? null : new URLSearchParams(req.originalUrl.slice(mark)).get('return_to'));
 }
 
+/** The pending authorization request that the request is a step of, or null. */
+const pendingHere = (req: Request): PendingAuthorization | null =>
+  req.ctx === undefined ? null : pendingOf(req, req.return_to ?? safeReturnTo(sentReturnTo(req)));
+
+/** The client that the person is on their way to, as the pending authorization request claims it, or null. */
+export const onWayTo = (req: Request): string | null => pendingHere(req)?.parameters['client_id'] ?? null;
+
 /**
  * Whether the request belongs to the sign-in or sign-out of a client's: an address of the protocol, or a step that returns to a pending authorization
  * request. Single-page applications have these in a popup that they hold on to.
  */
 export function isWithinSignIn(req: Request): boolean {
-  if (req.path.startsWith('/oauth/')) return true;
-  return req.ctx !== undefined && pendingOf(req, req.return_to ?? safeReturnTo(sentReturnTo(req))) !== null;
+  return req.path.startsWith('/oauth/') || pendingHere(req) !== null;
 }
 
 /** The client of the pending request that a return path leads to, as the request claims it, or null. */
