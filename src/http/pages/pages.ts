@@ -1,4 +1,4 @@
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { brandOf, type BrandedClient, type BrandedEnvironment } from '../../domain/environments/branding.js';
 import { createTemplates } from '../../lib/templates.js';
 import { isWithinSignIn } from '../request/return-to.js';
@@ -35,13 +35,20 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
 
   return {
     renderPage(res, view, model, { status = 200, formAction = [], frames } = {}) {
-      const html = templates.render(view, { ...model, ...helpers });
+      const html = templates.render(view, { ...model, ...helpers, ...brandingFor(res.req) });
       res.status(status).set(pageHeaders(formAction, frames));
       // Within a client's sign-in it would cut the popup off from the application that has opened it, and stays off for what follows there.
       if (!isWithinSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
       res.send(html);
     },
   };
+}
+
+/** How the page looks within a client's sign-in; nothing where that is as the environment says. */
+function brandingFor({ ctx, branded_for }: Request): Partial<BasePage> {
+  if (!branded_for) return {};
+  const { environment, accent_path } = basePage(ctx.environment, { title: '', request_id: '', client: branded_for });
+  return { environment, accent_path };
 }
 
 /**

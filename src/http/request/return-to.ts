@@ -1,9 +1,12 @@
 import type { Request } from 'express';
+import type { BrandedClient } from '../../domain/environments/branding.js';
 
 declare module 'express-serve-static-core' {
   interface Request {
     /** Where the request returns to after sign-in, once that is known from elsewhere than its own parameters. */
     return_to?: string | null;
+    /** The client that pages look like: whose sign-in or sign-out is under way. */
+    branded_for?: BrandedClient | null;
   }
 }
 
@@ -68,8 +71,10 @@ export function pendingOf(req: Request, return_to: string | null): PendingAuthor
   return handle === null ? null : openPending(req, handle);
 }
 
-/** The return path as it was sent: the form's, else the query's. */
-function sentReturnTo(req: Request): string | null {
+/** The return path as it was sent: the body's, else the query's. */
+function sentReturnTo(req: Request): unknown {
+  const body = req.body as { return_to?: unknown } | null | undefined;
+  if (body?.return_to !== undefined) return body.return_to;
   const mark = req.originalUrl.indexOf('?');
   return req.form?.get('return_to') ?? (mark < 0 ? null : new URLSearchParams(req.originalUrl.slice(mark)).get('return_to'));
 }
