@@ -37,7 +37,7 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll });
+  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll, byGrant: true });
   // Before the first consent a client that is known by its document alone is stored nowhere.
   const asking = limitedClientAuthentication(web, { find: (req, client_id) => askingClient(web, req, client_id) });
   routes.add(endpoints.token_endpoint, {
