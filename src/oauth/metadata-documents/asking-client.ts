@@ -125,6 +125,13 @@ export async function askingClient(web: Limiting, req: Asked, client_id: string)
     const problem = documentIdProblem(client_id, { allowLoopback: config.allowPrivateNetwork, ownOrigins });
     if (problem !== null) throw refused(`client_id ${problem}`);
   }
-  if (stored?.verified !== true && !isAdmitted(environment, client_id)) throw refused('applications of its host are not let in');
-  return stored ? storedClient(web, req, stored) : newClient(web, req, client_id);
+  const requireAdmitted = (verified: boolean) => {
+    if (!verified && !isAdmitted(environment, client_id)) throw refused('applications of its host are not let in');
+  };
+  requireAdmitted(stored?.verified === true);
+  if (!stored) return newClient(web, req, client_id);
+  const client = await storedClient(web, req, stored);
+  // Its document may just have made somebody else of it.
+  requireAdmitted(client.verified);
+  return client;
 }
