@@ -38,7 +38,7 @@ export function addressProblems({ config, environment }: Pick<Context, 'config' 
 
 /** Reads the document of a client that is to be registered, before the transaction. @throws {Refusal} 422 with the reason, when there is no good one */
 export async function readForRegistration(ctx: Context, url: string): Promise<ClientRow> {
-  const document = await ctx.metadataDocuments.read(url);
+  const document = await ctx.metadataDocuments.read(url, true);
   const said = 'failed' in document ? document : documentColumns(ctx, document);
   if ('reason' in said) throw new Refusal(refusal('invalid_value', `The client can not be identified: ${said.reason}.`));
   if ('failed' in document) throw new Error('a failure has a reason');
