@@ -11,7 +11,6 @@ import { accessTokenValue, seedAccessToken, type TokenSeed } from '../../domain/
 import { accessTokenMappedClaims, drawsOnUser } from '../../domain/tokens/claim-mappings.js';
 import type { InactiveToken } from '../../domain/tokens/active-token.js';
 import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
-import { isOwnAudience } from '../../domain/tokens/token-look-up.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { quoted } from '../../domain/tokens/unusable-token.js';
 import { isClass, satisfies } from '../../domain/sessions/classes.js';
@@ -20,6 +19,7 @@ import { tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { uuidv7 } from '../../lib/random.js';
 import { isWithin, parseScope } from '../../lib/scope-set.js';
 import { actClaim, type Act } from './act-claim.js';
+import { earlierScopes, scopesBefore } from './earlier-scopes.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
 
 /** The only kind of token that is brought and given (RFC 8693 3). */
@@ -97,22 +97,6 @@ async function tokensOf(ctx: Context, client: Client, sent: Sent, audiences: rea
   return { subject, actor: brought.actor && requireGood('actor_token', brought.actor, proof) };
 }
 
-/** The scopes that the subject's token has, and those that it goes back to had, by the API resource that they are for. */
-const chainOf = (ctx: Context, { token }: ExchangeableToken): ReadonlyMap<string, string> => {
-  const own: [string, string][] = isOwnAudience(ctx, token.audience) ? [] : [[token.audience, token.scope]];
-  return new Map([...Object.entries(token.earlier_scopes), ...own]);
-};
-
-/** More API resources are not remembered of a token: so many may act one for the other. */
-const maxChain = 4;
-
-/** What the token has to remember. @throws {OAuthError} `invalid_request` for too much */
-function earlierScopes(chain: ReadonlyMap<string, string>, { resource }: Policy): Readonly<Record<string, string>> {
-  const others = [...chain].filter(([audience]) => audience !== resource.identifier);
-  if (others.length > maxChain) throw OAuthError.invalid_request(`subject_token: it was exchanged at ${maxChain} API resources already`);
-  return Object.fromEntries(others);
-}
-
 /**
  * The scope to be had at most: within the grant, and at an audience that the subject's token is or was for within what it had there, so that no way back widens it.
  * @throws {OAuthError} `invalid_scope`
@@ -163,9 +147,9 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const { user_id, expires_at } = subject.token;
   if (user_id === null) throw OAuthError.invalid_request('subject_token: this is the token of a client for itself, not of a person');
   const act = actClaim(client, policy, subject, actor);
-  const chain = chainOf(ctx, subject);
+  const chain = scopesBefore(ctx, subject);
   const scopes = scopesOf(policy, chain, sent.scope);
-  const earlier_scopes = earlierScopes(chain, policy);
+  const earlier_scopes = earlierScopes(chain, policy.resource);
   const issued_at = ctx.clock.now();
   requireSignIn(policy.resource, subject, issued_at);
   const left = Math.floor((expires_at.getTime() - issued_at.getTime()) / 1000);
