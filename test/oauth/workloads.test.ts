@@ -189,7 +189,7 @@ describe('keys', () => {
 test('the grant of a workload proves nobody where no grant is brought (attack 29.786)', async () => {
   const assertion = await platform.sign(kubernetesClaims(aud()));
   const grant = { grant_type: jwtBearerGrantType, assertion };
-  const { access_token = '' } = (await asGrant(assertion)).body;
+  const { access_token } = (await asGrant(assertion)).body;
   for (const path of ['/oauth/par', '/oauth/introspect', '/oauth/revoke', '/oauth/device_authorization'])
     for (const named of [{}, { client_id: pod.id }]) {
       const { status, body } = await oauthPost(service.url, path, null, { ...grant, ...named, token: access_token, response_type: 'code' });
