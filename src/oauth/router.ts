@@ -86,10 +86,13 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
 /** Whether a device asks whether its person has answered (RFC 8628 3.4). */
 const isDevicePoll = ({ form }: Request) => form.get('grant_type') === deviceCodeGrantType;
 
+/** In the window of `RATE_LIMIT_REGISTER`, from one address: a registration leaves a row behind. */
+const registrationsAtOnce = 5;
+
 const limitRegistration = (web: Web) =>
   limitBy(web, {
     name: 'client_registration',
-    limit: web.deps.config.rateLimits.register,
+    limit: { ...web.deps.config.rateLimits.register, limit: Math.min(web.deps.config.rateLimits.register.limit, registrationsAtOnce) },
     key: (req) => `${req.ctx.environment.id} ${addressKey(req.ip)}`,
   });
 
