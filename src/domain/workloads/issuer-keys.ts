@@ -87,8 +87,9 @@ type Kept = {
   error: string | null;
   /** When the next attempt is due. */
   due: number;
-  /** When a key that isn't known may make for another look. */
+  /** When a key that isn't known may make for another look, and the one under way. */
   refetchAt: number;
+  refetch: Promise<void> | null;
 };
 
 /** By the cache of the process, so that each process of a test has its own. */
@@ -99,7 +100,7 @@ function keptOf({ cache, environment }: Context, { id, issuer, jwks_uri }: Trust
   if (!issuers) processes.set(cache, (issuers = new Map<string, Kept>()));
   const key = `${environment.id} ${id} ${jwks_uri ?? issuer}`;
   let kept = issuers.get(key);
-  if (!kept) issuers.set(key, (kept = { read: null, error: null, due: 0, refetchAt: 0 }));
+  if (!kept) issuers.set(key, (kept = { read: null, error: null, due: 0, refetchAt: 0, refetch: null }));
   if (issuers.size > maxIssuers) issuers.delete(issuers.keys().next().value as string);
   return kept;
 }
@@ -148,8 +149,11 @@ export async function issuerKeys(ctx: Context, issuer: TrustedIssuerRow, kid: st
   if (issuer.jwks !== null || !missing) return known;
   const kept = keptOf(ctx, issuer);
   const now = ctx.clock.elapsed();
-  if (now < kept.refetchAt) return known;
-  kept.refetchAt = now + refetchPauseMs;
-  await attempt(ctx, issuer, kept);
+  if (now >= kept.refetchAt) {
+    kept.refetchAt = now + refetchPauseMs;
+    kept.refetch = attempt(ctx, issuer, kept).finally(() => (kept.refetch = null));
+  }
+  if (kept.refetch === null) return known;
+  await kept.refetch;
   return serving(ctx, kept);
 }
