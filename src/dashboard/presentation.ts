@@ -116,6 +116,8 @@ export type Presentation = {
   name(record: ResourceObject, included?: readonly ResourceObject[]): string;
   readonly state?: (record: ResourceObject) => Value;
   readonly summary: (record: ResourceObject, look: ViewContext, included: readonly ResourceObject[]) => readonly Row[];
+  /** Parts above the summary: what somebody has to do about the record. */
+  readonly above?: (look: ViewContext, record: ResourceObject, included: readonly ResourceObject[]) => Promise<readonly Part[]>;
   /** Parts below the summary. */
   readonly more?: (look: ViewContext, record: ResourceObject, included: readonly ResourceObject[]) => Promise<readonly Part[]>;
   readonly recordInclude?: string;

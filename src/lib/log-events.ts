@@ -23,6 +23,8 @@ export const logEvents = {
   'client.update_refused':
     'A registered client was not changed by itself (RFC 7592): it has reach (`permissions`) that only the Management API may handle.',
   'client.registrations_full': 'A client was not registered: `limit` clients have come by themselves (`self_registered_client_limit`).',
+  'client_document.unverified':
+    'A client that was verified by hand is verified no longer: its metadata document gives it another name, logo or redirect host.',
   'client_document.ended': 'A client’s metadata document is gone or describes it no longer, because of `reason`: its tokens end.',
   'client_document.refused': 'An address was claimed to be a client’s metadata document and isn’t one, because of `reason`.',
   'client_document.unreachable': 'A client’s metadata document could not be fetched, because of `reason`.',

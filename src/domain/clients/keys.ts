@@ -1,7 +1,6 @@
 import { decodeProtectedHeader, errors, type JWTPayload } from 'jose';
 import { jsonObject } from '../../lib/json-object.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
-import { mayAgain } from '../cache/pause.js';
 import { importKeySet, signedBy, type ClientKey } from './key-set.js';
 import type { Client } from './clients.js';
 import { algorithmsOfClient } from './profile.js';
@@ -58,12 +57,31 @@ async function keysOf(ctx: Context, client: Client): Promise<ClientKeys | null> 
   return uri === null ? null : remembered(ctx, 'client_keys', `${client.id} ${uri}`, (shared) => fetchKeys(shared, client, uri));
 }
 
+/** Reads the keys again. What is known stays while there is nothing better: anybody can name a key that isn't there. */
+async function readAnew(ctx: Context, client: Client, uri: string): Promise<ClientKeys | null> {
+  const anew = await fetchKeys(ctx, client, uri);
+  if (anew === null) return null;
+  const key = `${client.id} ${uri}`;
+  ctx.cache.forget(ctx.environment.id, 'client_keys', key);
+  return remembered(ctx, 'client_keys', key, async () => anew);
+}
+
+type Reread = { allowedAt: number; running: Promise<ClientKeys | null> | null };
+
 /** The keys anew, for a `kid` that isn't among the remembered ones; at most every few seconds, lest made-up names become requests. */
 async function refetchedKeys(ctx: Context, client: Client): Promise<ClientKeys | null> {
-  if (client.jwks_uri === null || client.jwks !== null) return null;
-  if (!(await mayAgain(ctx, `keys ${client.id}`, refetchPauseMs))) return null;
-  ctx.cache.forget(ctx.environment.id, 'client_keys', `${client.id} ${client.jwks_uri}`);
-  return keysOf(ctx, client);
+  const uri = client.jwks_uri;
+  if (uri === null || client.jwks !== null) return null;
+  const now = ctx.clock.now().getTime();
+  const reread = await ctx.cache.get<Reread>(ctx.environment.id, 'rereads', `keys ${client.id}`, async () => ({
+    allowedAt: 0,
+    running: null,
+  }));
+  if (reread && now >= reread.allowedAt) {
+    reread.allowedAt = now + refetchPauseMs;
+    reread.running = readAnew(ctx, client, uri).finally(() => (reread.running = null));
+  }
+  return reread?.running ?? null;
 }
 
 const hasKid = (keys: ClientKeys, kid: string | undefined) => kid === undefined || keys.some((key) => key.kid === kid);

@@ -1,3 +1,4 @@
+import { hasFederatedCredential } from '../../db/tables/federated_credentials.js';
 import { claimPlaces, deleteClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
@@ -158,6 +159,13 @@ export async function emitUpdated(tx: Context, before: ClientRow, after: ClientR
   if (Object.keys(previous_attributes).length > 0) await emit(tx, 'client.updated', { ...clientData(after), previous_attributes });
 }
 
+/** A client that gets the profile has nothing that proves it beside keys of its own. @throws {Refusal} 422 */
+async function refuseWorkloads(tx: Context, before: ClientRow, next: Pick<ClientRow, 'profile'>): Promise<void> {
+  if (isFapi2(before) || !isFapi2(next) || !(await hasFederatedCredential(tx.scope, before.id))) return;
+  const detail = 'FAPI 2.0: a client proves itself with keys of its own: delete its federated credentials.';
+  throw new Refusal({ status: 422, code: 'profile_rule_unmet', detail, attribute: 'profile' });
+}
+
 /**
  * Changes a client; one that becomes public loses its secret. Emits `client.updated`.
  * @param key of {@link generateProfileKey}
@@ -174,6 +182,7 @@ export async function changeClient(
   const wanted: ClientInput = becomesPublic ? { ...input, require_pkce: true } : input;
   const next = { ...client, ...wanted };
   refuseIfAny(clientInputProblems(tx, wanted, client));
+  await refuseWorkloads(tx, client, next);
   if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
   const secret = isSecretless(next) ? noSecret : {};

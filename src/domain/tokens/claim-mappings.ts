@@ -45,8 +45,8 @@ const isClaimSource = (source: string): boolean => claimSources.includes(source)
 /** Claims that this service means something by itself (RFC 7519 4.1, RFC 9068 2.2, OIDC Core 2, RFC 7662 2.2, RFC 9493 4.1), in any case: whoever reads them relies on that. */
 export const reservedClaims: readonly string[] = [
   'iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'typ', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid', 'at_hash', 'c_hash', 's_hash', 'scope', 'scp',
-  'client_id', 'permissions', 'authorization_details', 'act', 'may_act', 'cnf', 'gid', 'userinfo_claims', 'events', 'active', 'token_type', '_claim_names',
-  '_claim_sources', 'sub_id', 'sub_jwk', '__proto__', 'constructor', 'prototype',
+  'client_id', 'permissions', 'authorization_details', 'act', 'may_act', 'cnf', 'gid', 'userinfo_claims', 'earlier_scopes', 'events', 'active', 'token_type',
+  '_claim_names', '_claim_sources', 'sub_id', 'sub_jwk', '__proto__', 'constructor', 'prototype',
 ]; // prettier-ignore
 
 /** Ways of contact and whether they were proved (OIDC Core 5.1): who reads them lets people in by them, so each tells its own attribute or nothing. */

@@ -36,7 +36,7 @@ export function addressProblems(ctx: Pick<Context, 'config' | 'environment'>, ur
 
 /** Reads the document of a client that is to be registered, before the transaction. @throws {Refusal} 422 with the reason, when there is no good one */
 export async function readForRegistration(ctx: Context, url: string): Promise<ClientRow> {
-  const document = await ctx.metadataDocuments.read(url);
+  const document = await ctx.metadataDocuments.read(url, true);
   const unidentified = (reason: string) => new Refusal(refusal('invalid_value', `The client can not be identified: ${reason}.`));
   if ('failed' in document) throw unidentified(document.reason);
   const said = documentColumns(ctx, document);
