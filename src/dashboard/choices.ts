@@ -44,7 +44,9 @@ export const workloadClientChoices = (look: ViewContext) => choicesFrom(look, 'c
 
 /** Whether workloads can be the client: by a token of a platform in place of a signature of its own (RFC 7523), which its profile may rule out. */
 export const takesWorkloads = ({ attributes }: ResourceObject): boolean =>
-  attributes['token_endpoint_auth_method'] === 'private_key_jwt' && attributes['profile'] === null && attributes['origin'] === 'administrator';
+  attributes['token_endpoint_auth_method'] === 'private_key_jwt' &&
+  attributes['profile'] === null &&
+  attributes['origin'] === 'administrator';
 
 /** Permissions, grouped by their API resource. */
 export async function permissionChoices(look: ViewContext): Promise<Choice[]> {
