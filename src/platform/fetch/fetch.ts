@@ -5,6 +5,7 @@ import { connectOnce, guardedConnector } from './connector.js';
 import { createNameLookup, type NameLookup } from './look-up.js';
 import { OutboundError } from './outbound-error.js';
 import { QueueGauge, type QueueState } from '../metrics/queue-state.js';
+import { spans, timed } from '../spans/tracer.js';
 
 export { checkUrl } from './guard.js';
 export { OutboundError, type OutboundReason } from './outbound-error.js';
@@ -185,11 +186,13 @@ export function createGuardedFetch({
     const { method = 'GET', headers = {}, body = null, maxResponseBytes = 64 * 1024, timeoutMs = 10_000, bodyTimeoutMs, signal } = options;
     const { origin, path } = urls.parse(String(url), options.allowHttp === true);
     const pool = options.pool ?? '';
-    const response = await bulkheads.during(pool, origin, () => {
+    const span = spans.tracer === null ? null : spans.tracer.outbound(method, origin);
+    const asked = bulkheads.during(pool, origin, () => {
       const handler = new ResponseHandler({ timeoutMs, maxResponseBytes, bodyTimeoutMs, signal });
       agents.of(pool).dispatch({ origin, path, method, headers, body }, handler);
       return handler.response;
     });
+    const response = await timed(span, asked, ({ status }) => status);
     return { ...response, duration_ms: Math.round(performance.now() - started) };
   }
 
