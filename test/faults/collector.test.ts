@@ -113,7 +113,13 @@ test('with a collector that hangs no request waits, and the process ends in time
   // The collector's own time-out is ten seconds.
   expect(Math.max(...took)).toBeLessThan(5_000);
   const metrics = await (await fetch(`${url}/metrics`)).text();
-  expect(Number(/^otel_spans_total\{outcome="dropped"\} (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0);
+  // On a fast machine they find no room, on a slow one the library gives a batch up meanwhile.
+  const outcomes = [...metrics.matchAll(/^otel_spans_total\{outcome="(\w+)"\} (\d+)$/gm)].map(([, outcome, count]) => [
+    outcome,
+    Number(count) > 0,
+  ]);
+  expect(outcomes.length).toBeGreaterThan(0);
+  for (const [outcome, some] of outcomes) expect([['dropped', 'refused'].includes(String(outcome)), some]).toEqual([true, true]);
   expect(collector.headers.length).toBeGreaterThan(0);
   const { code, ms } = await end();
   expect(code).toBe(0);

@@ -73,7 +73,10 @@ export async function startTestService(
   const config = readConfig({ PORT: String(port), ...defaults, ...environment });
   const clock = options.clock ?? createTestClock();
   const log: string[] = [];
-  const logger = pino({ level: config.logLevel, base: null, formatters: { log: traced } }, { write: (line: string) => void log.push(line) });
+  const logger = pino(
+    { level: config.logLevel, base: null, formatters: { log: traced } },
+    { write: (line: string) => void log.push(line) },
+  );
   const storage = { url: databaseUrl, directUrl: databaseUrl, secretKey };
   const deps = createDeps(config, logger, storage, {
     clock,
