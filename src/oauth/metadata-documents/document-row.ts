@@ -95,6 +95,7 @@ export function documentRow(
   return {
     ...blank,
     claim_mappings: [],
+    branding: {},
     ...columns,
     ...readingOf(document),
     environment_id: ctx.environment.id,

@@ -13,7 +13,7 @@ import { documentColumns, documentRow } from './document-row.js';
 /** What an administrator may say of a client whose document says the rest. */
 const beside = [
   'description', 'access_token_format', 'id_token_lifetime', 'refresh_token_lifetime', 'token_rate_limit', 'id_token_claims', 'claim_mappings',
-  'required_acr', 'max_authentication_age', 'status',
+  'required_acr', 'max_authentication_age', 'status', 'branding',
 ] as const satisfies readonly (keyof ClientInput)[]; // prettier-ignore
 
 const attribute = 'client_id_metadata_uri';
