@@ -140,6 +140,10 @@ function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
 /** All variables of the process, for a command that is told the name of one. */
 export const variablesOfProcess = (): Readonly<NodeJS.ProcessEnv> => process.env;
 
+function collectorOf({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SDK_DISABLED }: z.output<typeof variables>) {
+  return url === undefined || OTEL_SDK_DISABLED === 'true' ? null : { url, headers: OTEL_EXPORTER_OTLP_HEADERS ?? null };
+}
+
 /**
  * Reads the configuration from environment variables (README, "Configuration"). An empty variable counts as absent.
  * @throws {ConfigError} with every problem found, never only the first.
@@ -214,10 +218,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** The URI that /.well-known/security.txt names; null: there is no such file. */
     securityContact: v.SECURITY_CONTACT ?? null,
     /** Where spans are sent (`headers` as `name=value,...`); null: nowhere, and none are made. Name, attributes and sampler are read by OpenTelemetry itself. */
-    collector:
-      v.OTEL_EXPORTER_OTLP_ENDPOINT === undefined || v.OTEL_SDK_DISABLED === 'true'
-        ? null
-        : { url: v.OTEL_EXPORTER_OTLP_ENDPOINT, headers: v.OTEL_EXPORTER_OTLP_HEADERS ?? null },
+    collector: collectorOf(v),
   };
 }
 

@@ -67,6 +67,17 @@ const fetchTimeoutMs = 5000;
 const fetchMaxResponseBytes = 1024 * 1024;
 const emptyBodyStatuses = new Set([101, 103, 204, 205, 304]);
 
+/** Time is bounded by the handler of each response. */
+const agentOptions = {
+  connections: 16,
+  pipelining: 1,
+  keepAliveTimeout: 4000,
+  keepAliveMaxTimeout: 30_000,
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+} as const;
+
 /** Agents by pool name. Beyond a thousand the one least lately used is closed when its requests have ended. */
 function createAgents(create: () => Agent) {
   const agents = new Map<string, Agent>();
@@ -166,19 +177,7 @@ export function createGuardedFetch({
   const urls = createUrlParser(policy);
   const bulkheads = createHostBulkheads();
   const connect = guardedConnector(resolve, policy, trustedCertificates);
-  const agents = createAgents(
-    () =>
-      new Agent({
-        connect,
-        connections: 16,
-        pipelining: 1,
-        keepAliveTimeout: 4000,
-        keepAliveMaxTimeout: 30_000,
-        maxHeaderSize: 16 * 1024,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      }),
-  );
+  const agents = createAgents(() => new Agent({ connect, ...agentOptions }));
 
   async function request(url: string | URL, options: OutboundRequest = {}): Promise<OutboundResponse> {
     const started = performance.now();
