@@ -14,6 +14,7 @@ const unit = [
   'test/domain/events/catalogue.test.ts',
   'test/domain/mail/templates.test.ts',
   'test/domain/passwords/*.test.ts',
+  'test/db/statement-summary.test.ts',
   'test/docs/{error-codes,generated,sso-guide}.test.ts',
   'test/http/{exact-routes,private-parts}.test.ts',
   'test/http/limits/rate-limits.test.ts',

@@ -4,6 +4,7 @@ import { deleteExpired, expiringTables } from '../db/tables/expiring.js';
 import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
 import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
 import { startLoop, type Loop } from '../platform/loop.js';
+import { inBackground } from '../platform/spans/tracer.js';
 import type { Deps } from '../domain/context.js';
 import { named } from '../lib/named.js';
 
@@ -50,7 +51,7 @@ export async function janitorPass(deps: Pick<Deps, 'knex' | 'clock' | 'config'>)
 
 /** Runs passes until stopped. */
 export function startJanitor(deps: Deps): Loop {
-  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass: () => janitorPass(deps) });
+  return startLoop({ name: 'janitor', pauseMs, logger: deps.logger, pass: () => inBackground('janitor pass', () => janitorPass(deps)) });
 }
 
 const statisticsPauseMs = 3_000;

@@ -102,6 +102,9 @@ export const logEvents = {
   'service.no_administrator': 'At the start: the one-time link that makes the first administrator.',
   'service.ready': 'The service listens; `base_url` is its address.',
   'service.stopping': 'The service stops because of `signal`: it finishes what is under way.',
+  'spans.refused':
+    'The collector of traces (`OTEL_EXPORTER_OTLP_ENDPOINT`) takes no spans, because of `reason`; they are dropped. Once an outage.',
+  'spans.taken': 'The collector of traces takes spans again after `spans.refused`.',
   'sso.refused': 'What went wrong at a provider (`detail`) beside the code that the person saw (`outcome`).',
   'statistics.renewed': 'Tables that had grown were analyzed, so that the planner knows them.',
   'stop.failed': 'Stopping failed; the process ends with 1.',

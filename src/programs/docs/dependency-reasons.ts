@@ -4,6 +4,12 @@ import { named } from '../../lib/named.js';
 export const reasons = named({
   '@simplewebauthn/browser': 'the pages’ side of WebAuthn: options and answers as the browser wants them',
   '@simplewebauthn/server': 'verifies what passkeys answer (WebAuthn Level 3)',
+  '@opentelemetry/api': 'traces: spans and their contexts; with the five below, loaded only when a collector is named',
+  '@opentelemetry/core': 'reads `traceparent` (W3C Trace Context)',
+  '@opentelemetry/exporter-trace-otlp-proto': 'sends spans by OTLP over HTTP',
+  '@opentelemetry/resources': 'who sends them, as the `OTEL_` variables say',
+  '@opentelemetry/sdk-trace-base': 'makes, samples and batches spans',
+  '@opentelemetry/semantic-conventions': 'the names of their attributes',
   argon2: 'hashes passwords (argon2id, RFC 9106) in native code',
   bcryptjs: 'verifies bcrypt hashes that came with imported people',
   bowser: 'names a browser and its system in mails and lists, from the User-Agent',

@@ -1,5 +1,6 @@
 import { isSignatureOf, signatureOf } from '../../../lib/signing-algorithm.js';
 import { createDrainRate } from '../../../lib/drain-rate.js';
+import { spans } from '../../../platform/spans/tracer.js';
 import type { KeyRing, Signer } from '../../signing-keys/signing-keys.js';
 import { jsonObject, type JsonObject } from '../../../lib/json-object.js';
 
@@ -25,12 +26,14 @@ export const signing = createDrainRate();
 /** Signs the claims with the key, on the thread pool. Undefined claims are left out. */
 export async function signJwt(signer: Signer, typ: JwtType, claims: Readonly<Record<string, unknown>>): Promise<string> {
   const input = `${encodedHeader(signer, typ)}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`;
+  const span = spans.tracer === null ? null : spans.tracer.internal(`sign ${signer.algorithm}`);
   signing.entered();
   try {
     const signature = await signatureOf(signer.algorithm, signer.privateKey, input);
     return `${input}.${signature.toString('base64url')}`;
   } finally {
     signing.left();
+    span?.end();
   }
 }
 
