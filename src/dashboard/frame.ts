@@ -131,6 +131,6 @@ export function createRender(web: Web): Render {
       labels: page.labels ?? {},
       parts: page.parts,
     };
-    web.renderPage(res, 'dashboard/page', model, { status });
+    web.renderPage(res, 'dashboard/page', model, { status, ownFrames: page.parts.some(({ kind }) => kind === 'preview') });
   };
 }

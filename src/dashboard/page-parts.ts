@@ -65,7 +65,20 @@ export type PostButton = {
 export type Choice = { readonly value: string; readonly label: string; readonly hint?: string | null; readonly group?: string | null };
 
 export type FieldKind =
-  'text' | 'email' | 'url' | 'password' | 'number' | 'textarea' | 'lines' | 'json' | 'checkbox' | 'select' | 'checks' | 'radios' | 'hidden';
+  | 'text'
+  | 'email'
+  | 'url'
+  | 'password'
+  | 'number'
+  | 'textarea'
+  | 'source'
+  | 'lines'
+  | 'json'
+  | 'checkbox'
+  | 'select'
+  | 'checks'
+  | 'radios'
+  | 'hidden';
 
 export type Field = {
   readonly kind: FieldKind;
@@ -177,6 +190,8 @@ export type Part =
       readonly items: readonly { readonly title: string; readonly text: string; readonly path: string }[];
     }
   | { readonly kind: 'text'; readonly title: string | null; readonly paragraphs: readonly string[] }
+  /** A page of our own in a frame that can do nothing; `path` leads to it. */
+  | { readonly kind: 'preview'; readonly id: string; readonly title: string; readonly path: string }
   | { readonly kind: 'code'; readonly id: string; readonly title: string; readonly text: string | null; readonly code: string }
   | {
       readonly kind: 'stats';

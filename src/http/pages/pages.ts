@@ -12,6 +12,8 @@ export type RenderOptions = {
   status?: number;
   /** Origins beside our own that a form on this page, or a redirect that answers it, may lead to (`formActionSource`). */
   formAction?: readonly string[];
+  /** Whether pages of our own are shown in frames of it. */
+  ownFrames?: boolean;
 };
 
 /** Renders a view with its model and sends it as an HTML page with the headers of every page (specification 11.3.2). */
@@ -31,9 +33,9 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
   const helpers = viewHelpers(assets);
 
   return {
-    renderPage(res, view, model, { status = 200, formAction = [] } = {}) {
+    renderPage(res, view, model, { status = 200, formAction = [], ownFrames = false } = {}) {
       const html = templates.render(view, { ...model, ...helpers });
-      res.status(status).set(pageHeaders(formAction));
+      res.status(status).set(pageHeaders(formAction, ownFrames));
       // Within a client's sign-in it would cut the popup off from the application that has opened it, and stays off for what follows there.
       if (!isWithinSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
       res.send(html);
@@ -78,14 +80,14 @@ export function formActionSource(uri: string): string {
 
 const source = /^[a-z][a-z0-9+.-]*:(\/\/[a-z0-9.-]+(:\d+)?)?$/i;
 
-function pageHeaders(formAction: readonly string[]): Record<string, string> {
+function pageHeaders(formAction: readonly string[], ownFrames: boolean): Record<string, string> {
   const targets = ["'self'", ...new Set(formAction.filter((origin) => source.test(origin)))].join(' ');
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
     'Content-Security-Policy':
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; font-src 'self'; " +
-      `form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
+      `${ownFrames ? "frame-src 'self'; " : ''}form-action ${targets}; base-uri 'none'; frame-ancestors 'none'`,
     'X-Frame-Options': 'DENY',
     'Permissions-Policy': 'publickey-credentials-get=(self), publickey-credentials-create=(self)',
     'Referrer-Policy': 'no-referrer',
