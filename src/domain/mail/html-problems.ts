@@ -1,5 +1,5 @@
 import { Tokenizer, TokenizerMode, type Token } from 'parse5';
-import { own } from '../../lib/named.js';
+import { named, own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
 import type { VariableKind, Variables } from './variables.js';
 
@@ -20,11 +20,11 @@ const attributes =
 /** Attributes that people read, and that may hold variables. */
 const readAttributes = words('title alt aria-label');
 
-const schemes: Readonly<Record<string, readonly string[]>> = {
+const schemes = named<readonly string[]>({
   href: ['https:', 'mailto:', 'tel:'],
   src: ['https:'],
   background: ['https:'],
-};
+});
 
 /** What browsers forgive without reading something else into it. */
 const forgiven =
@@ -51,7 +51,7 @@ function takesVariables({ name, value }: Token.Attribute, tagName: string, varia
 }
 
 function addressProblem({ name, value }: Token.Attribute): string | null {
-  const allowed = own(schemes, name);
+  const allowed = schemes[name];
   if (!allowed || (name === 'href' && value.startsWith('#'))) return null;
   const scheme = URL.canParse(value) ? new URL(value).protocol : null;
   if (scheme !== null && allowed.includes(scheme)) return null;

@@ -63,7 +63,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
   expect([again['changes'], again['state']]).toEqual([[], meta['state']]);
   expect([await countOf('events'), await countOf('audit_logs')]).toEqual(after);
   const [entry] = (await api.get('/audit_logs?filter[action]=config.applied')).body['data'] as Document[];
-  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 10], update: [null, 1], delete: [null, 0] });
+  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 12], update: [null, 1], delete: [null, 0] });
   const [event] = (await api.get('/security_events?filter[event]=config.applied')).body['data'] as Document[];
   expect([event?.['id'], event?.['attributes'].severity]).toEqual([entry?.['id'], 'warning']);
 });
