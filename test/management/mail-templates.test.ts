@@ -181,7 +181,7 @@ describe('in the dashboard', () => {
     for (const shown of [
       'Reset your password at {{environment_name}}',
       '{{#administrator}}',
-      'one of these is needed',
+      'one is needed',
       '{{expires_in}}',
       'Password reset',
     ])

@@ -39,7 +39,7 @@ function variablesPart(name: MailName): Part {
     rows: Object.entries(variablesOf(name)).map(([each, { kind, description }]) => ({
       path: null,
       cells: [code(`{{${each}}}`), text(description), text(uses[kind].replaceAll('name', each))],
-      mark: needed.includes(each) ? (needed.length === 1 ? 'needed' : 'one of these is needed') : null,
+      mark: needed.includes(each) ? (needed.length === 1 ? 'needed' : 'one is needed') : null,
     })),
     empty: { title: 'No variables', text: '', button: null },
     pager: null,

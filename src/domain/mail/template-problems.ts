@@ -46,7 +46,7 @@ function tagProblem(tag: Tag, variables: Variables, part: Part): Found | null {
   if (kind === undefined) {
     const nearest = nearestName(tag.name, Object.keys(variables));
     const ending = nearest === null ? '.' : `: did you mean {{${nearest}}}?`;
-    return { code: 'unknown_variable', detail: `names {{${tag.name.slice(0, 60)}}}, which this mail does not have${ending}` };
+    return { code: 'unknown_variable', detail: `has {{${tag.name.slice(0, 60)}}}, which is no variable of this mail${ending}` };
   }
   if (part === 'subject' && (kind === 'code' || kind === 'address'))
     return invalid(`must not have {{${tag.name}}}: subjects are shown on locked screens and kept in logs.`);
