@@ -60,7 +60,7 @@ export const mail_templates = resource<MailTemplateRow, Creation, Partial<MailTe
   relationships: { environment: environmentLink },
   filters: {
     name: equalTo('name', name, 'The mail.'),
-    locale: equalTo('locale', z.string().max(64), 'The language.'),
+    locale: equalTo('locale', boundedText(64), 'The language.'),
   },
   sorts: {
     ...stampSorts('mail_templates'),
