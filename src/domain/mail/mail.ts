@@ -3,12 +3,14 @@ import { uuidv7 } from '../../lib/random.js';
 import { SealError, type Place, type Sealer } from '../../lib/seal.js';
 import { deviceWords } from '../../lib/user-agent.js';
 import type { Context } from '../context.js';
+import { clientOf } from '../clients/clients.js';
+import type { Origin } from '../origin.js';
 import { renderForEnvironment } from './mail-templates.js';
 import type { MailModels, MailName } from './mails.js';
 import { mailEnvironment } from './sample.js';
 
 /** Where the request came from that made the service write. */
-export type MailOrigin = { readonly ip_address: string | null; readonly user_agent: string | null };
+export type MailOrigin = Pick<Origin, 'ip_address' | 'user_agent' | 'on_way_to'>;
 
 /** The opened content of a queued mail. */
 export type MailContent = { readonly template: MailName; readonly subject: string; readonly text: string; readonly html: string };
@@ -34,9 +36,10 @@ export async function queueMail<Name extends MailName>(
   },
 ): Promise<void> {
   const { template, to, locale, origin, send_before = null, discarded = false } = mail;
+  const client = origin.on_way_to ? await clientOf(tx, origin.on_way_to) : null;
   const model = {
     ...mail.model,
-    environment: mailEnvironment(tx.environment),
+    environment: mailEnvironment(tx.environment, client),
     request: { ip_address: origin.ip_address, device: deviceWords(origin.user_agent), at: tx.clock.now().toISOString() },
   } as MailModels[Name];
   const content = { template, ...(await renderForEnvironment(tx, template, model, locale)) };

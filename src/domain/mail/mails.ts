@@ -2,7 +2,7 @@ import { address, code, duration, flag, list, mailbox, number, optional, text, t
 
 /** What every mail can name: whose it is, and where the request came from that made the service write. */
 export const commonVariables = {
-  environment_name: text('The name of the environment, or that of its branding.', 'Acme'),
+  environment_name: text('The name of the environment, or that of its branding, or of the client’s whose sign-in is under way.', 'Acme'),
   support_email: mailbox('Whom people are told to write to.', 'help@acme.example'),
   time: text('When it was asked for or happened, in UTC and in the language of the template.', '2026-11-21T09:05:00.000Z'),
   device: optional('The browser and system that it came from.', 'Chrome on macOS'),

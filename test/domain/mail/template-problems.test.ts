@@ -19,7 +19,7 @@ describe.each(mailNames)('the built-in words of %s', (name) => {
     const { needed } = mailSpec(name);
     expect(needed.length).toBeGreaterThan(0);
     expect(Object.keys(variablesOf(name))).toEqual(expect.arrayContaining([...needed]));
-    const environment = { name: 'Acme', branding: {}, support_email: 'help@acme.example' };
+    const environment = { name: 'Acme', branding: {}, kind: 'production' as const, support_email: 'help@acme.example' };
     const sample = renderSample(environment, name, builtInTexts[name], null);
     expect(`${sample.subject}${sample.text}${sample.html}`).not.toMatch(/\{\{|undefined|null/);
   });
@@ -140,7 +140,7 @@ test('the HTML of mails is taken', () => {
 });
 
 test('values are escaped in HTML, and links of text become links', () => {
-  const environment = { name: '<b>"A" & \'B\'</b>', branding: {}, support_email: null };
+  const environment = { name: '<b>"A" & \'B\'</b>', branding: {}, kind: 'production' as const, support_email: null };
   const template = {
     subject: '{{environment_name}}',
     text: 'a < b\n{{reset_url}}\n\nhttps://acme.example/?a=1&b=2\n\n{{code}}',
@@ -156,7 +156,7 @@ test('values are escaped in HTML, and links of text become links', () => {
 });
 
 test('times and lifetimes are words of the template’s language', () => {
-  const environment = { name: 'Acme', branding: {}, support_email: null };
+  const environment = { name: 'Acme', branding: {}, kind: 'production' as const, support_email: null };
   const { text } = renderSample(environment, 'register_code', { subject: 'x', text: '{{code}} {{expires_in}} {{time}}', html: null }, 'de');
   expect(text).toContain('104285 10 Minuten 21. November 2026 um 09:05 UTC');
 });
