@@ -12,6 +12,7 @@ const unit = [
   'test/platform/**',
   'test/domain/diagnostics/{certificates,forwarded-notes}.test.ts',
   'test/domain/events/catalogue.test.ts',
+  'test/domain/mail/template-problems.test.ts',
   'test/domain/mail/templates.test.ts',
   'test/domain/passwords/*.test.ts',
   'test/db/statement-summary.test.ts',

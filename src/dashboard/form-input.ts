@@ -42,6 +42,8 @@ function valueOf({ kind, core, spec }: BoundField, entries: Entries, name: strin
     }
     case 'password':
       return text === '' ? undefined : text;
+    case 'source':
+      return text === '' && core?.nullable ? null : text.replaceAll('\r\n', '\n');
     case 'textarea':
       return text === '' && core?.nullable ? null : text.replaceAll('\r\n', ' ');
     default: {

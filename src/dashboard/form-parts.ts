@@ -11,6 +11,7 @@ export type FieldKind =
   | 'duration'
   | 'color'
   | 'textarea'
+  | 'source'
   | 'lines'
   | 'json'
   | 'checkbox'

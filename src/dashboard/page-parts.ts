@@ -142,6 +142,8 @@ export type Part =
       readonly items: readonly { readonly title: string; readonly text: string; readonly path: string }[];
     }
   | { readonly kind: 'text'; readonly title: string | null; readonly paragraphs: readonly string[] }
+  /** A page of our own in a frame that can do nothing; `path` leads to it. */
+  | { readonly kind: 'preview'; readonly id: string; readonly title: string; readonly path: string }
   | { readonly kind: 'code'; readonly id: string; readonly title: string; readonly text: string | null; readonly code: string }
   | {
       readonly kind: 'stats';

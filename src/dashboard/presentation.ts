@@ -127,6 +127,11 @@ export type Presentation = {
   readonly fields?: readonly FieldSpec[];
   /** The fields of a new record where they depend on what the request names. */
   readonly createFields?: (req: Request) => readonly FieldSpec[];
+  /** What stands above and below the forms of a new record (null) and of one that is there. */
+  readonly formParts?: (
+    req: Request,
+    record: ResourceObject | null,
+  ) => { readonly above: readonly Part[]; readonly below: readonly Part[] };
   readonly create?: {
     readonly label: string;
     readonly title: string;

@@ -65,6 +65,7 @@ async function renderEdit(
     { label: presentation.title, path: `/dashboard/${presentation.path}` },
     { label: name, path },
   ];
+  const around = presentation.formParts?.(req, record);
   const lead = (await reachNote(req.call, resource, record.id)) ?? presentation.edit?.lead ?? null;
   render(
     req,
@@ -76,7 +77,13 @@ async function renderEdit(
       lead,
       errors,
       labels: labelsOf(fields),
-      parts: [...before, ...(await managedNotice(req.call, resource.type, record.id)), ...(proof?.instead ?? [form])],
+      parts: [
+        ...before,
+        ...(await managedNotice(req.call, resource.type, record.id)),
+        ...(around?.above ?? []),
+        ...(proof?.instead ?? [form]),
+        ...(around?.below ?? []),
+      ],
     },
     status,
   );

@@ -17,6 +17,7 @@ export const doneTexts: Readonly<Record<string, string>> = named({
   stream_tested: 'A test was sent. “Last try” says what the receiver answered.',
   redelivered: 'On its way again. Reload this page to see what came of it.',
   nothing_to_redeliver: 'Nothing had failed for good in this period.',
+  test_mail_sent: 'A test with sample values is on its way to your address.',
   mail_sent: 'A mail with a link and a code is on its way.',
   email_verified: 'The address counts as proven.',
   authenticators_reset: 'Reset. All sessions have ended; the person was told by mail.',

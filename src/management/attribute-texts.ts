@@ -231,5 +231,12 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     last_checked_at: 'When the record was last looked for; null = never.',
     failure_reason: 'Why the record was not found; null = it was, or nobody has looked.',
   },
+  mail_template: {
+    name: 'The mail.',
+    locale: 'The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = whoever has no template in a language of theirs.',
+    subject: 'The subject: variables, but neither codes nor addresses.',
+    text: 'The mail as plain text.',
+    html: 'The mail as HTML: the content of a page of ours, or a whole document; null = it follows from `text`.',
+  },
   ...logAttributeTexts,
 });

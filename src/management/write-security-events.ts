@@ -33,6 +33,9 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
       const settings = action === 'updated' ? guardingSettings(entry) : [];
       return settings.length > 0 ? [{ name: 'security_setting.changed', detail: { ...detail, settings } }] : [];
     }
+    case 'mail_template':
+      // What is said in the environment's name, its notices of security among them.
+      return action === 'tested' ? [] : [{ name: 'security_setting.changed', detail: { ...detail, settings: ['mail_templates'] } }];
     default:
       return [];
   }

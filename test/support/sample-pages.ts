@@ -229,7 +229,7 @@ const messages = [
     id: 'm2',
     to: 'ada@example.com',
     created_at: '2026-11-21T09:05:00.000Z',
-    ...renderMail('password-reset-code', {
+    ...renderMail('password_reset_code', {
       environment: mailSender,
       code: '482913',
       expires_in: 600,
@@ -241,7 +241,7 @@ const messages = [
     id: 'm1',
     to: 'grace@example.com',
     created_at: '2026-11-20T19:30:00.000Z',
-    ...renderMail('register-code', { environment: mailSender, code: '104285', expires_in: 600, request }),
+    ...renderMail('register_code', { environment: mailSender, code: '104285', expires_in: 600, request }),
   },
 ];
 

@@ -5,6 +5,7 @@ import { clients } from '../resources/clients.js';
 import { connections } from '../resources/connections.js';
 import { environments } from '../resources/environments.js';
 import { log_streams } from '../resources/log_streams.js';
+import { mail_templates } from '../resources/mail_templates.js';
 import { permissions } from '../resources/permissions.js';
 import { roles } from '../resources/roles.js';
 import { webhooks } from '../resources/webhooks.js';
@@ -25,7 +26,16 @@ export type Kind = {
 };
 
 export type KindName =
-  'environment' | 'api_resource' | 'permission' | 'role' | 'connection' | 'client' | 'client_grant' | 'webhook' | 'log_stream';
+  | 'environment'
+  | 'api_resource'
+  | 'permission'
+  | 'role'
+  | 'connection'
+  | 'client'
+  | 'client_grant'
+  | 'webhook'
+  | 'log_stream'
+  | 'mail_template';
 
 const kind = (type: KindName, resource: Resource, key: string | null, more: Partial<Kind> = {}): Kind => ({
   type,
@@ -48,6 +58,7 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   client_grant: kind('client_grant', client_grants, null, { names: [api_resources] }),
   webhook: kind('webhook', webhooks, 'name', { secrets: ['signing_secret'] }),
   log_stream: kind('log_stream', log_streams, 'name', { secrets: ['signing_secret', 'authorization'] }),
+  mail_template: kind('mail_template', mail_templates, 'name'),
 };
 
 export const kindNames = Object.keys(kinds) as KindName[];
@@ -69,6 +80,7 @@ export const collections = {
   clients: 'client',
   webhooks: 'webhook',
   log_streams: 'log_stream',
+  mail_templates: 'mail_template',
 } as const satisfies Readonly<Record<string, KindName>>;
 
 export type CollectionName = keyof typeof collections;

@@ -61,6 +61,9 @@ export const permissionKey = (api_resource: string, name: string): string => `${
 export const grantKey = (client_id: string, api_resource: string, subject_type: string): string =>
   `${client_id} -> ${api_resource}${subject_type === 'user' ? ' (user)' : ''}`;
 
+/** What a mail template is called: the name of its mail, with its language where it has one. */
+export const mailTemplateKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);
+
 const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
 const objectsIn = (value: unknown): [Row, number][] =>
   Array.isArray(value) ? value.flatMap((one, index): [Row, number][] => (isObject(one) ? [[one, index]] : [])) : [];
@@ -115,6 +118,7 @@ function itemsOf(collection: CollectionName, record: Row, index: number): Item[]
   if (kind.type === 'api_resource') return apiResourceItems(record, key, path);
   if (kind.type === 'client') return clientItems(record, key, path);
   if (kind.type === 'role') return roleItems(record, key, path);
+  if (kind.type === 'mail_template') return [itemOf(kind, mailTemplateKey(key, own(record, 'locale')), path, record)];
   return [itemOf(kind, key, path, record)];
 }
 
