@@ -299,7 +299,7 @@ describe('records', () => {
     expect(await says('connections')).toEqual(well('connections'));
   });
 
-  test('clients in production whose codes travel in the open: the fix keeps the other redirect URIs', async () => {
+  test('clients in production whose codes travel in the open: the fix keeps the other redirect URIs, and an id is no option (attack 34.797)', async () => {
     const redirect_uris = [
       'http://localhost:8080/cb',
       'http://app.example.com/cb?a=1',
@@ -314,6 +314,9 @@ describe('records', () => {
       `npm run -s cli -- --url http://localhost:3000 clients update ${client.id} --redirect-uris http://localhost:8080/cb ` +
         `--redirect-uris 'https://app.example.com/cb?a=1' --redirect-uris https://app.example.com/cb --redirect-uris https://localhost.evil.example/cb`,
     );
+    await addClient(ctx, { id: '--url=https://evil.example', redirect_uris: ['http://app.example.com/cb'] });
+    const named = (await says('clients')).find(({ subject }) => subject?.includes('evil'));
+    expect(named?.fix).toMatch(/clients update --redirect-uris https:\/\/app\.example\.com\/cb -- --url=https:\/\/evil\.example$/);
     await sql(`update clients set redirect_uris = '{"http://[::1]:1/cb","http://127.0.0.1/cb"}'`);
     expect(await says('clients')).toEqual(well('clients'));
   });
