@@ -70,8 +70,8 @@ export type SecretChanges = ReadonlyMap<string, string | null>;
 
 /** Whether the record is to have another receiver, which is given the secret anew. */
 const isForAnother = ({ kind, attributes }: Item, name: string, { row }: LiveRecord): boolean =>
-  kind.type === 'log_stream' && name === 'authorization' && attributes['url'] !== undefined
-    ? leadsElsewhere(String(attributes['url']), String(row['url']))
+  kind.type === 'log_stream' && name === 'authorization' && typeof attributes['url'] === 'string'
+    ? leadsElsewhere(attributes['url'], String(row['url']))
     : false;
 
 /** The value of a reference that the record hasn't got already; undefined: nothing changes. @returns null when it was refused, which is noted */

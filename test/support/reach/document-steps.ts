@@ -63,7 +63,9 @@ function newOf(type: KindName, world: World): ((attributes: Document) => Documen
       (more) => version1('clients', { client_id: world.id('client bare'), grants: [{ api_resource: managementName, scopes: [], ...more }] }),
       (more) => version1('clients', { client_id: world.id('client near'), grants: [{ api_resource: 'https://api.example/near', scopes: [], ...more }] }),
     ]; // prettier-ignore
-  return creations(type, world).map(({ attributes: { provider_client_secret: _, ...base } }) => (more) => {
+  return creations(type, world).map(({ attributes }) => (more) => {
+    // A secret is no attribute there.
+    const base = Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'provider_client_secret'));
     const chosen = type === 'client' ? { client_id: 'new' } : {};
     return version1(resource.path, { ...base, ...chosen, ...more });
   });
