@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { durations } from '../management/fields.js';
 import type { Resource } from '../management/resource.js';
+import { durationUnits, joinDuration, splitDuration } from './durations.js';
 import type { Field, FieldKind, FieldSection } from './page-parts.js';
 import type { FieldSpec, LineSpec, ViewContext, Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
+import { durationWords } from './values.js';
 import { named, own } from '../lib/named.js';
 
 type Mode = 'create' | 'update';
@@ -35,7 +38,7 @@ function schemaOf(shape: Readonly<Record<string, z.ZodType>>, name: string): Cor
 
 function kindOf(schema: z.ZodType): FieldKind {
   if (schema instanceof z.ZodBoolean) return 'checkbox';
-  if (schema instanceof z.ZodNumber) return 'number';
+  if (schema instanceof z.ZodNumber) return durations.has(schema) ? 'duration' : 'number';
   if (schema instanceof z.ZodEnum) return 'select';
   if (schema instanceof z.ZodArray) return schema.element instanceof z.ZodEnum ? 'checks' : 'lines';
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'json';
@@ -123,10 +126,17 @@ export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<
       chosen[spec.name] = Object.keys(all)
         .filter((name) => name.startsWith(prefix))
         .map((name) => name.slice(prefix.length));
+    else if (kind === 'duration') texts[spec.name] = joinDuration(all[spec.name] ?? '', all[`${spec.name}:unit`]);
     else texts[spec.name] = all[spec.name] ?? '';
   }
   return { texts, chosen };
 }
+
+/** The bound of a duration, which nobody wants to find out by a refusal. */
+const mostOf = (kind: FieldKind, core: Core | null): string | null => {
+  const most = kind === 'duration' && core ? durations.get(core.schema as z.ZodInt)?.most : undefined;
+  return most === undefined ? null : `At most ${durationWords(most)}${core?.nullable ? '; leave it empty for no limit of its own' : ''}.`;
+};
 
 /** The fields with their contents, in sections, as the views want them. */
 export async function fieldSections(
@@ -139,14 +149,16 @@ export async function fieldSections(
   const built = await Promise.all(
     fields.map(async ({ spec, kind, core, needed }): Promise<{ section: string | undefined; field: Field }> => {
       const blank =
-        spec.relationship === 'one' && spec.optional
-          ? [{ value: '', label: 'None' }]
+        spec.relationship === 'one' && (spec.optional || !entries.texts[spec.name])
+          ? // Which record it is about is for the administrator to say, not for the order of the list.
+            [{ value: '', label: spec.optional ? 'None' : 'Choose one' }]
           : core?.nullable && kind === 'select'
             ? [{ value: '', label: 'Not set' }]
             : [];
       const choices = spec.choices
         ? await spec.choices(look)
         : optionsOf(core?.schema ?? z.string()).map((value) => ({ value, label: value }));
+      const isNumber = kind === 'number' || kind === 'duration';
       const optional =
         spec.optional ??
         (core
@@ -154,8 +166,12 @@ export async function fieldSections(
             kind === 'checkbox' ||
             kind === 'lines' ||
             kind === 'json' ||
-            // What is never shown again, a secret, is empty here and may stay so.
-            (core.optional && spec.initial === undefined && !['select', 'radios'].includes(kind) && !(needed && entries.texts[spec.name]))
+            // What is never shown again, a secret, is empty here and may stay so; a number that is set can only become another.
+            (core.optional &&
+              spec.initial === undefined &&
+              !(isNumber && entries.texts[spec.name]) &&
+              !['select', 'radios'].includes(kind) &&
+              !(needed && entries.texts[spec.name]))
           : kind === 'checks');
       return {
         section: spec.section,
@@ -163,13 +179,15 @@ export async function fieldSections(
           kind,
           name: spec.name,
           label: spec.label,
-          hint: spec.hint ?? null,
+          hint: spec.hint ?? mostOf(kind, core),
           optional,
           value: entries.texts[spec.name] ?? '',
           chosen: entries.chosen[spec.name] ?? [],
           choices: [...blank, ...choices],
           error: errors[spec.name] ?? null,
           attributes: spec.attributes ?? {},
+          ...(kind === 'lines' && !spec.line && { rows: true }),
+          ...(kind === 'duration' && { duration: { ...splitDuration(entries.texts[spec.name] ?? ''), units: durationUnits } }),
         },
       };
     }),
