@@ -72,10 +72,9 @@ function newOf(type: KindName, world: World): ((attributes: Document) => Documen
 }
 
 /** What a document can set of one attribute: what the API is walked with, and null, which is the default. */
-function attributeSets({ type, resource }: Kind, name: string, schema: Parameters<typeof valuesOf>[0]): Document[] {
+function attributeSets({ type }: Kind, name: string, schema: Parameters<typeof valuesOf>[0]): Document[] {
   const values = interesting[`${type}.${name}`] ?? valuesOf(schema).map((value) => ({ [name]: value }));
-  // What decides nothing is walked to see that it can be.
-  return [...(resource.reach.attributes[name] === 'plain' ? values.slice(0, 1) : values), { [name]: null }];
+  return [...values, { [name]: null }];
 }
 
 /** References to secrets of the right form, and their absence. */
