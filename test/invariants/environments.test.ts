@@ -118,7 +118,14 @@ test('every table function, called from a second environment, finds nothing and 
   expect(await removeMailTemplate(scope, words.id)).toBe(false);
   expect(await countMailTemplates(scope)).toBe(0);
   const device = { digest: digest('device'), user_code_digest: digest('typed'), client_id: client.id, scope: '', resource: null };
-  const asked = { ip_address: null, user_agent: null, created_at: now, expires_at: new Date(now.getTime() + 60_000), interval_seconds: 5 };
+  const asked = {
+    ip_address: null,
+    user_agent: null,
+    created_at: now,
+    expires_at: new Date(now.getTime() + 60_000),
+    interval_seconds: 5,
+    request_id: null,
+  };
   expect(await insertDeviceCode(own.scope, { ...device, ...asked })).toBe(true);
   expect(await pollDeviceCode(scope, { digest: device.digest, client_id: client.id, now, proof: null })).toBeNull();
   expect(await findWaitingDeviceCode(scope, [device.user_code_digest], now)).toBeNull();

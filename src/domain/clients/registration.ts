@@ -1,8 +1,9 @@
 import { hasFederatedCredential } from '../../db/tables/federated_credentials.js';
 import { claimPlaces, deleteClient, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
+import { findUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { claimMappingProblems } from '../tokens/claim-mappings.js';
 import { previousAttributes } from '../changes.js';
@@ -112,6 +113,18 @@ const isFirstParty = (actor: Actor, { first_party, grant_types = [] }: ClientInp
 /** What is made for a client unless it is given: its id, and its secret. */
 export type ChosenCredentials = { readonly client_id?: string; readonly client_secret?: string | undefined };
 
+/** The tokens of a client for itself have its id as `sub`: an API that goes by that must never take it for a person (RFC 9700 4.15). @throws {Refusal} 422 */
+async function refusePersonsId(tx: Context, client_id: string | undefined): Promise<void> {
+  const id = client_id?.toLowerCase() ?? '';
+  if (!isUuid(id) || !(await findUser(tx.scope, id))) return;
+  throw new Refusal({
+    status: 422,
+    code: 'invalid_value',
+    detail: 'This is the id of a user; a client has one of its own.',
+    attribute: 'client_id',
+  });
+}
+
 /**
  * Registers a client and, when it is confidential, makes its secret, which is known to nobody afterwards. Emits `client.registered`.
  * @param key of {@link generateProfileKey}
@@ -129,6 +142,7 @@ export async function registerClient(
   refuseIfAny(clientInputProblems(tx, wanted, null));
   if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
+  await refusePersonsId(tx, chosen.client_id);
   const now = tx.clock.now();
   const client_secret = isSecretless(wanted as ClientRow) ? null : (chosen.client_secret ?? randomToken('cs_'));
   const secret = client_secret === null ? {} : secretColumns(client_secret, now);

@@ -19,6 +19,8 @@ export type Kind = {
   readonly key: string | null;
   /** Attributes of the Management API that a document doesn't have. */
   readonly without: readonly string[];
+  /** Attributes without which there is no record, though the Management API has another way to say them. */
+  readonly needed: readonly string[];
   /** Secrets that a document refers to. */
   readonly secrets: readonly string[];
   /** Further permissions whose collections a document of it names. */
@@ -42,6 +44,7 @@ const kind = (type: KindName, resource: Resource, key: string | null, more: Part
   resource,
   key,
   without: [],
+  needed: [],
   secrets: [],
   names: [],
   ...more,
@@ -54,7 +57,12 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   permission: kind('permission', permissions, 'name'),
   role: kind('role', roles, 'name', { names: [permissions, api_resources] }),
   connection: kind('connection', connections, 'name', { secrets: ['provider_client_secret'] }),
-  client: kind('client', clients, 'client_id', { without: ['client_id_metadata_uri'], secrets: ['client_secret'], names: [connections] }),
+  client: kind('client', clients, 'client_id', {
+    without: ['client_id_metadata_uri'],
+    needed: ['name'],
+    secrets: ['client_secret'],
+    names: [connections],
+  }),
   client_grant: kind('client_grant', client_grants, null, { names: [api_resources] }),
   webhook: kind('webhook', webhooks, 'name', { secrets: ['signing_secret'] }),
   log_stream: kind('log_stream', log_streams, 'name', { secrets: ['signing_secret', 'authorization'] }),
@@ -92,14 +100,14 @@ export const managementName = 'management';
 /** The schemas of a resource's attributes that can be set, by name; `required` at creation, and `nullable` where null is a value of theirs. */
 export type Settable = { readonly name: string; readonly schema: z.ZodType; readonly required: boolean; readonly nullable: boolean };
 
-const settableOf = ({ resource, without, secrets }: Kind): readonly Settable[] => {
+const settableOf = ({ resource, without, needed, secrets }: Kind): readonly Settable[] => {
   const shape = { ...resource.update?.schema.shape, ...resource.create?.schema.shape } as Record<string, z.ZodType>;
   return Object.entries(shape)
     .filter(([name]) => !without.includes(name) && !secrets.includes(name))
     .map(([name, schema]) => {
       const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
-      const needed = resource.create !== undefined && !(schema instanceof z.ZodOptional);
-      return { name, schema: inner, required: needed, nullable: inner.safeParse(null).success };
+      const required = resource.create !== undefined && (needed.includes(name) || !(schema instanceof z.ZodOptional));
+      return { name, schema: inner, required, nullable: inner.safeParse(null).success };
     });
 };
 

@@ -4,7 +4,7 @@ import { nearestName } from '../../lib/nearest.js';
 import { named, own } from '../../lib/named.js';
 import { fromIssue, pointerTo, problem } from '../problems.js';
 import type { Row } from '../resource.js';
-import { documentJsonSchema, documentSchema, type DocumentGrant, type RolePermissions, type SecretReference } from './document.js';
+import { documentJsonSchema, documentSchema, type RolePermissions, type SecretReference } from './document.js';
 import {
   collectionNames,
   collections,
@@ -96,10 +96,11 @@ function apiResourceItems(record: Row, key: string, path: Path): Item[] {
 function clientItems(record: Row, key: string, path: Path): Item[] {
   const grants = objectsIn(own(record, 'grants')).flatMap(([one, index]) => {
     const api_resource = textIn(one, 'api_resource');
-    const { subject_type = 'client', scopes } = one as Partial<DocumentGrant>;
+    const subject_type = textIn(one, 'subject_type') ?? 'client';
     if (api_resource === null) return [];
-    const more = { api_resource, client_id: key, attributes: { subject_type, ...(scopes === undefined ? {} : { scopes }) } };
-    return [itemOf(kinds.client_grant, grantKey(key, api_resource, subject_type), [...path, 'grants', index], {}, more)];
+    const more = { api_resource, client_id: key };
+    const place = [...path, 'grants', index];
+    return [itemOf(kinds.client_grant, grantKey(key, api_resource, subject_type), place, { ...one, subject_type }, more)];
   });
   const connections = own(record, 'connections') as string[] | undefined;
   return [itemOf(kinds.client, key, path, record, connections === undefined ? {} : { connections }), ...grants];

@@ -60,7 +60,13 @@ export async function startDevice(req: Request, res: Response): Promise<void> {
   const { target, rulings } = await judgeDeviceRequest(ctx, client, { resource: form.get('resource'), scope: form.get('scope') });
   traceNarrowed(req, form, rulings, client.id);
   const scope = formatScope(granted(rulings));
-  const asked = { client_id: client.id, scope, resource: target?.resource.identifier ?? null, origin: originOf(req) };
+  const asked = {
+    client_id: client.id,
+    scope,
+    resource: target?.resource.identifier ?? null,
+    origin: originOf(req),
+    request_id: req.request_id,
+  };
   const { device_code, user_code: code } = await startDeviceCode(ctx, asked);
   const user_code = showUserCode(code);
   const verification_uri = ctx.environment.issuer + devicePath;

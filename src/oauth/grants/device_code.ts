@@ -6,7 +6,7 @@ import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
+import { droppedScopes, kindOfToken, notLetIn, registeredName, scopeInForce, targetInForce } from '../../domain/tokens/target.js';
 import { pollDeviceCode, type PolledDeviceCode } from '../../db/tables/device_codes.js';
 import { redeemDeviceCode, type DeviceCodeProblem } from '../../db/tables/device_redemptions.js';
 import { OAuthError } from '../../errors.js';
@@ -89,9 +89,10 @@ export const device_code = grant({
     if (redeemed === null) throw OAuthError.invalid_grant('the device code was used before');
     if (redeemed.problem !== null) throw problemRefusal(redeemed.problem);
     const scope = target ? scopeInForce(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
+    const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
     const granted = { ...redeemed, claims: null, id_token_claims: null };
     const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };
     const { access_token, id_token } = await signForPerson(ctx, granted, issuance);
-    return { access_token, expires_in: lifetime, scope, refresh_token, id_token };
+    return { access_token, expires_in: lifetime, scope, refresh_token, id_token, dropped };
   },
 });

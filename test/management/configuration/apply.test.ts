@@ -131,6 +131,36 @@ test('a signing algorithm and who has it come and go in one document', async () 
   expect(problemsOf(stuck)[0]).toContain('/meta/document/environment/signing_algorithms');
 });
 
+test('what a grant says of exchanged tokens is described as well: exported, changed, and set back by null', async () => {
+  const grant = { api_resource: 'urn:example:exchanged', subject_type: 'user', scopes: ['a'], token_exchange: 'delegation', subject_audiences: ['urn:example:exchanged'] }; // prettier-ignore
+  const document = (more: Document = {}) => ({
+    version: 1,
+    api_resources: [{ identifier: 'urn:example:exchanged', name: 'Exchanged', permissions: [{ name: 'a' }] }],
+    clients: [{ client_id: 'exchanging', name: 'E', application_type: 'machine', grants: [{ ...grant, ...more }] }],
+  });
+  await applied(api, document());
+  const own = ((await exported(api))['clients'] as Document[]).find((one) => one['client_id'] === 'exchanging');
+  expect(own?.['grants']).toEqual([grant]);
+  expect((await applied(api, document()))['changes']).toEqual([]);
+  const back = await applied(api, document({ token_exchange: null, subject_audiences: null }));
+  expect(changeOf(back, 'client_grant', 'exchanging -> urn:example:exchanged (user)')).toEqual({
+    token_exchange: ['delegation', 'none'],
+    subject_audiences: [['urn:example:exchanged'], []],
+  });
+  expect((await api.get('/api_resources?filter[search]=urn:x:')).body['data']).toEqual([]);
+});
+
+test('a stream that moves to another receiver is given its authorization anew, or not at all', async () => {
+  await applied(api, shopDocument, { secrets: shopSecrets });
+  const [stream] = shopDocument['log_streams'] as Document[];
+  const moved = only('log_streams', { ...stream, url: 'https://other.example/in' });
+  expect(problemsOf(await apply(api, moved))).toEqual(['required /meta/document/log_streams/0']);
+  const meta = await applied(api, moved, { secrets: shopSecrets });
+  expect(changeOf(meta, 'log_stream', 'siem')).toMatchObject({ authorization: ['[secret]', '[secret]'] });
+  await applied(api, only('log_streams', { ...stream, authorization: null }), { secrets: shopSecrets });
+  await applied(api, shopDocument, { secrets: shopSecrets });
+});
+
 test('clients that came by themselves are in no export, are not pruned, and a document can not take their name', async () => {
   const environment = (await api.get('/environments?filter[slug]=default')).body['data'][0].id as string;
   const open = { dynamic_registration_enabled: true };
