@@ -4,6 +4,7 @@ import type { Field, FieldKind, FieldSection } from './page-parts.js';
 import type { FieldSpec, LineSpec, ViewContext, Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
 import { named, own } from '../lib/named.js';
+import { terms } from './words.js';
 
 type Mode = 'create' | 'update';
 
@@ -140,9 +141,9 @@ export async function fieldSections(
     fields.map(async ({ spec, kind, core, needed }): Promise<{ section: string | undefined; field: Field }> => {
       const blank =
         spec.relationship === 'one' && spec.optional
-          ? [{ value: '', label: 'None' }]
+          ? [{ value: '', label: terms.none }]
           : core?.nullable && kind === 'select'
-            ? [{ value: '', label: 'Not set' }]
+            ? [{ value: '', label: terms.not_set }]
             : [];
       const choices = spec.choices
         ? await spec.choices(look)
@@ -163,6 +164,7 @@ export async function fieldSections(
           kind,
           name: spec.name,
           label: spec.label,
+          attribute: spec.name,
           hint: spec.hint ?? null,
           optional,
           value: entries.texts[spec.name] ?? '',

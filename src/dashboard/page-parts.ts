@@ -1,3 +1,4 @@
+import type { sentences, terms } from './words.js';
 import type { BasePage, Notice } from '../http/pages/page-models.js';
 import type { FindingsPart, WellPart } from './finding-parts.js';
 import type { Tone } from './tone.js';
@@ -24,7 +25,8 @@ export type Value =
   | { readonly kind: 'pre'; readonly text: string }
   | { readonly kind: 'stack'; readonly values: readonly Value[] };
 
-export type Row = { readonly label: string; readonly value: Value };
+/** `attribute`: its name in the API, for those who script it. */
+export type Row = { readonly label: string; readonly value: Value; readonly attribute?: string | undefined };
 
 export type Column = {
   readonly label: string;
@@ -71,6 +73,8 @@ export type Field = {
   readonly kind: FieldKind;
   readonly name: string;
   readonly label: string;
+  /** Its name in the API, where it has one. */
+  readonly attribute?: string;
   readonly hint: string | null;
   readonly optional: boolean;
   /** Text of what is in it; for `checks` the chosen values. */
@@ -219,6 +223,8 @@ export type Navigation = readonly {
 
 /** A page of the dashboard: its frame, and the parts it is put together from. */
 export interface DashboardPage extends BasePage {
+  terms: typeof terms;
+  sentences: typeof sentences;
   csrf_token: string;
   navigation: Navigation;
   viewer: { email: string; name: string };

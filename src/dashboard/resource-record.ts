@@ -1,11 +1,12 @@
 import type { Request, Response } from 'express';
 import { notFound } from '../management/problems.js';
 import type { Render } from './render.js';
-import type { LinkButton, Part, PostButton } from './page-parts.js';
+import type { LinkButton, Part, PostButton, Row } from './page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
 import { managedNotice } from './managed-notice.js';
 import { may, recordOf, resourceOf } from './resource-objects.js';
+import { terms } from './words.js';
 
 /** The id of the record that the address names. */
 export const addressedId = (req: Request): string => String(req.params['id'] ?? '');
@@ -19,7 +20,7 @@ function tabsOf(look: ViewContext, presentation: Presentation, record: ResourceO
   if (tabs.length === 0) return [];
   const path = recordPath(presentation.path, record.id);
   return [
-    { label: 'Overview', path, current: current === null },
+    { label: terms.overview, path, current: current === null },
     ...tabs.map((tab) => ({ label: tab.label, path: `${path}/${tab.name}`, current: tab.name === current })),
   ];
 }
@@ -55,8 +56,14 @@ function recordActions(
     items.push({ title: remove.label, text: remove.text, link: { label: remove.label, path: `${path}/delete`, variant: 'danger' } });
   }
   if (presentation.fields && resource.update && (presentation.edit?.when?.(record) ?? true))
-    links.unshift({ label: 'Edit', path: `${path}/edit`, variant: 'quiet' });
+    links.unshift({ label: terms.edit, path: `${path}/edit`, variant: 'quiet' });
   return { links, posts, dangers: items.length > 0 ? [{ kind: 'dangers', items }] : [] };
+}
+
+/** The rows with the API's name of what they show, which the forms tell: a field and the row of its value bear the same label. */
+function withAttributes({ fields }: Presentation, rows: readonly Row[]): readonly Row[] {
+  const names = new Map(fields?.map(({ label, name }) => [label, name]));
+  return rows.map((row) => ({ ...row, attribute: names.get(row.label) }));
 }
 
 /** The frame that all pages of a record share. */
@@ -94,7 +101,12 @@ export function recordPage(render: Render, presentation: Presentation) {
     const managed = await managedNotice(req.call, resourceOf(req.call, presentation.path).type, record.id);
     render(req, res, {
       ...frame,
-      parts: [...managed, { kind: 'summary', title: null, rows: presentation.summary(record, look, included) }, ...more, ...dangers],
+      parts: [
+        ...managed,
+        { kind: 'summary', title: null, rows: withAttributes(presentation, presentation.summary(record, look, included)) },
+        ...more,
+        ...dangers,
+      ],
     });
   };
 }
