@@ -76,15 +76,22 @@ const itemsOf = (group: NavigationGroup): Item[] =>
       : [],
   );
 
+const groupLabels: Readonly<Record<NavigationGroup, string>> = {
+  People: terms.user_management,
+  Applications: terms.applications,
+  Events: terms.events,
+  Environment: terms.environment,
+};
+
 const groups: readonly { readonly label: string | null; readonly items: readonly Item[] }[] = [
   { label: null, items: [overview] },
-  ...navigationGroups.map((label) => ({
-    label,
+  ...navigationGroups.map((name) => ({
+    label: groupLabels[name],
     items: [
-      ...(label === 'Environment' ? [settings] : []),
-      ...itemsOf(label),
-      ...(label === 'Applications' ? [arrivals] : []),
-      ...(label === 'Environment' ? [doctor] : []),
+      ...(name === 'Environment' ? [settings] : []),
+      ...itemsOf(name),
+      ...(name === 'Applications' ? [arrivals] : []),
+      ...(name === 'Environment' ? [doctor] : []),
     ],
   })),
   { label: terms.help, items: [documentation] },

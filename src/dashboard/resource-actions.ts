@@ -15,6 +15,7 @@ import { addressedId } from './resource-record.js';
 import { secretPage } from './secrets.js';
 import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
+import { placeIn } from './list-place.js';
 import type { Render } from './render.js';
 import { fill, sentences, terms } from './words.js';
 
@@ -74,7 +75,7 @@ export async function ask(
     cancel: question.back ?? path,
   };
   const crumbs = [
-    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: presentation.title, path: placeIn(req, presentation.path) },
     { label: presentation.name(record), path },
   ];
   render(
@@ -152,7 +153,7 @@ function testPage(render: Render, presentation: Presentation, req: Request, res:
     posts: [],
   };
   const crumbs = [
-    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: presentation.title, path: placeIn(req, presentation.path) },
     { label: presentation.name(record), path },
   ];
   render(req, res, { title: terms.test_connection, crumbs, parts: [text, links] });
@@ -223,6 +224,7 @@ export function destroy(render: Render, presentation: Presentation) {
       const { errors, status } = refusalOf(error);
       return ask(render, presentation, req, res, record, question, errors, status);
     }
-    res.redirect(303, `${question.back ?? `/dashboard/${presentation.path}`}?done=deleted`);
+    const done = { done: 'deleted' };
+    res.redirect(303, question.back ? `${question.back}?done=deleted` : placeIn(req, presentation.path, done));
   };
 }

@@ -14,6 +14,7 @@ import type { ResourceObject } from '../management/documents.js';
 import { relatedIds, recordOf, resourceOf, recordVersion } from './resource-objects.js';
 import { attempt, labelsOf, withOthers } from './resource-forms.js';
 import { addressedId, readableIncludes } from './resource-record.js';
+import { placeIn } from './list-place.js';
 import type { Render } from './render.js';
 import { fill, sentences, terms } from './words.js';
 
@@ -61,7 +62,7 @@ async function renderEdit(
     cancel: path,
   };
   const crumbs = [
-    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: presentation.title, path: placeIn(req, presentation.path) },
     { label: name, path },
   ];
   const lead = (await reachNote(req.call, resource, record.id)) ?? presentation.edit?.lead ?? null;

@@ -3,6 +3,7 @@ import { ApiError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
+import { keepPlace } from './list-place.js';
 import type { Render } from './render.js';
 import { managedIds } from './managed-notice.js';
 import { readableIncludes } from './resource-record.js';
@@ -242,6 +243,7 @@ export function listPage(render: Render, presentation: Presentation) {
       errors,
       parts: [...filters, table],
     };
+    if (errors['form'] === undefined) keepPlace(req, res);
     render(req, res, page, errors['form'] === undefined ? 200 : 400);
   };
 }

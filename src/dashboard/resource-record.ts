@@ -4,6 +4,7 @@ import type { Render } from './render.js';
 import type { LinkButton, Part, PostButton, Row } from './page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
+import { placeIn } from './list-place.js';
 import { managedNotice } from './managed-notice.js';
 import { may, recordOf, resourceOf } from './resource-objects.js';
 import { terms } from './words.js';
@@ -82,7 +83,7 @@ export function recordFrame(
   return {
     title: name,
     document_title: label === undefined ? `${name} · ${presentation.title}` : `${label} · ${name}`,
-    crumbs: [{ label: presentation.title, path: `/dashboard/${presentation.path}` }],
+    crumbs: [{ label: presentation.title, path: placeIn(look.req, presentation.path) }],
     state: presentation.state?.(record) ?? null,
     links: [...extra.links, ...links],
     posts: [...extra.posts, ...posts],

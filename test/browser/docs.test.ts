@@ -12,6 +12,8 @@ const service = sharedService();
 
 const paths = [
   '/docs',
+  '/docs/api/clients',
+  '/docs/api/config',
   '/docs/webhooks',
   '/docs/events',
   '/docs/guides',

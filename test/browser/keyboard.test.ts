@@ -154,7 +154,7 @@ describe.each([
       const receiver = await listen(receiverPort);
       try {
         await keys.skip();
-        await keys.follow(button(page, 'Resend now'), '**?done=redelivered');
+        await keys.follow(button(page, 'Redeliver'), '**?done=redelivered');
         await reloadUntil(page, 'Succeeded');
         expect(receiver.posts).toHaveLength(1);
       } finally {
