@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { durations } from '../management/fields.js';
 import type { Resource } from '../management/resource.js';
-import type { Field, FieldKind, FieldSection } from './page-parts.js';
+import { durationUnits, joinDuration, splitDuration } from './durations.js';
+import type { Choice, Field, FieldKind, FieldSection } from './page-parts.js';
 import type { FieldSpec, LineSpec, ViewContext, Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
+import { durationWords } from './values.js';
 import { named, own } from '../lib/named.js';
-import { terms } from './words.js';
+import { fill, sentences, terms } from './words.js';
 
 type Mode = 'create' | 'update';
 
@@ -36,7 +39,7 @@ function schemaOf(shape: Readonly<Record<string, z.ZodType>>, name: string): Cor
 
 function kindOf(schema: z.ZodType): FieldKind {
   if (schema instanceof z.ZodBoolean) return 'checkbox';
-  if (schema instanceof z.ZodNumber) return 'number';
+  if (schema instanceof z.ZodNumber) return durations.has(schema) ? 'duration' : 'number';
   if (schema instanceof z.ZodEnum) return 'select';
   if (schema instanceof z.ZodArray) return schema.element instanceof z.ZodEnum ? 'checks' : 'lines';
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'json';
@@ -124,10 +127,26 @@ export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<
       chosen[spec.name] = Object.keys(all)
         .filter((name) => name.startsWith(prefix))
         .map((name) => name.slice(prefix.length));
+    else if (kind === 'duration') texts[spec.name] = joinDuration(all[spec.name] ?? '', all[`${spec.name}:unit`]);
     else texts[spec.name] = all[spec.name] ?? '';
   }
   return { texts, chosen };
 }
+
+/** The bound of a duration, which nobody wants to find out by a refusal. */
+const mostOf = (kind: FieldKind, core: Core | null): string | null => {
+  const most = kind === 'duration' && core ? durations.get(core.schema as z.ZodInt)?.most : undefined;
+  return most === undefined ? null : fill(core?.nullable ? sentences.at_most_or_none : sentences.at_most, { most: durationWords(most) });
+};
+
+/** What a list of choices begins with where none of them may, or has yet to, be chosen. */
+const blankChoices = (spec: FieldSpec, kind: FieldKind, core: Core | null, entries: Entries): Choice[] =>
+  spec.relationship === 'one' && (spec.optional || !entries.texts[spec.name])
+    ? // Which record it is about is for the administrator to say, not for the order of the list.
+      [{ value: '', label: spec.optional ? terms.none : terms.choose_one }]
+    : core?.nullable && kind === 'select'
+      ? [{ value: '', label: terms.not_set }]
+      : [];
 
 /** The fields with their contents, in sections, as the views want them. */
 export async function fieldSections(
@@ -139,15 +158,11 @@ export async function fieldSections(
 ): Promise<FieldSection[]> {
   const built = await Promise.all(
     fields.map(async ({ spec, kind, core, needed }): Promise<{ section: string | undefined; field: Field }> => {
-      const blank =
-        spec.relationship === 'one' && spec.optional
-          ? [{ value: '', label: terms.none }]
-          : core?.nullable && kind === 'select'
-            ? [{ value: '', label: terms.not_set }]
-            : [];
+      const blank = blankChoices(spec, kind, core, entries);
       const choices = spec.choices
         ? await spec.choices(look)
         : optionsOf(core?.schema ?? z.string()).map((value) => ({ value, label: value }));
+      const isNumber = kind === 'number' || kind === 'duration';
       const optional =
         spec.optional ??
         (core
@@ -155,8 +170,12 @@ export async function fieldSections(
             kind === 'checkbox' ||
             kind === 'lines' ||
             kind === 'json' ||
-            // What is never shown again, a secret, is empty here and may stay so.
-            (core.optional && spec.initial === undefined && !['select', 'radios'].includes(kind) && !(needed && entries.texts[spec.name]))
+            // What is never shown again, a secret, is empty here and may stay so; a number that is set can only become another.
+            (core.optional &&
+              spec.initial === undefined &&
+              !(isNumber && entries.texts[spec.name]) &&
+              !['select', 'radios'].includes(kind) &&
+              !(needed && entries.texts[spec.name]))
           : kind === 'checks');
       return {
         section: spec.section,
@@ -165,13 +184,15 @@ export async function fieldSections(
           name: spec.name,
           label: spec.label,
           attribute: spec.name,
-          hint: spec.hint ?? null,
+          hint: spec.hint ?? mostOf(kind, core),
           optional,
           value: entries.texts[spec.name] ?? '',
           chosen: entries.chosen[spec.name] ?? [],
           choices: [...blank, ...choices],
           error: errors[spec.name] ?? null,
           attributes: spec.attributes ?? {},
+          ...(kind === 'lines' && !spec.line && { rows: true }),
+          ...(kind === 'duration' && { duration: { ...splitDuration(entries.texts[spec.name] ?? ''), units: durationUnits } }),
         },
       };
     }),

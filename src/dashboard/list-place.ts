@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { named } from '../lib/named.js';
 import { clearCookie, cookieName, readCookie, setCookie } from '../http/request/cookies.js';
 
 const name = 'dashboard_list';
@@ -16,7 +17,7 @@ export function keepPlace(req: Request, res: Response): void {
 }
 
 /** The address of a list: where somebody stood in it, when it is the last one that they looked at. */
-export function placeIn(req: Request, path: string, added: Readonly<Record<string, string>> = {}): string {
+export function placeIn(req: Request, path: string, added: Readonly<Record<string, string>> = named()): string {
   const list = `/dashboard/${path}`;
   const kept = readCookie(req, cookieName(req, name)) ?? '';
   // Whatever the cookie holds, only a query of this very list is taken from it.

@@ -1,7 +1,10 @@
 import type { sentences, terms } from './words.js';
 import type { BasePage, Notice } from '../http/pages/page-models.js';
 import type { FindingsPart, WellPart } from './finding-parts.js';
+import type { Choice, FormPart } from './form-parts.js';
 import type { Tone } from './tone.js';
+
+export type * from './form-parts.js';
 
 /** The lines of an icon: SVG path data on 20 by 20 units. */
 export type IconPaths = readonly string[];
@@ -62,46 +65,6 @@ export type PostButton = {
   readonly action: string;
   readonly variant?: 'primary' | 'quiet' | 'danger';
   readonly hidden?: Readonly<Record<string, string>>;
-};
-
-export type Choice = { readonly value: string; readonly label: string; readonly hint?: string | null; readonly group?: string | null };
-
-export type FieldKind =
-  'text' | 'email' | 'url' | 'password' | 'number' | 'textarea' | 'lines' | 'json' | 'checkbox' | 'select' | 'checks' | 'radios' | 'hidden';
-
-export type Field = {
-  readonly kind: FieldKind;
-  readonly name: string;
-  readonly label: string;
-  /** Its name in the API, where it has one. */
-  readonly attribute?: string;
-  readonly hint: string | null;
-  readonly optional: boolean;
-  /** Text of what is in it; for `checks` the chosen values. */
-  readonly value: string;
-  readonly chosen: readonly string[];
-  readonly choices: readonly Choice[];
-  readonly error: string | null;
-  readonly attributes: Readonly<Record<string, string | number | boolean>>;
-};
-
-export type FieldSection = {
-  readonly title: string | null;
-  readonly text: string | null;
-  readonly fields: readonly Field[];
-  readonly folded?: boolean;
-};
-
-export type FormPart = {
-  readonly kind: 'form';
-  readonly id: string;
-  readonly title?: string | null;
-  readonly text?: readonly string[];
-  readonly action: string;
-  readonly hidden: Readonly<Record<string, string>>;
-  readonly sections: readonly FieldSection[];
-  readonly button: { readonly label: string; readonly variant: 'primary' | 'danger' };
-  readonly cancel: string | null;
 };
 
 export type FilterField = {

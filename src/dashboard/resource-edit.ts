@@ -3,6 +3,7 @@ import { notFound } from '../management/problems.js';
 import { requirePermissions } from '../management/authorize.js';
 import { updateRecord } from '../management/operations.js';
 import { permissionFor, type Resource } from '../management/resource.js';
+import { brandingPreview } from './branding-preview.js';
 import { boundFields, fieldSections, initialEntries, sentEntries, type BoundField, type Entries } from './form-fields.js';
 import { readForm } from './form-input.js';
 import { proofOf, confirmInForm } from './confirmation.js';
@@ -60,6 +61,7 @@ async function renderEdit(
     sections: proof && proof.fields.length > 0 ? [...sections, { title: null, text: null, fields: proof.fields }] : sections,
     button: { label: terms.save, variant: 'primary' },
     cancel: path,
+    preview: brandingPreview(fields, entries),
   };
   const crumbs = [
     { label: presentation.title, path: placeIn(req, presentation.path) },

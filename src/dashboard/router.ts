@@ -8,6 +8,7 @@ import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
 import { arrivalsPage, decideArrival, letClientsConnect } from './arrivals.js';
 import { exportAuditLogs } from './audit-export.js';
+import { previewBranding } from './branding-preview.js';
 import { overviewCharts } from './charts.js';
 import { clientChooser, connectionChooser, credentialChooser, issuerChooser } from './chooser.js';
 import { downloadPayload } from './delivery-payload.js';
@@ -77,6 +78,7 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/doctor', { get: [...reading, doctorPage(render)] });
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
   route(router, '/dashboard/settings/:section', { post: [...write, saveSettings(render)] });
+  route(router, '/dashboard/branding_preview', { get: [...reading, previewBranding(web)] });
   route(router, '/dashboard/arrivals', { get: [...reading, arrivalsPage(render)], post: [...write, letClientsConnect] });
   route(router, '/dashboard/arrivals/:id/:verb', { post: [...write, decideArrival] });
   route(router, '/dashboard/webhooks/:id/redeliver_failed', {

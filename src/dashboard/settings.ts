@@ -4,6 +4,8 @@ import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
 import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
 import { arrivalSections } from './arrival-sections.js';
+import { brandingFields } from './branding-fields.js';
+import { brandingPreview } from './branding-preview.js';
 import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
 import { type BoundField, boundFields, fieldSections, initialEntries, sentEntries, type Entries } from './form-fields.js';
@@ -24,8 +26,6 @@ import { fill, hints, sentences, terms } from './words.js';
 const guarded = sentences.what_guards_everybodys_sign_in;
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
-
-const seconds = (most: string) => fill(sentences.seconds_at_most_most, { most });
 
 /** The settings of an environment; each section is a form of its own and saved alone. */
 const sections: readonly Section[] = [
@@ -55,14 +55,9 @@ const sections: readonly Section[] = [
     title: terms.branding,
     text: sentences.how_the_sign_in_pages,
     fields: [
-      { name: 'branding.name', label: terms.display_name, hint: hints.branding_name, attributes: { maxlength: 100 } },
-      { name: 'branding.logo_url', label: terms.logo, kind: 'url', hint: hints.branding_logo_url },
-      {
-        name: 'branding.primary_color',
-        label: terms.primary_color,
-        hint: hints.branding_primary_color,
-        attributes: { maxlength: 7, spellcheck: 'false' },
-      },
+      ...brandingFields(hints.branding_name),
+      { name: 'branding.policy_uri', label: terms.privacy_policy, kind: 'url', hint: hints.branding_policy_uri },
+      { name: 'branding.tos_uri', label: terms.terms_of_service, kind: 'url', hint: hints.branding_policy_uri },
     ],
   },
   {
@@ -80,7 +75,7 @@ const sections: readonly Section[] = [
         hint: hints.breached_passwords,
       },
       { name: 'lockout_threshold', label: terms.lockout_threshold, hint: hints.lockout_threshold },
-      { name: 'lockout_lifetime', label: terms.lockout_duration, hint: seconds('86400') },
+      { name: 'lockout_lifetime', label: terms.lockout_duration },
     ],
   },
   ...strongSignInSections,
@@ -89,7 +84,7 @@ const sections: readonly Section[] = [
     title: terms.one_time_codes,
     text: sentences.the_codes_that_are_sent,
     fields: [
-      { name: 'otp_lifetime', label: terms.code_lifetime, hint: seconds('3600') },
+      { name: 'otp_lifetime', label: terms.code_lifetime },
       { name: 'otp_max_attempts', label: terms.maximum_attempts_per_code, hint: hints.otp_max_attempts },
     ],
   },
@@ -98,12 +93,12 @@ const sections: readonly Section[] = [
     title: terms.lifetimes,
     text: sentences.how_long_people_stay_signed,
     fields: [
-      { name: 'session_lifetime', label: terms.session_lifetime, hint: seconds(hints.session_lifetime) },
+      { name: 'session_lifetime', label: terms.session_lifetime },
       { name: 'session_idle_lifetime', label: terms.session_idle_lifetime, hint: hints.session_idle_lifetime },
-      { name: 'default_access_token_lifetime', label: terms.default_access_token_lifetime, hint: seconds('86400') },
-      { name: 'id_token_lifetime', label: terms.id_token_lifetime, hint: seconds('86400') },
-      { name: 'refresh_token_lifetime', label: terms.refresh_token_lifetime, hint: seconds('34560000') },
-      { name: 'refresh_token_idle_lifetime', label: terms.refresh_token_idle_lifetime, hint: seconds('34560000') },
+      { name: 'default_access_token_lifetime', label: terms.default_access_token_lifetime },
+      { name: 'id_token_lifetime', label: terms.id_token_lifetime },
+      { name: 'refresh_token_lifetime', label: terms.refresh_token_lifetime },
+      { name: 'refresh_token_idle_lifetime', label: terms.refresh_token_idle_lifetime },
     ],
   },
   {
@@ -183,6 +178,7 @@ async function show(
         sections: await fieldSections(look, {}, fields, entries, errors),
         button: { label: fill(terms.save_title, { title: inSentence(section.title) }), variant: 'primary' },
         cancel: null,
+        preview: brandingPreview(fields, entries),
       };
     }),
   );

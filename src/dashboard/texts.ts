@@ -1,6 +1,8 @@
 import type { ApiErrorObject } from '../errors.js';
 import { errorTexts } from '../http/pages/error-texts.js';
 import { named } from '../lib/named.js';
+import type { FieldKind } from './page-parts.js';
+import { durationWords } from './values.js';
 import { fill, sentences, terms } from './words.js';
 
 /** What a page says after something was done, by the `done` of its address. */
@@ -41,9 +43,10 @@ export function listed(names: readonly string[], most = 3): string {
 }
 
 /** What a form says beside a field for a refusal of the Management operations. */
-export function sentenceOf(error: ApiErrorObject, submitted: string | undefined): string {
+export function sentenceOf(error: ApiErrorObject, submitted: string | undefined, kind?: FieldKind): string {
   const { code, detail } = error;
-  const limit = limitOf(detail);
+  const bound = limitOf(detail);
+  const limit = bound !== null && kind === 'duration' ? durationWords(Number(bound)) : bound;
   if (code === 'scope_escalation') {
     const required = (error.meta?.['required'] as readonly string[] | undefined) ?? [];
     return fill(sentences.this_would_reach_further_than, { value: listed(required) });

@@ -3,7 +3,7 @@ import { named } from '../lib/named.js';
 import type { ResourceObject } from '../management/documents.js';
 import type { Value } from './page-parts.js';
 import type { Tone } from './tone.js';
-import { sentences, terms } from './words.js';
+import { terms } from './words.js';
 
 /** Plain text; a dash for nothing. */
 export const text = (value: unknown): Value =>

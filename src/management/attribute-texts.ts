@@ -205,7 +205,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     id_token_lifetime: 'How long ID tokens are valid, in seconds.',
     refresh_token_lifetime: 'How long refresh tokens can be used after the sign-in, in seconds.',
     refresh_token_idle_lifetime: 'How long they last without being used, in seconds.',
-    branding: 'Name, logo and colour of pages and mail; null for a member = the default.',
+    branding: 'Name, logos, colour and policy links of pages and mail; null for a member = the default.',
     support_email: 'Whom people are told to write to; null = nobody.',
     registration_enabled: 'Whether people can register themselves.',
     password_min_length: 'The least number of characters of a new password.',

@@ -4,7 +4,7 @@ import { updateClient } from '../../src/db/tables/clients.js';
 import { insert } from '../../src/db/scope.js';
 import { listNewUsersByDay } from '../../src/db/tables/overview.js';
 import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
-import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
+import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addResource, addUser, password } from '../support/data.js';

@@ -29,11 +29,11 @@ test('a page of each collection has its attributes, its operations and a table o
   expect(paths.length).toBeGreaterThan(25);
   for (const path of paths) {
     const { status, html: one } = await page(path);
-    expect(status, path).toBe(200);
+    expect([path, status]).toEqual([path, 200]);
     const ids = idsOf(one);
-    expect(new Set(ids).size, path).toBe(ids.length);
+    expect([path, new Set(ids).size]).toEqual([path, ids.length]);
     const contents = /<nav class="contents"[\s\S]*?<\/nav>/.exec(one)?.[0] ?? '';
-    for (const [, id] of contents.matchAll(/href="#([^"]+)"/g)) expect(ids, path).toContain(id);
+    for (const [, id] of contents.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(id);
   }
   const clients = (await page('/docs/api/clients')).html;
   expect(clients).toContain('id="attribute-redirect_uris"');

@@ -12,7 +12,8 @@ import { qrImage } from '../../src/http/pages/qr.js';
 import { renderMail } from '../../src/domain/mail/templates.js';
 import { profileFields, type ProfileField } from '../../src/http/pages/page-models.js';
 import { scopeText } from '../../src/http/pages/scope-texts.js';
-import { basePage, type BasePage, type BrandedEnvironment, type PageModels } from '../../src/http/pages/pages.js';
+import type { BrandedEnvironment } from '../../src/domain/environments/branding.js';
+import { basePage, type BasePage, type PageModels } from '../../src/http/pages/pages.js';
 
 /** A page with a model that fits it. */
 export type SamplePage = { [View in keyof PageModels]: { view: View; model: PageModels[View] } }[keyof PageModels];

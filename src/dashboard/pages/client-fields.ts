@@ -1,18 +1,19 @@
-import type { Request } from 'express';
+import { brandingFields } from '../branding-fields.js';
 import { signingAlgorithmChoices } from '../choices.js';
 import { demandFields } from '../demand-fields.js';
 import { claimMappingLine } from '../claim-mapping-lines.js';
 import type { FieldSpec, SectionSpec } from '../presentation.js';
 import { profileChoices } from './client-profile.js';
-import { grantChoices, grantLabels, kinds, methodChoices } from './client-kinds.js';
+import { grantChoices, grantLabels, methodChoices } from './client-kinds.js';
 import { fill, hints, sentences, terms } from '../words.js';
 
-const [where, demands, tokens, told, looks] = [
+const [where, demands, tokens, told, looks, branding] = [
   terms.application_uris,
   terms.authentication_requirements,
   terms.tokens,
   terms.claims_and_signing,
-  terms.branding_and_consent,
+  terms.consent_and_links,
+  terms.branding,
 ];
 
 /** The sections of the form. */
@@ -22,14 +23,20 @@ export const clientSections: readonly SectionSpec[] = [
   { title: tokens },
   { title: told, text: sentences.the_tab_claims_shows_what },
   { title: looks },
+  {
+    title: branding,
+    text: sentences.how_our_pages_and_mails,
+  },
 ];
 
 /** A claim mapping as a line. */
 export const mappingLine = claimMappingLine(['id_token', 'userinfo']);
 
-const uris = { spellcheck: false, autocapitalize: 'none' };
+/** How addresses are entered. */
+export const uris = { spellcheck: false, autocapitalize: 'none' };
 
-const redirects: FieldSpec = {
+/** Where the authorization endpoint answers to. */
+export const redirects: FieldSpec = {
   name: 'redirect_uris',
   label: terms.redirect_uris,
   hint: hints.redirect_uris,
@@ -192,67 +199,6 @@ export const clientFields: readonly FieldSpec[] = [
   { name: 'logo_uri', label: terms.logo_uri, kind: 'url', section: looks },
   { name: 'policy_uri', label: terms.policy_uri, kind: 'url', section: looks },
   { name: 'tos_uri', label: terms.terms_of_service_uri, kind: 'url', section: looks },
+  ...brandingFields(sentences.on_the_pages_and_mails, branding),
+  { name: 'branding.support_email', label: terms.support_email, kind: 'email', section: branding, attributes: { maxlength: 254 } },
 ];
-
-/** Of a client that a document describes. */
-const documentFields: readonly FieldSpec[] = [
-  {
-    name: 'client_id_metadata_uri',
-    label: terms.client_id_metadata_document_uri,
-    hint: hints.client_id_metadata_uri,
-    optional: false,
-    attributes: { maxlength: 512, spellcheck: false, autocapitalize: 'none' },
-  },
-];
-
-/** The fields for a new client of the kind that the address or the form names. */
-export function clientCreateFields(req: Request): readonly FieldSpec[] {
-  const named =
-    req.method === 'POST'
-      ? req.form.get('application_type')
-      : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('application_type');
-  if (named === 'document' || req.form?.get('client_id_metadata_uri') !== undefined) return documentFields;
-  const type = named && Object.hasOwn(kinds, named) ? named : 'web';
-  const kind = kinds[type] as (typeof kinds)[string];
-  const people = type !== 'machine';
-  const method = kind.methods[0] ?? 'none';
-  return [
-    { name: 'application_type', label: terms.application_type, kind: 'hidden', initial: type },
-    {
-      name: 'name',
-      label: terms.name,
-      hint: people ? hints.client_fields_name : hints.for_you_which_service_this,
-      optional: false,
-      attributes: { maxlength: 100 },
-    },
-    // A device that people type a code for has none.
-    ...(people ? [{ ...redirects, section: undefined as unknown as string, optional: type === 'native' }] : []),
-    ...(type === 'spa'
-      ? [
-          {
-            name: 'allowed_origins',
-            label: terms.allowed_origins_cors,
-            hint: hints.client_fields_allowed_origins,
-            attributes: uris,
-          },
-        ]
-      : []),
-    ...(people ? [{ name: 'first_party', label: terms.first_party_skips_consent, hint: hints.first_party, initial: 'on' }] : []),
-    {
-      name: 'grant_types',
-      label: terms.grant_types,
-      kind: 'checks',
-      initial: kind.grants,
-      choices: async () => grantChoices([...kind.grants, ...(kind.furtherGrants ?? [])]),
-      optional: false,
-    },
-    kind.methods.length > 1
-      ? {
-          name: 'token_endpoint_auth_method',
-          label: terms.authentication_method,
-          initial: method,
-          choices: async () => methodChoices(kind.methods),
-        }
-      : { name: 'token_endpoint_auth_method', label: terms.authentication_method, kind: 'hidden', initial: method },
-  ];
-}

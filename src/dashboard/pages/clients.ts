@@ -7,7 +7,8 @@ import { code, duration, lines, number, quiet, stack, state, tags, text, time, w
 import { profileParts, profileValue } from './client-profile.js';
 import { connectionsTab, credentialsTab } from './client-tabs.js';
 import { kinds, methodLabels, provesBySecret, secretValue } from './client-kinds.js';
-import { clientCreateFields, clientFields, clientSections, mappingLine } from './client-fields.js';
+import { clientCreateFields } from './client-create-fields.js';
+import { clientFields, clientSections, mappingLine } from './client-fields.js';
 import { named, own } from '../../lib/named.js';
 import { openUrl } from '../../domain/clients/initiation.js';
 import type { Environment } from '../../domain/environments/environment.js';
@@ -42,6 +43,18 @@ const arrivalRows = (a: ResourceObject['attributes'], now: Date) =>
           ? []
           : [{ label: terms.metadata_document_invalid_since, value: time(a['document_ended_at'], now) }]),
       ];
+
+/** What a sign-in to it has to be, and for how long and how often it gets tokens. */
+const limitRows = (a: ResourceObject['attributes']) => [
+  { label: terms.required_authentication_context, value: text(acrLabel(a['required_acr'])) },
+  { label: terms.maximum_authentication_age, value: duration(a['max_authentication_age'], 'The session') },
+  { label: terms.id_token_lifetime, value: duration(a['id_token_lifetime'], 'The environment’s') },
+  { label: terms.refresh_token_lifetime, value: duration(a['refresh_token_lifetime'], 'The environment’s') },
+  {
+    label: terms.token_request_rate_limit,
+    value: a['token_rate_limit'] === null ? quiet(terms.the_default) : number(a['token_rate_limit']),
+  },
+];
 
 /** Whether people sign in to it. */
 const signsIn = (record: ResourceObject) => (record.attributes['grant_types'] as string[]).includes('authorization_code');
@@ -158,14 +171,7 @@ export const clients: Presentation = {
       label: terms.introspection_response_signing_algorithm,
       value: text(a['introspection_signed_response_alg'] ?? terms.signed_on_demand),
     },
-    { label: terms.required_authentication_context, value: text(acrLabel(a['required_acr'])) },
-    { label: terms.maximum_authentication_age, value: duration(a['max_authentication_age'], 'The session') },
-    { label: terms.id_token_lifetime, value: duration(a['id_token_lifetime'], 'The environment’s') },
-    { label: terms.refresh_token_lifetime, value: duration(a['refresh_token_lifetime'], 'The environment’s') },
-    {
-      label: terms.token_request_rate_limit,
-      value: a['token_rate_limit'] === null ? quiet(terms.the_default) : number(a['token_rate_limit']),
-    },
+    ...limitRows(a),
     { label: terms.client_uri, value: web(a['client_uri']) },
     { label: terms.last_used, value: time(a['last_used_at'], now) },
     { label: terms.created, value: time(a['created_at'], now) },

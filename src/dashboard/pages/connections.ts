@@ -17,20 +17,12 @@ const connectionState = (record: ResourceObject): Value =>
 const everything = sentences.only_administrators_with_every_permission;
 const linkings = [
   { value: 'ask', label: terms.after_the_password, hint: hints.ask },
-  {
-    value: 'verified_email',
-    label: terms.by_verified_email,
-    hint: fill(hints.when_the_provider_vouches_for, { everything }),
-  },
+  { value: 'verified_email', label: terms.by_verified_email, hint: fill(hints.when_the_provider_vouches_for, { everything }) }, // prettier-ignore
   { value: 'never', label: terms.never, hint: hints.never },
 ];
 const secondFactors = [
   { value: 'own', label: terms.as_after_a_password, hint: hints.own },
-  {
-    value: 'asserted',
-    label: terms.unless_the_provider_reports_one,
-    hint: fill(hints.its_amr_has_mfa_or, { everything }),
-  },
+  { value: 'asserted', label: terms.unless_the_provider_reports_one, hint: fill(hints.its_amr_has_mfa_or, { everything }) }, // prettier-ignore
   { value: 'provider', label: terms.none, hint: fill(hints.the_provider_alone_decides_and, { everything }) },
 ];
 const syncs = [

@@ -1,7 +1,7 @@
 import { findClient, insertClientIfMissing, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { endDocument, noteDocumentRead, verifyListedHosts } from '../../db/tables/document_clients.js';
 import { digest } from '../../lib/digest.js';
-import { isListedHost } from '../../lib/document-client-id.js';
+import { documentIdProblem, isListedHost } from '../../lib/document-client-id.js';
 import { afterCommit, transaction, type Context } from '../context.js';
 import type { Environment } from '../environments/environment.js';
 import { clientData } from '../events/data.js';
@@ -20,6 +20,13 @@ export const isListed = (environment: Environment, client_id: string): boolean =
 /** Whether a client that is known by its document alone may come. */
 export const isAdmitted = (environment: Environment, client_id: string): boolean =>
   environment.client_id_metadata_documents === 'open' || isListed(environment, client_id);
+
+/** What is wrong with the address of a client's metadata document, which is its `client_id`; null when nothing is. */
+export const documentAddressProblem = ({ config, environment }: Pick<Context, 'config' | 'environment'>, url: string): string | null =>
+  documentIdProblem(url, {
+    allowLoopback: config.allowPrivateNetwork,
+    ownOrigins: [environment.base_url, ...environment.issuers].map((own) => new URL(own).origin),
+  });
 
 /** Where the host is, or for a private-use scheme the scheme. */
 function hostOf(uri: string): string {

@@ -1,5 +1,6 @@
 import type { Logger } from '../../platform/log/logger.js';
 import { digest } from '../../lib/digest.js';
+import { jsonObject } from '../../lib/json-object.js';
 import type { Clock } from '../../platform/clock.js';
 import type { GuardedFetch, OutboundResponse } from '../../platform/fetch/fetch.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
@@ -77,8 +78,8 @@ function membersOf(url: string, text: string): { readonly members: MetadataDocum
   } catch {
     return ended('document is not JSON');
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return ended('document is not a JSON object');
-  const members = value as Record<string, unknown>;
+  const members = jsonObject(value);
+  if (members === null) return ended('document is not a JSON object');
   return members['client_id'] === url ? { members } : ended('client_id does not match');
 }
 

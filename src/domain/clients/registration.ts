@@ -22,11 +22,21 @@ const previousSecretLifetimeMs = 86_400_000;
 export const isSecretless = (client: Pick<ClientRow, 'token_endpoint_auth_method'>) =>
   !client.token_endpoint_auth_method.startsWith('client_secret_');
 
-const secretColumns = (secret: string, now: Date) => ({
+/** The columns of a client's secret: its digest and how it ends, never the secret. */
+export const secretColumns = (secret: string, now: Date) => ({
   secret_digest: digest(secret),
   secret_hint: secret.slice(-4),
   secret_rotated_at: now,
 });
+
+/** The same of a client that has none, or no more. */
+export const noSecret = {
+  secret_digest: null,
+  secret_hint: null,
+  secret_rotated_at: null,
+  previous_secret_digest: null,
+  previous_secret_expires_at: null,
+} as const;
 
 /** What a stored client has where neither input nor defaults say anything: only what the rules look at. */
 const blank = {
@@ -166,9 +176,7 @@ export async function changeClient(
   refuseIfAny(clientInputProblems(tx, wanted, client));
   if (key) await addSigningAlgorithm(tx, key);
   await requireSigningAlgorithms(tx, chosenAlgorithms(wanted));
-  const secret = isSecretless(next)
-    ? { secret_digest: null, secret_hint: null, previous_secret_digest: null, previous_secret_expires_at: null }
-    : {};
+  const secret = isSecretless(next) ? noSecret : {};
   // Whoever makes it first-party vouches for it.
   const vouched = wanted.first_party === true ? { verified: true } : {};
   const changed = await updateClient(tx.scope, client.id, { ...wanted, ...secret, ...vouched, updated_at: tx.clock.now() });

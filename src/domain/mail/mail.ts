@@ -3,10 +3,13 @@ import { uuidv7 } from '../../lib/random.js';
 import { SealError, type Place, type Sealer } from '../../lib/seal.js';
 import { deviceWords } from '../../lib/user-agent.js';
 import type { Context } from '../context.js';
+import { clientOf } from '../clients/clients.js';
+import { brandOf } from '../environments/branding.js';
+import type { Origin } from '../origin.js';
 import { renderMail, type MailModels } from './templates.js';
 
 /** Where the request came from that made the service write. */
-export type MailOrigin = { readonly ip_address: string | null; readonly user_agent: string | null };
+export type MailOrigin = Pick<Origin, 'ip_address' | 'user_agent' | 'on_way_to'>;
 
 /** The opened content of a queued mail. */
 export type MailContent = { readonly template: keyof MailModels; readonly subject: string; readonly text: string; readonly html: string };
@@ -31,10 +34,12 @@ export async function queueMail<Name extends keyof MailModels>(
 ): Promise<void> {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  const { branding, name, support_email } = tx.environment;
+  const { on_way_to } = mail.origin;
+  const client = on_way_to ? await clientOf(tx, on_way_to) : null;
+  const { name, support_email, primary_color } = brandOf(tx.environment, client);
   const model = {
     ...mail.model,
-    environment: { name: branding?.name || name, support_email, primary_color: branding?.primary_color },
+    environment: { name, support_email, primary_color },
     request: { ip_address: mail.origin.ip_address, device: deviceWords(mail.origin.user_agent), at: now.toISOString() },
   } as MailModels[Name];
   const content: MailContent = { template: mail.template, ...renderMail(mail.template, model) };

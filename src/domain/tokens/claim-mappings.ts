@@ -1,5 +1,6 @@
 import type { ClaimMapping, ClaimPlace } from '../../db/tables/clients.js';
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
+import { jsonObject } from '../../lib/json-object.js';
 import { named, own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
 import { profileColumns } from '../users/profile.js';
@@ -117,8 +118,10 @@ export function permissionsOfMappings(mappings: readonly ClaimMapping[]): readon
 
 function inMetadata(metadata: Record<string, unknown> | null, path: string): unknown {
   let value: unknown = metadata;
-  for (const name of path.split('.').slice(1))
-    value = typeof value === 'object' && value !== null && !Array.isArray(value) ? own(value as Record<string, unknown>, name) : undefined;
+  for (const name of path.split('.').slice(1)) {
+    const inside = jsonObject(value);
+    value = inside ? own(inside, name) : undefined;
+  }
   return value;
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../../db/tables/access_tokens.js';
 import type { Scope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
+import { jsonObject } from '../../lib/json-object.js';
 import { isUuid } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
@@ -62,8 +63,6 @@ const isSeconds = (value: unknown): value is number =>
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 /** The texts of a list; empty for anything else. */
 export const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
-const members = (value: unknown) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
 const thumbprintIn = (cnf: unknown) => (typeof cnf === 'object' && cnf !== null ? text((cnf as Record<string, unknown>)['jkt']) : null);
 const uuid = (value: unknown): string | null => (typeof value === 'string' && isUuid(value) ? value : null);
 
@@ -104,7 +103,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     audience: aud,
     issuer: iss,
     claims: texts(claims['userinfo_claims']),
-    act: members(claims['act']),
+    act: jsonObject(claims['act']),
     exchanged: claims['act'] !== undefined,
     jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),

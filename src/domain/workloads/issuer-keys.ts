@@ -1,3 +1,5 @@
+import { jsonObject, type JsonObject } from '../../lib/json-object.js';
+import { mayAgain } from '../cache/pause.js';
 import { importKeySet, type ClientKey } from '../clients/key-set.js';
 import { remembered, type Context } from '../context.js';
 import { noteIssuerError, type TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
@@ -14,7 +16,7 @@ const maxKeys = 100;
 export type IssuerKeys = { readonly keys: readonly ClientKey[]; readonly error: string | null };
 
 /** What a document at the issuer says. @throws {Unusable} when there is none */
-async function fetchJson(ctx: Context, url: string, what: string): Promise<Record<string, unknown>> {
+async function fetchJson(ctx: Context, url: string, what: string): Promise<JsonObject> {
   const answer = await ctx.fetch.request(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },
     timeoutMs,
@@ -28,8 +30,9 @@ async function fetchJson(ctx: Context, url: string, what: string): Promise<Recor
   } catch {
     throw new Unusable(`${what} is no JSON`);
   }
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw new Unusable(`${what} is no object`);
-  return document as Record<string, unknown>;
+  const members = jsonObject(document);
+  if (members === null) throw new Unusable(`${what} is no object`);
+  return members;
 }
 
 class Unusable extends Error {}
@@ -82,10 +85,7 @@ export async function issuerKeys(ctx: Context, issuer: TrustedIssuerRow, kid: st
   const known = await keysOf(ctx, issuer);
   const missing = kid !== undefined && known.error === null && !known.keys.some((key) => key.kid === kid);
   if (issuer.jwks !== null || !missing) return known;
-  const now = ctx.clock.elapsed();
-  const pause = await ctx.cache.get(ctx.environment.id, 'rereads', `issuer ${issuer.id}`, async () => ({ allowedAt: 0 }));
-  if (!pause || now < pause.allowedAt) return known;
-  pause.allowedAt = now + refetchPauseMs;
+  if (!(await mayAgain(ctx, `issuer ${issuer.id}`, refetchPauseMs))) return known;
   ctx.cache.forget(ctx.environment.id, 'issuer_keys', keyOf(issuer));
   return keysOf(ctx, issuer);
 }

@@ -25,6 +25,7 @@ import {
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { equalTo, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../resource.js';
+import { looks } from './branding.js';
 
 const day = 86_400;
 const kind = z.enum(environmentKinds);
@@ -66,13 +67,9 @@ const settings = {
   refresh_token_lifetime: lifetime(60, 400 * day),
   refresh_token_idle_lifetime: lifetime(60, 400 * day),
   branding: z.strictObject({
-    name: shownName(100).nullable().optional(),
-    logo_url: webUrl.nullable().optional(),
-    primary_color: z
-      .string()
-      .regex(/^#[0-9a-fA-F]{6}$/, 'must look like #1a2b3c')
-      .nullable()
-      .optional(),
+    ...looks,
+    policy_uri: webUrl.nullable().optional().meta({ description: 'The privacy policy, linked below the sign-in pages.' }),
+    tos_uri: webUrl.nullable().optional().meta({ description: 'The terms of service, linked below the sign-in pages.' }),
   }),
   support_email: z.email().max(254).nullable(),
   registration_enabled: z.boolean(),

@@ -43,6 +43,7 @@ export async function renderConsent(
   const { ctx } = req;
   const { request, session, question } = asked;
   const { redirect_uri } = request;
+  req.branded_for = request.client;
   const client = shownClient(request.client);
   const title = `Let ${client.name} use your account?`;
   web.renderPage(

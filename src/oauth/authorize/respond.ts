@@ -32,6 +32,7 @@ export async function respond(web: Web, req: Request, res: Response, to: Address
   if (to.response_mode === 'form_post' || to.response_mode === 'form_post.jwt') {
     const fields = Object.fromEntries(Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined));
     const base = basePage(req.ctx.environment, { title: `Back to ${to.client.name}`, request_id: req.request_id });
+    req.branded_for = to.client;
     const client = { name: to.client.name, logo_uri: to.client.logo_uri };
     web.renderPage(
       res,

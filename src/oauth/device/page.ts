@@ -83,6 +83,7 @@ async function renderApproval(
   const { scopes } = await withinRights(ctx, request, session);
   const since = code.created_at.getTime();
   if (!(await isSignInMet(req, res, { client, resource, scopes, since }, showUserCode(asked.user_code)))) return;
+  req.branded_for = client;
   const shown = shownClient(client);
   const title = `Let ${shown.name} use your account?`;
   const { ip_address, created_at } = code;

@@ -41,6 +41,7 @@ async function leave(web: Web, req: Request, res: Response, { client_id, redirec
     return;
   }
   const client = client_id === null ? null : await clientOf(req.ctx, client_id);
+  req.branded_for = client;
   const base = basePage(req.ctx.environment, { title: 'You are signed out', request_id: req.request_id });
   web.renderPage(res, 'oauth/logged-out', {
     ...base,
@@ -63,6 +64,7 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
   const { environment, sealer } = req.ctx;
   const { client, redirect_uri } = request;
   const name = [session.user_first_name, session.user_last_name].filter(Boolean).join(' ');
+  req.branded_for = client;
   const base = basePage(environment, { title: 'Sign out?', request_id: req.request_id, csrf_token: csrfToken(req, res) });
   const sealed = sealer.sealText(JSON.stringify(destinationOf(request)), `${place} ${environment.id}`);
   web.renderPage(

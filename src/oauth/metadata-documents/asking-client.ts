@@ -1,12 +1,18 @@
 import type { Request } from 'express';
 import { clientOf, type Client } from '../../domain/clients/clients.js';
-import { endDocumentClient, isAdmitted, keepDocument, mirrorDocument } from '../../domain/clients/document-clients.js';
+import {
+  documentAddressProblem,
+  endDocumentClient,
+  isAdmitted,
+  keepDocument,
+  mirrorDocument,
+} from '../../domain/clients/document-clients.js';
 import type { DocumentFailure, MetadataDocument } from '../../domain/clients/metadata-documents.js';
 import type { Context } from '../../domain/context.js';
 import { OAuthError, RateLimitedError } from '../../errors.js';
 import { addressKey } from '../../http/limits/rate-limits.js';
 import type { Web } from '../../http/web.js';
-import { documentIdProblem, isDocumentId } from '../../lib/document-client-id.js';
+import { isDocumentId } from '../../lib/document-client-id.js';
 import { documentColumns, documentRow } from './document-row.js';
 
 /** What is looked at of a request. */
@@ -115,14 +121,13 @@ async function storedClient(web: Limiting, { ctx }: Asked, stored: Client): Prom
  */
 export async function askingClient(web: Limiting, req: Asked, client_id: string): Promise<Client | null> {
   const { ctx } = req;
-  const { environment, config } = ctx;
+  const { environment } = ctx;
   const stored = await clientOf(ctx, client_id);
   if (stored?.status === 'disabled') return null;
   if (stored && stored.origin !== 'metadata_document') return stored;
   if (!stored) {
     if (environment.client_id_metadata_documents === 'off' || !isDocumentId(client_id)) return null;
-    const ownOrigins = [environment.base_url, ...environment.issuers].map((url) => new URL(url).origin);
-    const problem = documentIdProblem(client_id, { allowLoopback: config.allowPrivateNetwork, ownOrigins });
+    const problem = documentAddressProblem(ctx, client_id);
     if (problem !== null) throw refused(`client_id ${problem}`);
   }
   if (stored?.verified !== true && !isAdmitted(environment, client_id)) throw refused('applications of its host are not let in');

@@ -73,6 +73,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   ],
   'client.jwks': [{ jwks: sampleKeys(2) }, { jwks: null }],
   'client.jwks_uri': [{ jwks_uri: 'https://walked.example/jwks', jwks: null }],
+  'client.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'client.scopes': [{ scopes: ['openid'] }, { scopes: null }],
   'client.initiate_login_uri': [{ initiate_login_uri: 'https://walked.example/start' }, { initiate_login_uri: null }],
   'client.claim_mappings': mappings,
