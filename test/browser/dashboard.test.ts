@@ -47,7 +47,7 @@ async function createClient({ page, service }: Story, redirect_uri: string): Pro
   await page.getByRole('link', { name: 'Create client' }).click();
   await page.getByRole('link', { name: 'Web application' }).click();
   await page.getByLabel('Name').fill('Acme Notes');
-  await page.getByLabel('Redirect URIs').fill(redirect_uri);
+  await page.getByRole('textbox', { name: 'Redirect URIs' }).first().fill(redirect_uri);
   await page.getByRole('button', { name: 'Create client' }).click();
   const secret = (await page.locator('#secret-client_secret').textContent()) ?? '';
   expect(secret).toMatch(/^cs_/);
