@@ -1,5 +1,6 @@
 import { clientRegistrationChoices, metadataDocumentChoices } from './choices.js';
 import type { FieldSpec } from './presentation.js';
+import { hints, sentences, terms } from './words.js';
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
 
@@ -7,29 +8,29 @@ type Section = { readonly name: string; readonly title: string; readonly text: s
 export const arrivalSections: readonly Section[] = [
   {
     name: 'metadata_documents',
-    title: 'Client ID metadata documents',
-    text: 'Lets applications come without being registered: their client_id is the address of a document that describes them, as with MCP clients.',
+    title: terms.client_id_metadata_documents,
+    text: sentences.lets_applications_come_without_being,
     fields: [
-      { name: 'client_id_metadata_documents', label: 'Who may come so', kind: 'radios', choices: metadataDocumentChoices },
+      { name: 'client_id_metadata_documents', label: terms.metadata_document_policy, kind: 'radios', choices: metadataDocumentChoices },
       {
         name: 'client_id_metadata_hosts',
-        label: 'Hosts that you trust',
-        hint: 'One a line: client.example, or *.example.com for all below it. Their applications are verified: people are not warned.',
+        label: terms.trusted_hosts,
+        hint: hints.client_id_metadata_hosts,
         attributes: { spellcheck: false, autocapitalize: 'none' },
       },
     ],
   },
   {
     name: 'registration_of_clients',
-    title: 'Dynamic client registration',
-    text: 'Lets applications register themselves at /oauth/register (RFC 7591). Off unless you need it.',
+    title: terms.dynamic_client_registration,
+    text: sentences.lets_applications_register_themselves_at,
     fields: [
-      { name: 'client_registration_policy', label: 'Who may register clients', kind: 'radios', choices: clientRegistrationChoices },
-      { name: 'self_registered_client_limit', label: 'So many at most' },
+      { name: 'client_registration_policy', label: terms.registration_policy, kind: 'radios', choices: clientRegistrationChoices },
+      { name: 'self_registered_client_limit', label: terms.maximum_self_registered_clients },
       {
         name: 'unused_client_lifetime',
-        label: 'Remove unverified clients that nobody uses after',
-        hint: 'Seconds; empty for never. 2592000 is thirty days.',
+        label: terms.unused_client_lifetime,
+        hint: hints.unused_client_lifetime,
       },
     ],
   },

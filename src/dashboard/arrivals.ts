@@ -12,6 +12,7 @@ import { recordPath } from './presentation.js';
 import type { Render } from './render.js';
 import { listOf, may, recordOf, resourceOf } from './resource-objects.js';
 import { code, quiet, stack, state, text, time, words } from './values.js';
+import { fill, sentences, terms } from './words.js';
 
 const path = '/dashboard/arrivals';
 
@@ -20,7 +21,7 @@ const shown = 50;
 
 /** Where it comes from: its host, or that it registered itself. */
 const whose = ({ attributes: a, id }: ResourceObject): Value =>
-  a['origin'] === 'metadata_document' ? code(URL.canParse(id) ? new URL(id).host : id) : quiet('Registered itself');
+  a['origin'] === 'metadata_document' ? code(URL.canParse(id) ? new URL(id).host : id) : quiet(terms.dynamic_client_registration);
 
 /** The host, or the scheme of a private one. */
 function hostOf(uri: string): string {
@@ -33,18 +34,18 @@ const hostsOf = ({ attributes: a }: ResourceObject): string =>
   [...new Set((a['redirect_uris'] as string[]).map((uri) => hostOf(uri)))].slice(0, 3).join(', ');
 
 function stateOf(a: ResourceObject['attributes']): Value {
-  if (a['status'] !== 'enabled') return state('bad', 'Disabled');
-  return a['document_ended_at'] === null ? state('warning', 'Not verified') : state('bad', 'No document any more');
+  if (a['status'] !== 'enabled') return state('bad', terms.disabled);
+  return a['document_ended_at'] === null ? state('warning', terms.not_verified) : state('bad', terms.metadata_document_gone);
 }
 
 function rowOf(record: ResourceObject, now: Date, writable: boolean): TableRow {
   const { attributes: a, id } = record;
-  const name = strangersName(words(a['name']), 60) || 'An application';
+  const name = strangersName(words(a['name']), 60) || terms.an_application;
   const enabled = a['status'] === 'enabled';
   const at = (verb: string) => `${path}/${encodeURIComponent(id)}/${verb}`;
   const actions = [
-    { label: 'Verify', about: name, action: at('verify') },
-    { label: enabled ? 'Disable' : 'Enable', about: name, action: at(enabled ? 'disable' : 'enable') },
+    { label: terms.verify, about: name, action: at('verify') },
+    { label: enabled ? terms.disable : terms.enable, about: name, action: at(enabled ? 'disable' : 'enable') },
   ];
   return {
     path: recordPath('clients', id),
@@ -60,30 +61,30 @@ const isOpen = (a: ResourceObject['attributes']): boolean =>
 /** Who can come, in sentences. */
 function toldOf(a: ResourceObject['attributes']): string {
   const registration: Readonly<Record<string, string>> = named({
-    initial_access_token: 'Applications register themselves with a registration token.',
-    open: 'Any application can register itself.',
+    initial_access_token: sentences.applications_register_themselves_with_a,
+    open: sentences.any_application_can_register_itself,
   });
   const documents: Readonly<Record<string, string>> = named({
-    allow_list: 'Applications whose metadata document is at a host that you trust can come, and are verified.',
-    open: 'Any application can come that is described by a metadata document.',
+    allow_list: sentences.applications_whose_metadata_document_is,
+    open: sentences.any_application_can_come_that,
   });
-  const warned = 'People are warned before they let one in, and your APIs let in only what they choose to.';
+  const warned = sentences.people_are_warned_before_they;
   const ways = [own(registration, words(a['client_registration_policy'])), own(documents, words(a['client_id_metadata_documents']))].filter(
     (one) => one !== undefined,
   );
   if (a['client_registration_policy'] === 'open' && a['client_id_metadata_documents'] === 'open')
-    return `Any application can connect: by registering itself, or by a metadata document. ${warned}`;
-  if (ways.length === 0) return 'Applications have to be registered by an administrator.';
+    return fill(sentences.any_application_can_connect_by, { warned });
+  if (ways.length === 0) return sentences.applications_have_to_be_registered;
   return [...ways, ...(isOpen(a) ? [warned] : [])].join(' ');
 }
 
 /** The switch: two settings, in words. */
 function switchPart(req: Request, attributes: ResourceObject['attributes']): Part {
   const open = isOpen(attributes);
-  const label = open ? 'Stop letting MCP clients connect' : 'Let MCP clients connect';
+  const label = open ? terms.stop_letting_mcp_clients_connect : terms.let_mcp_clients_connect;
   const post = { label, action: path, variant: open ? ('quiet' as const) : ('primary' as const), hidden: { connect: open ? 'off' : 'on' } };
   const add = {
-    label: 'Add a client by its document',
+    label: terms.add_a_client_by_its_document,
     path: '/dashboard/clients/new?application_type=document',
     variant: 'quiet' as const,
   };
@@ -106,16 +107,16 @@ export function arrivalsPage(render: Render) {
     const table: Part = {
       kind: 'table',
       id: 'arrivals',
-      caption: 'Not verified',
+      caption: terms.not_verified,
       heading: true,
-      columns: ['Application', 'Sends people to', 'State', 'Came', 'Last used'].map((label) => ({ label })),
+      columns: [terms.application, terms.redirect_hosts, terms.status, terms.registered, terms.last_used].map((label) => ({ label })),
       rows: records.map((record) => rowOf(record, now, writable)),
-      empty: { title: 'Nobody came', text: 'Applications that came by themselves show here until you verify them.', button: null },
+      empty: { title: terms.no_self_registered_clients, text: sentences.applications_that_came_by_themselves, button: null },
       pager: null,
     };
     render(req, res, {
-      title: 'Arrivals',
-      lead: 'Applications that came by themselves, such as MCP clients. Nobody vouches for them until you do.',
+      title: terms.self_registered_clients,
+      lead: sentences.applications_that_came_by_themselves_such_as,
       parts: [
         { kind: 'notice', tone: isOpen(attributes) ? 'warning' : 'info', text: toldOf(attributes) },
         switchPart(req, attributes),

@@ -6,6 +6,7 @@ import type { Web } from '../http/web.js';
 import { looks } from '../management/resources/branding.js';
 import { shownName, webUrl } from '../management/fields.js';
 import type { BoundField, Entries } from './form-fields.js';
+import { fill, terms } from './words.js';
 
 const path = '/dashboard/branding_preview';
 const prefix = 'branding.';
@@ -35,10 +36,10 @@ export function previewBranding(web: Web) {
     const branding = Object.fromEntries(said) as Record<string, string>;
     const { environment } = req.ctx;
     const application = query.get('client');
-    const name = application === undefined ? null : (shownName(100).safeParse(application).data ?? 'Application');
+    const name = application === undefined ? null : (shownName(100).safeParse(application).data ?? terms.application);
     const client = name === null ? null : { branding, verified: true, policy_uri: null, tos_uri: null };
     const base = basePage(client ? environment : { ...environment, branding }, {
-      title: name === null ? 'Sign in' : `Sign in to ${name}`,
+      title: name === null ? terms.sign_in : fill(terms.sign_in_to_name, { name }),
       request_id: req.request_id,
       client,
     });

@@ -4,6 +4,7 @@ import type { Bar, ChartPart, Drawing, Part } from './page-parts.js';
 import type { ViewContext } from './presentation.js';
 import { may } from './resource-objects.js';
 import { figure, inWords, percentage } from './values.js';
+import { fill, sentences, terms } from './words.js';
 
 const [width, height, left, bottom, top] = [400, 190, 44, 24, 12];
 const dayMs = 86_400_000;
@@ -96,7 +97,7 @@ function chart(plot: Plot, stats: readonly DailyStat[], now: Date, days: number)
   };
 }
 
-const perDay = 'By day in UTC; today is not over yet.';
+const perDay = sentences.by_day_in_utc_today;
 
 const logins: Plot = {
   id: 'logins',
@@ -104,7 +105,9 @@ const logins: Plot = {
   labels: ['succeeded', 'failed'],
   tones: [0, 1],
   title: ([succeeded = 0, failed = 0], days) =>
-    succeeded + failed === 0 ? `No sign-in in ${days} days` : `${figure(succeeded)} sign-ins in ${days} days, ${figure(failed)} failed`,
+    succeeded + failed === 0
+      ? fill(terms.no_sign_in_in_days, { days })
+      : fill(terms.succeeded_sign_ins_in_days, { succeeded: figure(succeeded), days, failed: figure(failed) }),
   text: perDay,
 };
 
@@ -114,7 +117,9 @@ const newUsers: Plot = {
   labels: ['new_users'],
   tones: [2],
   title: ([sum = 0], days) =>
-    sum === 0 ? `No new user in ${days} days` : `${figure(sum)} new ${sum === 1 ? 'user' : 'users'} in ${days} days`,
+    sum === 0
+      ? fill(terms.no_new_user_in_days, { days })
+      : fill(terms.sum_new_value_in_days, { sum: figure(sum), value: sum === 1 ? 'user' : 'users', days }),
   text: perDay,
 };
 
@@ -125,9 +130,9 @@ const tokens: Plot = {
   tones: [0, 2, 3],
   title: (sums, days) => {
     const sum = sums.reduce((one, other) => one + other, 0);
-    return sum === 0 ? `No token issued in ${days} days` : `${figure(sum)} tokens issued in ${days} days`;
+    return sum === 0 ? fill(terms.no_token_issued_in_days, { days }) : fill(terms.sum_tokens_issued_in_days, { sum: figure(sum), days });
   },
-  text: `By grant. ${perDay}`,
+  text: fill(terms.by_grant_perday, { perday: perDay }),
 };
 
 const deliveries: Plot = {
@@ -137,9 +142,11 @@ const deliveries: Plot = {
   tones: [0, 1],
   title: ([succeeded = 0, failed = 0], days) => {
     const sum = succeeded + failed;
-    return sum === 0 ? `No webhook delivery in ${days} days` : `${percentage(succeeded, sum)} of ${figure(sum)} webhook deliveries arrived`;
+    return sum === 0
+      ? fill(terms.no_webhook_delivery_in_days, { days })
+      : fill(terms.webhook_deliveries_arrived, { value: percentage(succeeded, sum), sum: figure(sum) });
   },
-  text: `Deliveries that arrived or failed for good. ${perDay}`,
+  text: fill(terms.deliveries_that_arrived_or_failed, { perday: perDay }),
 };
 
 /** The plots of the overview, for what the actor may read. */

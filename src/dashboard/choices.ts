@@ -13,6 +13,7 @@ import {
 } from '../db/tables/environments.js';
 import { named, own } from '../lib/named.js';
 import { eventTypes, catalogue } from '../domain/events/catalogue.js';
+import { hints, sentences, terms } from './words.js';
 
 const most = 100;
 
@@ -69,42 +70,42 @@ export async function permissionChoices(look: ViewContext): Promise<Choice[]> {
 /** What an environment can be for. */
 export const environmentKindChoices = async (): Promise<Choice[]> => environmentKinds.map((value) => ({ value, label: inWords(value) }));
 
-const breachedPasswordWords = { refuse: 'Refuse them', off: 'Accept them, without asking' } as const;
+const breachedPasswordWords = { refuse: terms.refuse_breached_passwords, off: terms.off } as const;
 
 /** What becomes of passwords that are known from data breaches. */
 export const breachedPasswordChoices = async (): Promise<Choice[]> =>
   breachedPasswordRules.map((value) => ({ value, label: breachedPasswordWords[value] }));
 
 const registrationWords: Readonly<Record<(typeof clientRegistrationPolicies)[number], string>> = {
-  off: 'Nobody',
-  initial_access_token: 'Whoever has a registration token',
-  open: 'Everybody',
+  off: terms.nobody,
+  initial_access_token: terms.with_an_initial_access_token,
+  open: terms.open,
 };
 export const clientRegistrationChoices = async (): Promise<Choice[]> =>
   clientRegistrationPolicies.map((value) => ({ value, label: registrationWords[value] }));
 
 const metadataDocumentWords: Readonly<Record<(typeof metadataDocumentPolicies)[number], string>> = {
-  off: 'Nobody',
-  allow_list: 'Applications of these hosts',
-  open: 'Everybody',
+  off: terms.nobody,
+  allow_list: terms.trusted_hosts_only,
+  open: terms.open,
 };
 export const metadataDocumentChoices = async (): Promise<Choice[]> =>
   metadataDocumentPolicies.map((value) => ({ value, label: metadataDocumentWords[value] }));
 
-const dpopNonceWords = { optional: 'Optional', required: 'Required' } as const;
+const dpopNonceWords = { optional: terms.optional, required: terms.required } as const;
 
 /** Whether DPoP proofs have to bear a nonce. */
 export const dpopNonceChoices = async (): Promise<Choice[]> => dpopNonceRules.map((value) => ({ value, label: dpopNonceWords[value] }));
 
 /** What `*` is called. */
-export const allEvents = 'All events';
+export const allEvents = terms.all_events;
 
 /** Event types, grouped by what they are about; `*` first. */
 export async function eventChoices(): Promise<Choice[]> {
   const everything: Choice = {
     value: '*',
     label: allEvents,
-    hint: 'All event types, also future ones, but token.issued, of which there can be very many.',
+    hint: hints.all_events,
     group: null,
   };
   return [
@@ -123,10 +124,10 @@ export const signingAlgorithmChoices = async (look: ViewContext): Promise<Choice
   look.req.ctx.environment.signing_algorithms.map((value) => ({ value, label: value, hint: null }));
 
 const algorithmHints: Record<SigningAlgorithm, string> = {
-  RS256: 'Every library knows it; it stays.',
-  ES256: 'Short signatures at a fraction of the processor time; FAPI 2.0.',
-  PS256: 'RSA as FAPI 2.0 wants it.',
-  EdDSA: 'Ed25519: the quickest; older libraries do not know it.',
+  RS256: sentences.every_library_knows_it_it,
+  ES256: sentences.short_signatures_at_a_fraction,
+  PS256: sentences.rsa_as_fapi_2_0,
+  EdDSA: sentences.ed25519_the_quickest_older_libraries,
 };
 
 /** What an environment could sign with. */
@@ -134,13 +135,13 @@ export const allSigningAlgorithmChoices = async (): Promise<Choice[]> =>
   signingAlgorithms.map((value) => ({ value, label: value, hint: algorithmHints[value] }));
 
 const acrWords: Record<string, { readonly label: string; readonly hint: string }> = named({
-  '1': { label: 'One factor', hint: '' },
-  '2': { label: 'Two factors', hint: 'A password and a code, or a passkey.' },
-  phr: { label: 'A passkey', hint: 'Resists phishing.' },
+  '1': { label: terms.single_factor, hint: '' },
+  '2': { label: terms.multi_factor, hint: hints.a_password_and_a_code },
+  phr: { label: terms.phishing_resistant_passkey, hint: hints.resists_phishing },
 });
 
 /** A class of sign-ins (`acr`) in words. */
-export const acrLabel = (acr: unknown): string => own(acrWords, String(acr))?.label ?? 'Nothing more';
+export const acrLabel = (acr: unknown): string => own(acrWords, String(acr))?.label ?? terms.none;
 
 /** Classes that can be demanded. */
 export const acrChoices = (values: readonly string[]): Choice[] =>

@@ -7,6 +7,7 @@ import { platforms } from './pages/platforms.js';
 import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 import { named } from '../lib/named.js';
+import { sentences, terms } from './words.js';
 
 type Tile = { readonly title: string; readonly text: string; readonly path: string };
 
@@ -35,9 +36,9 @@ export const clientChooser = (render: Render) =>
   chooser(render, {
     permission: 'clients:write',
     parameter: 'application_type',
-    title: 'Create a client',
-    lead: 'What are you building? It decides how the client proves itself and which grants it needs.',
-    crumb: { label: 'Clients', path: '/dashboard/clients' },
+    title: terms.create_a_client,
+    lead: sentences.what_are_you_building_it,
+    crumb: { label: terms.clients, path: '/dashboard/clients' },
     items: Object.entries(kinds).map(([type, { label, text }]) => ({
       title: label,
       text,
@@ -66,7 +67,7 @@ const platformChooser = (render: Render, collection: 'trusted_issuers' | 'federa
     permission: `${collection}:write`,
     parameter: 'platform',
     title,
-    lead: 'Where does the workload run?',
+    lead: sentences.where_does_the_workload_run,
     crumb: { label, path: `/dashboard/${collection}` },
     items: (req) => {
       const query = new URL(req.originalUrl, 'http://own.invalid').searchParams;
@@ -78,19 +79,20 @@ const platformChooser = (render: Render, collection: 'trusted_issuers' | 'federa
   });
 
 /** GET /dashboard/trusted_issuers/new without a platform. */
-export const issuerChooser = (render: Render) => platformChooser(render, 'trusted_issuers', 'Add a trusted issuer', 'Trusted issuers');
+export const issuerChooser = (render: Render) =>
+  platformChooser(render, 'trusted_issuers', terms.add_a_trusted_issuer, terms.trusted_issuers);
 
 /** GET /dashboard/federated_credentials/new without a platform. */
 export const credentialChooser = (render: Render) =>
-  platformChooser(render, 'federated_credentials', 'Create a federated credential', 'Federated credentials');
+  platformChooser(render, 'federated_credentials', terms.create_a_federated_credential, terms.federated_credentials);
 
 const about: Readonly<Record<string, string>> = named({
-  oidc: 'Any provider with a discovery document: Keycloak, Okta, Entra ID, another one of these.',
-  google: 'Google accounts, or those of one Workspace.',
-  microsoft: 'Microsoft and Entra ID accounts.',
-  apple: 'Sign in with Apple.',
-  github: 'GitHub accounts.',
-  oauth2: 'A provider without OpenID Connect: you name its endpoints.',
+  oidc: sentences.any_provider_with_a_discovery,
+  google: sentences.google_accounts_or_those_of,
+  microsoft: sentences.microsoft_and_entra_id_accounts,
+  apple: sentences.sign_in_with_apple,
+  github: sentences.github_accounts,
+  oauth2: sentences.a_provider_without_openid_connect,
 });
 
 /** GET /dashboard/connections/new without a strategy. */
@@ -98,9 +100,9 @@ export const connectionChooser = (render: Render) =>
   chooser(render, {
     permission: 'connections:write',
     parameter: 'strategy',
-    title: 'Create a connection',
-    lead: 'Who is to vouch for your users?',
-    crumb: { label: 'Connections', path: '/dashboard/connections' },
+    title: terms.create_a_connection,
+    lead: sentences.who_is_to_vouch_for,
+    crumb: { label: terms.connections, path: '/dashboard/connections' },
     items: Object.entries(connectionStrategies).map(([name, { display_name }]) => ({
       title: display_name,
       text: about[name] ?? '',

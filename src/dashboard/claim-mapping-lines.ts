@@ -1,5 +1,6 @@
 import type { ClaimMapping, ClaimPlace } from '../db/tables/clients.js';
 import type { LineSpec } from './presentation.js';
+import { hints } from './words.js';
 
 const line = /^(\S+?)\s*=\s*(.+?)(?:\s+in\s+([a-z_]+(?:[\s,]+[a-z_]+)*))?$/;
 
@@ -32,5 +33,5 @@ export const claimMappingLine = (usual: readonly ClaimPlace[]): LineSpec => ({
     const value = parsed(from);
     return value === undefined ? undefined : { claim, in: where, value };
   },
-  wrong: 'A line has the form: claim = source in id_token, userinfo, access_token; constants are written as JSON, "in quotes".',
+  wrong: hints.a_line_has_the_form,
 });

@@ -6,6 +6,7 @@ import { errorTexts } from '../http/pages/error-texts.js';
 import { provenBy, viewerOf } from './gate.js';
 import type { Field, Part } from './page-parts.js';
 import { named } from '../lib/named.js';
+import { fill, hints, sentences, terms } from './words.js';
 
 const name = heldNames.password;
 
@@ -16,8 +17,8 @@ function passwordField(email: string, error: string | null): Field {
   return {
     kind: 'password',
     name,
-    label: 'Your password',
-    hint: `It has been a while since you signed in: show that it is still you, ${email}.`,
+    label: terms.your_password,
+    hint: fill(hints.it_has_been_a_while, { email }),
     optional: false,
     value: '',
     chosen: [],
@@ -29,24 +30,24 @@ function passwordField(email: string, error: string | null): Field {
 
 /** In the place of a form that a password doesn't confirm: the page that does, a linked connection, or a password by mail. */
 function elsewhere(email: string, { methods, enroll, connections, by_mail }: WaysToProve, back: string): readonly Part[] {
-  const said = `It has been a while since you signed in: show that it is still you, ${email}.`;
+  const said = fill(sentences.it_has_been_a_while, { email });
   const page =
     methods.length > 0 || enroll
-      ? [{ label: 'Show that it is still you', path: `${confirmPath}?${new URLSearchParams({ return_to: back })}` }]
+      ? [{ label: terms.show_that_it_is_still_you, path: `${confirmPath}?${new URLSearchParams({ return_to: back })}` }]
       : [];
   const ways = connections.map((connection) => ({
-    label: `Sign in again with ${connection.display_name}`,
+    label: fill(terms.sign_in_again_with_display, { display_name: connection.display_name }),
     path: provePath(connection, back),
   }));
-  const byMail = by_mail && page.length === 0 ? [{ label: 'Choose a password by mail', path: '/password/forgot' }] : [];
+  const byMail = by_mail && page.length === 0 ? [{ label: terms.choose_a_password_by_mail, path: '/password/forgot' }] : [];
   const links = [...page, ...ways, ...byMail].map((link, index) => ({
     ...link,
     variant: index === 0 ? ('primary' as const) : ('quiet' as const),
   }));
-  const alone = by_mail ? 'Choose a password by mail, then sign in with it.' : 'Sign out, then sign in again.';
-  const after = page.length > 0 || ways.length > 0 ? 'You come back to this page.' : alone;
+  const alone = by_mail ? sentences.choose_a_password_by_mail : sentences.sign_out_then_sign_in;
+  const after = page.length > 0 || ways.length > 0 ? sentences.you_come_back_to_this : alone;
   return [
-    { kind: 'text', title: 'Show first that it is still you', paragraphs: [said, after] },
+    { kind: 'text', title: terms.show_first_that_it_is_still_you, paragraphs: [said, after] },
     { kind: 'buttons', links, posts: [] },
   ];
 }
@@ -69,7 +70,7 @@ export async function proofOf(req: Request, back: string, errors: Readonly<Recor
 async function passwordError(req: Request, { failed, demanded }: ConfirmationNeeded): Promise<string | null> {
   if (demanded !== '1' || !(await waysToProve(req, demanded)).password) return null;
   if (failed === null) return errorTexts.required;
-  return failed.answer.method === 'password' && failed.outcome.outcome === 'wrong' ? 'This is not your password.' : null;
+  return failed.answer.method === 'password' && failed.outcome.outcome === 'wrong' ? sentences.this_is_not_your_password : null;
 }
 
 /**
@@ -89,4 +90,4 @@ export async function confirmInForm(req: Request, res: Response): Promise<Record
 }
 
 /** Labels for the error summary. */
-export const passwordLabels = { [name]: 'Your password' };
+export const passwordLabels = { [name]: terms.your_password };

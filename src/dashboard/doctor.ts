@@ -7,12 +7,13 @@ import type { Finding } from './finding-parts.js';
 import type { Part } from './page-parts.js';
 import type { Tone } from './tone.js';
 import type { Render } from './render.js';
+import { fill, sentences, terms } from './words.js';
 
 const tones = {
-  problem: ['bad', 'Problem'],
-  warning: ['warning', 'Warning'],
-  notice: ['info', 'Notice'],
-  skipped: ['quiet', 'Not looked at'],
+  problem: ['bad', terms.problem],
+  warning: ['warning', terms.warning],
+  notice: ['info', terms.notice],
+  skipped: ['quiet', terms.skipped],
   ok: ['good', 'OK'],
 } as const satisfies Record<CheckResult['level'], readonly [Tone, string]>;
 
@@ -33,7 +34,7 @@ function stateOf(results: readonly CheckResult[]): { tone: Tone; word: string } 
   const [problems, warnings] = [count('problem'), count('warning')];
   const both = [counted(problems, 'problem'), ...(warnings > 0 ? [counted(warnings, 'warning')] : [])];
   if (problems > 0) return { tone: 'bad', word: both.join(', ') };
-  return warnings > 0 ? { tone: 'warning', word: counted(warnings, 'warning') } : { tone: 'good', word: 'All is well' };
+  return warnings > 0 ? { tone: 'warning', word: counted(warnings, 'warning') } : { tone: 'good', word: terms.healthy };
 }
 
 function partsOf(results: readonly CheckResult[]): Part[] {
@@ -44,7 +45,7 @@ function partsOf(results: readonly CheckResult[]): Part[] {
     return { tone, word, check: checks[id].title, finding };
   });
   const findings: Part[] = told.length > 0 ? [{ kind: 'findings', items: told.map(findingOf) }] : [];
-  return [...findings, { kind: 'well', title: told.length > 0 ? 'Everything else' : 'What was looked at', items: rows }];
+  return [...findings, { kind: 'well', title: told.length > 0 ? terms.other_checks : terms.checks, items: rows }];
 }
 
 /** GET /dashboard/doctor: what is wrong with the installation, the worst first, with the fix to copy. For operators. */
@@ -53,11 +54,11 @@ export function doctorPage(render: Render) {
     const { checks: results } = (await runEndpoint(req.call, diagnostics)) as unknown as Diagnosis;
     const state = stateOf(results);
     render(req, res, {
-      title: 'Doctor',
-      document_title: `${state.word} · Doctor`,
-      lead: 'Looked at just now. Nothing was changed or sent. While the service can’t start, npm run -s doctor tells the same.',
+      title: terms.diagnostics,
+      document_title: fill(terms.state_of_diagnostics, { word: state.word }),
+      lead: sentences.looked_at_just_now_nothing,
       state: { kind: 'state', ...state },
-      links: [{ label: 'Look again', path: '/dashboard/doctor', variant: 'quiet' }],
+      links: [{ label: terms.run_again, path: '/dashboard/doctor', variant: 'quiet' }],
       parts: partsOf(results),
     });
   };

@@ -7,6 +7,7 @@ import type { FieldSpec, LineSpec, ViewContext, Presentation } from './presentat
 import type { ResourceObject } from '../management/documents.js';
 import { durationWords } from './values.js';
 import { named, own } from '../lib/named.js';
+import { fill, sentences, terms } from './words.js';
 
 type Mode = 'create' | 'update';
 
@@ -135,7 +136,7 @@ export function sentEntries(fields: readonly BoundField[], all: Readonly<Record<
 /** The bound of a duration, which nobody wants to find out by a refusal. */
 const mostOf = (kind: FieldKind, core: Core | null): string | null => {
   const most = kind === 'duration' && core ? durations.get(core.schema as z.ZodInt)?.most : undefined;
-  return most === undefined ? null : `At most ${durationWords(most)}${core?.nullable ? '; leave it empty for no limit of its own' : ''}.`;
+  return most === undefined ? null : fill(core?.nullable ? sentences.at_most_or_none : sentences.at_most, { most: durationWords(most) });
 };
 
 /** Whether the field may be left empty. */
@@ -152,8 +153,8 @@ function mayStayEmpty({ spec, kind, core, needed }: BoundField, entries: Entries
 function blankOf({ spec, kind, core }: BoundField, entries: Entries): readonly Choice[] {
   // Which record it is about is for the administrator to say, not for the order of the list.
   if (spec.relationship === 'one' && (spec.optional || !entries.texts[spec.name]))
-    return [{ value: '', label: spec.optional ? 'None' : 'Choose one' }];
-  return core?.nullable && kind === 'select' ? [{ value: '', label: 'Not set' }] : [];
+    return [{ value: '', label: spec.optional ? terms.none : terms.choose_one }];
+  return core?.nullable && kind === 'select' ? [{ value: '', label: terms.not_set }] : [];
 }
 
 async function fieldOf(look: ViewContext, bound: BoundField, entries: Entries, error: string | null): Promise<Field> {
@@ -166,6 +167,7 @@ async function fieldOf(look: ViewContext, bound: BoundField, entries: Entries, e
     kind,
     name: spec.name,
     label: spec.label,
+    attribute: spec.name,
     hint: spec.hint ?? mostOf(kind, core),
     optional: mayStayEmpty(bound, entries),
     value,

@@ -6,6 +6,7 @@ import type { BoundField, Entries } from './form-fields.js';
 import type { ResourceObject } from '../management/documents.js';
 import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
+import { sentences } from './words.js';
 
 /** A submitted form as input of an operation, and errors of fields that can't be parsed, by field name. */
 export type FormInput = { readonly input: Input; readonly errors: Readonly<Record<string, string>> };
@@ -98,7 +99,7 @@ export function readForm(resource: Resource, fields: readonly BoundField[], entr
     const given = valueOf(field, entries, name);
     // A field that was emptied in a change is sent as null; the operation refuses it where that isn't allowed.
     const value = given === undefined && current && !name.includes('.') && Boolean(current.attributes[name]) ? '' : given;
-    if (value === unreadable) errors[name] = field.spec.line?.wrong ?? 'This is not valid JSON.';
+    if (value === unreadable) errors[name] = field.spec.line?.wrong ?? sentences.this_is_not_valid_json;
     else if (value !== undefined || name.includes('.')) put(attributes, name, value, current?.attributes);
   }
   for (const name of new Set(fields.filter(({ spec }) => spec.name.includes('.')).map(({ spec }) => spec.name.split('.')[0] as string))) {

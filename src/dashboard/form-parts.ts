@@ -24,6 +24,8 @@ export type Field = {
   readonly kind: FieldKind;
   readonly name: string;
   readonly label: string;
+  /** Its name in the API, where it has one. */
+  readonly attribute?: string;
   readonly hint: string | null;
   readonly optional: boolean;
   /** Text of what is in it; for `checks` the chosen values. */

@@ -13,6 +13,7 @@ import type { DashboardPage, IconPaths, Navigation } from './page-parts.js';
 import { navigationGroups, type NavigationGroup } from './presentation.js';
 import type { Render } from './render.js';
 import { doneTexts } from './texts.js';
+import { sentences, terms } from './words.js';
 
 /** What the navigation leads to: `path` marks it, and everything below it; `marks` are further addresses that do. */
 type Item = {
@@ -26,32 +27,32 @@ type Item = {
 };
 
 const overview: Item = {
-  label: 'Overview',
+  label: terms.overview,
   path: '/dashboard',
   icon: ['M3.5 3.5h5.5v7H3.5zM11 3.5h5.5v4H11zM11 10h5.5v6.5H11zM3.5 13h5.5v3.5H3.5z'],
   needs: null,
 };
 const settings: Item = {
-  label: 'Settings',
+  label: terms.settings,
   path: '/dashboard/settings',
   icon: ['M3 6h7M14 6h3M3 14h3M10 14h7', 'M12 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM8 16a2 2 0 1 0 0-4 2 2 0 0 0 0 4z'],
   needs: 'environments',
 };
 const doctor: Item = {
-  label: 'Doctor',
+  label: terms.diagnostics,
   path: '/dashboard/doctor',
   icon: ['M2.5 10h3.5l2-5 4 10 2-5h3.5'],
   needs: null,
   isOpen: ({ ctx, actor }) => ctx.environment.is_default && diagnostics.permissions.every((one) => actor.permissions.has(one)),
 };
 const arrivals: Item = {
-  label: 'Arrivals',
+  label: terms.self_registered_clients,
   path: '/dashboard/arrivals',
   icon: ['M11 4h5.5v12H11', 'M3.5 10H12M8.5 6.5 12 10l-3.5 3.5'],
   needs: 'clients',
 };
 const documentation: Item = {
-  label: 'Documentation',
+  label: terms.documentation,
   path: '/docs',
   icon: [
     'M10 5c-1.5-1.25-3.75-1.5-6.75-1.5v11.75c3 0 5.25.25 6.75 1.5 1.5-1.25 3.75-1.5 6.75-1.5V3.5C13.75 3.5 11.5 3.75 10 5zM10 5v11.75',
@@ -75,18 +76,25 @@ const itemsOf = (group: NavigationGroup): Item[] =>
       : [],
   );
 
+const groupLabels: Readonly<Record<NavigationGroup, string>> = {
+  People: terms.user_management,
+  Applications: terms.applications,
+  Events: terms.events,
+  Environment: terms.environment,
+};
+
 const groups: readonly { readonly label: string | null; readonly items: readonly Item[] }[] = [
   { label: null, items: [overview] },
-  ...navigationGroups.map((label) => ({
-    label,
+  ...navigationGroups.map((name) => ({
+    label: groupLabels[name],
     items: [
-      ...(label === 'Environment' ? [settings] : []),
-      ...itemsOf(label),
-      ...(label === 'Applications' ? [arrivals] : []),
-      ...(label === 'Environment' ? [doctor] : []),
+      ...(name === 'Environment' ? [settings] : []),
+      ...itemsOf(name),
+      ...(name === 'Applications' ? [arrivals] : []),
+      ...(name === 'Environment' ? [doctor] : []),
     ],
   })),
-  { label: 'Help', items: [documentation] },
+  { label: terms.help, items: [documentation] },
 ];
 
 /** The navigation, with the collections that the actor may read. */
@@ -116,6 +124,8 @@ export function createRender(web: Web): Render {
     const csrf_token = csrfToken(req, res);
     const model: DashboardPage = {
       ...basePage(req.ctx.environment, { title: page.title, request_id: req.request_id }),
+      terms,
+      sentences,
       csrf_token,
       navigation: navigationFor(req),
       viewer: { email: viewer.user_email, name: [viewer.user_first_name, viewer.user_last_name].filter(Boolean).join(' ') },

@@ -17,6 +17,7 @@ import type { AuthenticationClass } from '../domain/sessions/classes.js';
 import { managementClass } from '../domain/sessions/management-demand.js';
 import { dueOfSession } from '../domain/sign-ins/session-step.js';
 import type { BrowserSession } from '../domain/sessions/sessions.js';
+import { fill, sentences } from './words.js';
 
 declare module 'express-serve-static-core' {
   interface Request {
@@ -59,11 +60,7 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
   if (due === 'enroll' || (due === 'verify' && req.method === 'GET')) return res.redirect(303, stepPath(due, req));
   const permissions = new Set(await listPermissionNamesOfUser(ctx.scope, session.user_id, ctx.environment.management_audience));
   if (permissions.size === 0) {
-    throw new PageError(
-      403,
-      'no_management_permission',
-      `You are signed in as ${session.user_email}, but this account holds no permission of the Management API. An administrator can give it a role that does.`,
-    );
+    throw new PageError(403, 'no_management_permission', fill(sentences.you_are_signed_in_as, { user_email: session.user_email }));
   }
   req.call = {
     ctx,

@@ -9,6 +9,7 @@ import { recordOf, resourceOf, recordVersion } from './resource-objects.js';
 import { addressedId, recordFrame } from './resource-record.js';
 import { sentenceOf } from './texts.js';
 import type { Render } from './render.js';
+import { fill, sentences } from './words.js';
 
 /** A to-many relationship as a form. `name` is that of the relationship, and of the tab that shows the form. */
 export type Linking = {
@@ -60,7 +61,7 @@ export function saveLinked(render: Render, presentation: Presentation, name: str
       const { dangers: _dangers, ...frame } = recordFrame(look, presentation, record, [], name);
       const tab = presentation.tabs?.find((one) => one.name === name);
       if (!tab) throw notFound();
-      const changed = `Somebody changed this ${presentation.one} meanwhile. These are the ${name} now: tick them again.`;
+      const changed = fill(sentences.somebody_changed_this_one_meanwhile, { one: presentation.one, name });
       const form = first.status === 412 ? changed : sentenceOf(first, undefined);
       const status = first.status === 412 ? 409 : first.status;
       return render(req, res, { ...frame, errors: { form }, parts: await tab.parts(look, record) }, status);

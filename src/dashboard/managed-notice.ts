@@ -3,6 +3,7 @@ import { dateTimeWords } from '../lib/date-words.js';
 import type { Call } from '../management/call.js';
 import { isKindName } from '../management/configuration/kinds.js';
 import type { Part } from './page-parts.js';
+import { fill, sentences } from './words.js';
 
 /** Which of the records the configuration document manages that was last applied (specification 15.1.11). */
 export async function managedIds({ ctx }: Pick<Call, 'ctx'>, type: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -14,6 +15,6 @@ export async function managedNotice({ ctx }: Pick<Call, 'ctx'>, type: string, id
   if (!isKindName(type)) return [];
   const { ids, applied_at, actor_display } = await findManaged(ctx.scope, type, [id]);
   if (ids.length === 0) return [];
-  const text = `A configuration document manages this; ${actor_display} applied it on ${dateTimeWords(applied_at.toISOString())}. What is changed here shows up as drift, and applying the document again changes it back.`;
+  const text = fill(sentences.a_configuration_document_manages_this, { actor_display, value: dateTimeWords(applied_at.toISOString()) });
   return [{ kind: 'notice', tone: 'info', text }];
 }

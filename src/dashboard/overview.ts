@@ -1,6 +1,8 @@
 import type { Request, Response } from 'express';
 import { sessionBounds } from '../domain/sessions/sessions.js';
 import { countOverview, type OverviewCounts } from '../db/tables/overview.js';
+import { countAdministratorFactors } from '../db/tables/factor_counts.js';
+import { holdsEverything } from '../domain/reach/reach.js';
 import { listDailyStats } from '../db/tables/daily_stats.js';
 import { queryOf } from '../http/request/form.js';
 import { exposureNotice } from './exposure-notice.js';
@@ -12,38 +14,84 @@ import type { Part } from './page-parts.js';
 import { recordPath, type ColumnSpec, type ViewContext } from './presentation.js';
 import { listOf, may } from './resource-objects.js';
 import { figure, percentage } from './values.js';
+import { fill, sentences, terms } from './words.js';
 
 const ranges = [7, 30, 90] as const;
 
-/** The steps from a new environment to the first signed-in user; null once somebody has signed in, and for actors who may not write clients. */
-function checklist(look: ViewContext, counts: OverviewCounts, client_id: string | null): Part | null {
-  if (!may(look.req.call, 'clients', 'write') || (counts.signed_in && counts.clients > 0)) return null;
+type Administrators = Awaited<ReturnType<typeof countAdministratorFactors>>;
+
+type Step = Extract<Part, { kind: 'steps' }>['steps'][number];
+
+/** The steps to the first signed-in user. */
+function applicationSteps({ req }: ViewContext, counts: OverviewCounts, client_id: string | null): Step[] {
   const quickStart = client_id === null ? null : `${recordPath('clients', client_id)}/quick_start`;
-  return {
-    kind: 'steps',
-    title: 'From here to the first signed-in user',
-    text: 'Three steps, five minutes.',
-    steps: [
-      {
-        title: 'Create a client',
-        text: 'Your application as this service knows it.',
-        done: counts.clients > 0,
-        link: { label: 'Create client', path: '/dashboard/clients/new', variant: 'primary' },
-      },
-      {
-        title: 'Copy the configuration',
-        text: 'Ready for openid-client, Auth.js, Spring and curl, with this installation’s own addresses.',
-        done: counts.client_used || counts.signed_in,
-        link: quickStart === null ? null : { label: 'Quick start', path: quickStart, variant: 'primary' },
-      },
-      {
-        title: 'Sign somebody in',
-        text: 'Start the sign-in in your application. People can register there, or you create them here.',
-        done: counts.signed_in,
-        link: { label: 'Create user', path: '/dashboard/users/new' },
-      },
-    ],
+  const api: Step = {
+    title: terms.add_an_api,
+    text: sentences.add_an_api_text,
+    done: counts.api_resources > 0,
+    link: { label: terms.create_api_resource, path: '/dashboard/api_resources/new' },
   };
+  return [
+    {
+      title: terms.create_a_client,
+      text: sentences.your_application_as_this_service,
+      done: counts.clients > 0,
+      link: { label: terms.create_client, path: '/dashboard/clients/new', variant: 'primary' },
+    },
+    {
+      title: terms.copy_the_configuration,
+      text: sentences.ready_for_openid_client_auth,
+      done: counts.client_used || counts.signed_in,
+      link: quickStart === null ? null : { label: terms.quick_start, path: quickStart, variant: 'primary' },
+    },
+    ...(may(req.call, 'api_resources', 'write') ? [api] : []),
+    {
+      title: terms.sign_somebody_in,
+      text: sentences.start_the_sign_in_in,
+      done: counts.signed_in,
+      link: may(req.call, 'users', 'write') ? { label: terms.create_user, path: '/dashboard/users/new' } : null,
+    },
+  ];
+}
+
+/** The steps that make the service itself ready. */
+function serviceSteps({ req }: ViewContext, administrators: Administrators | null): Step[] {
+  const { config } = req.ctx;
+  const people: Step[] =
+    administrators === null
+      ? []
+      : [
+          {
+            title: terms.add_a_passkey_for_yourself,
+            text: sentences.add_a_passkey_text,
+            done: !administrators.viewer_without,
+            link: { label: terms.add_passkey, path: '/account/authenticators' },
+          },
+          {
+            title: terms.invite_an_administrator,
+            text: sentences.invite_an_administrator_text,
+            done: administrators.people > 1,
+            link: { label: terms.invite_user, path: '/dashboard/users/invite' },
+          },
+        ];
+  return [
+    ...people,
+    {
+      title: terms.set_up_mail,
+      text: sentences.set_up_mail_text,
+      done: config.smtpUrl !== null,
+      link: { label: terms.read_how, path: '/docs/operations#configuration' },
+    },
+  ];
+}
+
+/** What to do first in a new environment; null once somebody has signed in, and for actors who may not write clients. */
+async function checklist(look: ViewContext, counts: OverviewCounts, client_id: string | null): Promise<Part | null> {
+  const { call } = look.req;
+  if (!may(call, 'clients', 'write') || (counts.signed_in && counts.clients > 0)) return null;
+  const administrators = holdsEverything(call.actor) ? await countAdministratorFactors(call.ctx.scope, call.actor.actor_id ?? '') : null;
+  const steps = [...applicationSteps(look, counts, client_id), ...serviceSteps(look, administrators)];
+  return { kind: 'steps', title: terms.what_to_do_first, text: sentences.set_up_lead, steps };
 }
 
 function figures(look: ViewContext, counts: OverviewCounts, days: number, deliveries: { succeeded: number; failed: number } | null): Part {
@@ -53,35 +101,40 @@ function figures(look: ViewContext, counts: OverviewCounts, days: number, delive
     ...(may(call, 'users', 'read')
       ? [
           {
-            label: 'Users',
+            label: terms.users,
             figure: figure(counts.users),
-            note: `${figure(counts.new_users)} new in ${days} days`,
+            note: fill(terms.new_in_days, { new_users: figure(counts.new_users), days }),
             path: '/dashboard/users',
           },
           {
-            label: 'Active users',
+            label: terms.active_users,
             figure: figure(counts.active_users),
-            note: `signed in within ${days} days`,
+            note: fill(terms.signed_in_within_days, { days }),
             path: '/dashboard/users?sort=-last_login_at',
           },
         ]
       : []),
     ...(may(call, 'sessions', 'read')
-      ? [{ label: 'Sessions', figure: figure(counts.sessions), note: 'active now', path: '/dashboard/sessions?status=active' }]
+      ? [{ label: terms.sessions, figure: figure(counts.sessions), note: terms.active_now, path: '/dashboard/sessions?status=active' }]
       : []),
-    ...(may(call, 'clients', 'read') ? [{ label: 'Clients', figure: figure(counts.clients), note: null, path: '/dashboard/clients' }] : []),
+    ...(may(call, 'clients', 'read')
+      ? [{ label: terms.clients, figure: figure(counts.clients), note: null, path: '/dashboard/clients' }]
+      : []),
     ...(deliveries
       ? [
           {
-            label: 'Webhook success',
+            label: terms.webhook_success_rate,
             figure: settled === 0 ? '–' : percentage(deliveries.succeeded, settled),
-            note: settled === 0 ? `nothing delivered in ${days} days` : `of ${figure(settled)} in ${days} days`,
+            note:
+              settled === 0
+                ? fill(terms.nothing_delivered_in_days, { days })
+                : fill(terms.of_settled_in_days, { settled: figure(settled), days }),
             path: '/dashboard/webhooks',
           },
         ]
       : []),
   ];
-  return { kind: 'stats', title: 'In figures', items };
+  return { kind: 'stats', title: terms.key_figures, items };
 }
 
 type Latest = {
@@ -114,7 +167,7 @@ async function latest(look: ViewContext, { path, caption, columns, filters, noth
   ];
 }
 
-const deliveryGlance = deliveryColumns.filter(({ label }) => label !== 'Next attempt' && label !== 'Duration');
+const deliveryGlance = deliveryColumns.filter(({ label }) => label !== terms.next_attempt && label !== terms.duration);
 
 export type Charts = (look: ViewContext, days: number) => Promise<readonly Part[]>;
 
@@ -139,39 +192,39 @@ export function overviewPage(render: Render, charts: Charts) {
       webhooks ? deliveredWithin(look, days) : null,
       may(call, 'clients', 'read') ? listOf(call, 'clients', { size: 1, sort: '-created_at' }) : null,
     ]);
-    const steps = checklist(look, counts, counts.clients > 0 ? (clients?.records[0]?.id ?? null) : null);
+    const steps = await checklist(look, counts, counts.clients > 0 ? (clients?.records[0]?.id ?? null) : null);
     const failed =
       counts.webhooks > 0
         ? await latest(look, {
             path: 'webhook_deliveries',
-            caption: 'Latest failed deliveries',
+            caption: terms.latest_failed_deliveries,
             columns: deliveryGlance,
             filters: { status: 'failed' },
-            nothing: ['No failed delivery', 'Everything that was sent arrived.'],
+            nothing: [terms.no_failed_delivery, sentences.everything_that_was_sent_arrived],
           })
         : [];
     const audit = await latest(look, {
       path: 'audit_logs',
-      caption: 'Latest changes',
+      caption: terms.latest_changes,
       columns: auditColumns,
       filters: { security_event: 'false' },
-      nothing: ['Nothing yet', 'Changes that people make here or through the Management API appear here.'],
+      nothing: [terms.nothing_yet, sentences.changes_that_people_make_here],
     });
     const range: Part = {
       kind: 'tabs',
-      label: 'Range',
-      items: ranges.map((one) => ({ label: `${one} days`, path: `/dashboard?days=${one}`, current: one === days })),
+      label: terms.range,
+      items: ranges.map((one) => ({ label: fill(terms.one_days, { one }), path: `/dashboard?days=${one}`, current: one === days })),
     };
     const parts = [
       ...exposureNotice(call.ctx),
       ...(await factorNotice(call)),
       ...(steps ? [steps] : []),
-      range,
+      ...(steps ? [] : [range]),
       figures(look, counts, days, deliveries),
-      ...(await charts(look, days)),
+      ...(steps ? [] : await charts(look, days)),
       ...failed,
       ...audit,
     ];
-    render(req, res, { title: 'Overview', lead: `${call.ctx.environment.issuer}`, parts });
+    render(req, res, { title: terms.overview, lead: `${call.ctx.environment.issuer}`, parts });
   };
 }

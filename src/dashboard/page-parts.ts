@@ -1,3 +1,4 @@
+import type { sentences, terms } from './words.js';
 import type { BasePage, Notice } from '../http/pages/page-models.js';
 import type { FindingsPart, WellPart } from './finding-parts.js';
 import type { Choice, FormPart } from './form-parts.js';
@@ -27,7 +28,8 @@ export type Value =
   | { readonly kind: 'pre'; readonly text: string }
   | { readonly kind: 'stack'; readonly values: readonly Value[] };
 
-export type Row = { readonly label: string; readonly value: Value };
+/** `attribute`: its name in the API, for those who script it. */
+export type Row = { readonly label: string; readonly value: Value; readonly attribute?: string | undefined };
 
 export type Column = {
   readonly label: string;
@@ -186,6 +188,8 @@ export type Navigation = readonly {
 
 /** A page of the dashboard: its frame, and the parts it is put together from. */
 export interface DashboardPage extends BasePage {
+  terms: typeof terms;
+  sentences: typeof sentences;
   csrf_token: string;
   navigation: Navigation;
   viewer: { email: string; name: string };

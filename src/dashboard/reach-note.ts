@@ -4,6 +4,7 @@ import { findRecord } from '../management/records.js';
 import type { Resource } from '../management/resource.js';
 import type { FieldSpec } from './presentation.js';
 import { listed } from './texts.js';
+import { fill, sentences } from './words.js';
 
 /** What a page says of a record that reaches further than whoever looks at it; null for all others. */
 export async function reachNote({ ctx, actor }: Call, resource: Resource, id: string): Promise<string | null> {
@@ -12,7 +13,7 @@ export async function reachNote({ ctx, actor }: Call, resource: Resource, id: st
   const reach = row ? await resource.reach.of(ctx, row) : [];
   const missing = [...reach].filter((name) => !actor.permissions.has(name)).sort();
   if (missing.length === 0) return null;
-  return `This reaches further than you do: whoever acts with it can use ${listed(missing)}, which you do not hold. You can change what does not decide who that is.`;
+  return fill(sentences.this_reaches_further_than_you, { value: listed(missing) });
 }
 
 /** Whether the actor may set the relationship of a field: some take a permission of their own. */

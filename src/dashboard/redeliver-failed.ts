@@ -9,12 +9,13 @@ import type { ResourceObject } from '../management/documents.js';
 import { recordOf, resourceOf } from './resource-objects.js';
 import { addressedId } from './resource-record.js';
 import type { Render } from './render.js';
+import { fill, sentences, terms } from './words.js';
 
 const periods: readonly (Choice & { readonly seconds: number })[] = [
-  { value: '1h', label: 'Of the last hour', seconds: 3600 },
-  { value: '24h', label: 'Of the last 24 hours', seconds: 86_400 },
-  { value: '7d', label: 'Of the last 7 days', seconds: 604_800 },
-  { value: '30d', label: 'Of the last 30 days', seconds: 2_592_000 },
+  { value: '1h', label: terms.of_the_last_hour, seconds: 3600 },
+  { value: '24h', label: terms.of_the_last_24_hours, seconds: 86_400 },
+  { value: '7d', label: terms.of_the_last_7_days, seconds: 604_800 },
+  { value: '30d', label: terms.of_the_last_30_days, seconds: 2_592_000 },
 ];
 
 function show(render: Render, req: Request, res: Response, record: ResourceObject, error: string | null): void {
@@ -22,7 +23,7 @@ function show(render: Render, req: Request, res: Response, record: ResourceObjec
   const field: Field = {
     kind: 'radios',
     name: 'period',
-    label: 'Which failed deliveries',
+    label: terms.which_failed_deliveries,
     hint: null,
     optional: false,
     value: '24h',
@@ -35,24 +36,24 @@ function show(render: Render, req: Request, res: Response, record: ResourceObjec
     kind: 'form',
     id: 'redeliver',
     text: [
-      'Each event that failed for good, and has not arrived since, is sent once more: the same bytes and the same event_id, signed with the present secret.',
-      `At most ${figure(maxRedeliveries)} at a time.`,
+      sentences.each_event_that_failed_for,
+      fill(sentences.at_most_maxredeliveries_at_a, { maxredeliveries: figure(maxRedeliveries) }),
     ],
     action: `${path}/redeliver_failed`,
     hidden: {},
     sections: [{ title: null, text: null, fields: [field] }],
-    button: { label: 'Resend failed deliveries', variant: 'primary' },
+    button: { label: terms.redeliver_failed_deliveries, variant: 'primary' },
     cancel: `${path}/deliveries`,
   };
   const crumbs = [
-    { label: 'Webhooks', path: '/dashboard/webhooks' },
+    { label: terms.webhooks, path: '/dashboard/webhooks' },
     { label: words(record.attributes['name']), path },
   ];
   render(
     req,
     res,
     {
-      title: 'Resend failed deliveries',
+      title: terms.redeliver_failed_deliveries,
       crumbs,
       errors: error === null ? {} : { period: error },
       labels: { period: field.label },
@@ -78,7 +79,7 @@ export function resendFailed(render: Render) {
     const period = periods.find(({ value }) => value === req.form.get('period'));
     if (!period) {
       requirePermissions(call, 'webhooks:write');
-      return show(render, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
+      return show(render, req, res, (await recordOf(call, 'webhooks', id)).record, sentences.choose_a_period);
     }
     const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000).toISOString();
     const { meta } = await actOnRecord(call, resourceOf(call, 'webhooks'), id, 'redeliver_failed', {

@@ -2,12 +2,18 @@ import type { ErrorRequestHandler, Request } from 'express';
 import { ApiError, PageError } from '../errors.js';
 import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
+import { fill, sentences, terms } from './words.js';
 
 type Told = { readonly status: number; readonly title: string; readonly text: string; readonly code: string };
 
 function toldOf(error: unknown): Told | null {
   if (error instanceof PageError && error.status !== 500)
-    return { status: error.status, title: error.status === 404 ? 'Not found' : 'This didn’t work', text: error.text, code: error.code };
+    return {
+      status: error.status,
+      title: error.status === 404 ? terms.not_found : terms.this_didnt_work,
+      text: error.text,
+      code: error.code,
+    };
   if (!(error instanceof ApiError)) return null;
   const [first] = error.errors;
   if (!first) return null;
@@ -17,12 +23,12 @@ function toldOf(error: unknown): Told | null {
     return {
       status: 403,
       code,
-      title: 'You may not do this',
-      text: `It needs the permission ${required.join(' and ')}, which none of your roles has. An administrator can change that.`,
+      title: terms.you_may_not_do_this,
+      text: fill(sentences.it_needs_the_permission_value, { value: required.join(' and ') }),
     };
   }
-  if (status === 404) return { status, code, title: 'Not found', text: 'There is nothing at this address. It may have been deleted.' };
-  return { status, code, title: 'This didn’t work', text: detail };
+  if (status === 404) return { status, code, title: terms.not_found, text: sentences.there_is_nothing_at_this };
+  return { status, code, title: terms.this_didnt_work, text: detail };
 }
 
 /** Refusals behind the gate, in the dashboard's own frame; everything else goes on to the one place that renders errors. */
@@ -38,11 +44,11 @@ export function refusals(render: Render): ErrorRequestHandler {
         kind: 'summary',
         title: null,
         rows: [
-          { label: 'Code', value: { kind: 'code', text: told.code } },
-          { label: 'Request id', value: { kind: 'code', text: req.request_id, copy: true } },
+          { label: terms.code, value: { kind: 'code', text: told.code } },
+          { label: terms.request_id, value: { kind: 'code', text: req.request_id, copy: true } },
         ],
       },
-      { kind: 'buttons', links: [{ label: 'To the overview', path: '/dashboard' }], posts: [] },
+      { kind: 'buttons', links: [{ label: terms.back_to_the_overview, path: '/dashboard' }], posts: [] },
     ];
     render(req, res, { title: told.title, parts }, told.status);
   };

@@ -15,7 +15,9 @@ import { addressedId } from './resource-record.js';
 import { secretPage } from './secrets.js';
 import { sentenceOf } from './texts.js';
 import { named } from '../lib/named.js';
+import { placeIn } from './list-place.js';
 import type { Render } from './render.js';
+import { fill, sentences, terms } from './words.js';
 
 /** A confirmation page. */
 export type Question = {
@@ -37,7 +39,7 @@ function typedField(typed: string, errors: Readonly<Record<string, string>>): Fi
   return {
     kind: 'text',
     name: typedName,
-    label: `Type ${typed} to go on`,
+    label: fill(terms.type_typed_to_go_on, { typed }),
     hint: null,
     optional: false,
     value: '',
@@ -73,13 +75,19 @@ export async function ask(
     cancel: question.back ?? path,
   };
   const crumbs = [
-    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: presentation.title, path: placeIn(req, presentation.path) },
     { label: presentation.name(record), path },
   ];
   render(
     req,
     res,
-    { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: proof?.instead ?? [form] },
+    {
+      title: question.title,
+      crumbs,
+      errors,
+      labels: { [typedName]: terms.confirmation, ...passwordLabels },
+      parts: proof?.instead ?? [form],
+    },
     status,
   );
 }
@@ -88,7 +96,7 @@ export async function ask(
 async function unanswered(render: Render, req: Request, res: Response, question: Question): Promise<Record<string, string>> {
   const errors: Record<string, string> = named();
   if (question.typed !== null && req.form.all[typedName]?.trim() !== question.typed)
-    errors[typedName] = `Type ${question.typed} exactly as it stands here.`;
+    errors[typedName] = fill(sentences.type_typed_exactly_as_it, { typed: question.typed });
   return { ...errors, ...(question.guarded && Object.keys(errors).length === 0 ? await confirmInForm(req, res) : {}) };
 }
 
@@ -134,24 +142,21 @@ function testPage(render: Render, presentation: Presentation, req: Request, res:
   const text: Part = {
     kind: 'text',
     title: null,
-    paragraphs: [
-      'This is a real sign-in at the provider that changes nothing here: the last page shows what the provider said, and what it would have come to.',
-      'The address works for an hour.',
-    ],
+    paragraphs: [sentences.this_is_a_real_sign, sentences.the_address_works_for_an],
   };
   const links: Part = {
     kind: 'buttons',
     links: [
-      { label: 'Start the test sign-in', path: url, variant: 'primary' },
-      { label: 'Back', path },
+      { label: terms.start_the_test_sign_in, path: url, variant: 'primary' },
+      { label: terms.back, path },
     ],
     posts: [],
   };
   const crumbs = [
-    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: presentation.title, path: placeIn(req, presentation.path) },
     { label: presentation.name(record), path },
   ];
-  render(req, res, { title: 'Try the connection', crumbs, parts: [text, links] });
+  render(req, res, { title: terms.test_connection, crumbs, parts: [text, links] });
 }
 
 /** POST /dashboard/{collection}/{id}/{verb} */
@@ -219,6 +224,7 @@ export function destroy(render: Render, presentation: Presentation) {
       const { errors, status } = refusalOf(error);
       return ask(render, presentation, req, res, record, question, errors, status);
     }
-    res.redirect(303, `${question.back ?? `/dashboard/${presentation.path}`}?done=deleted`);
+    const done = { done: 'deleted' };
+    res.redirect(303, question.back ? `${question.back}?done=deleted` : placeIn(req, presentation.path, done));
   };
 }

@@ -15,7 +15,9 @@ import type { ResourceObject } from '../management/documents.js';
 import { relatedIds, recordOf, resourceOf, recordVersion } from './resource-objects.js';
 import { attempt, labelsOf, withOthers } from './resource-forms.js';
 import { addressedId, readableIncludes } from './resource-record.js';
+import { placeIn } from './list-place.js';
 import type { Render } from './render.js';
+import { fill, sentences, terms } from './words.js';
 
 type Editing = { readonly record: ResourceObject; readonly fields: readonly BoundField[]; readonly resource: Resource };
 
@@ -57,12 +59,12 @@ async function renderEdit(
     action: path,
     hidden: { _version: String(recordVersion(record)) },
     sections: proof && proof.fields.length > 0 ? [...sections, { title: null, text: null, fields: proof.fields }] : sections,
-    button: { label: 'Save', variant: 'primary' },
+    button: { label: terms.save, variant: 'primary' },
     cancel: path,
     preview: brandingPreview(fields, entries),
   };
   const crumbs = [
-    { label: presentation.title, path: `/dashboard/${presentation.path}` },
+    { label: presentation.title, path: placeIn(req, presentation.path) },
     { label: name, path },
   ];
   const around = presentation.formParts?.(req, record);
@@ -71,8 +73,8 @@ async function renderEdit(
     req,
     res,
     {
-      title: `Edit ${presentation.one}`,
-      document_title: `Edit · ${name}`,
+      title: fill(terms.edit_one, { one: presentation.one }),
+      document_title: fill(terms.edit_name, { name }),
       crumbs,
       lead,
       errors,
@@ -119,9 +121,9 @@ function changedMeanwhile(at: Editing, entries: Entries): Part[] {
       { kind: 'text' as const, text: inForm(entries, spec.name) },
     ],
   }));
-  const empty = { title: 'Nothing differs', text: 'What is stored now is what this form has.', button: null };
-  const columns = [{ label: 'Field' }, { label: 'Stored now' }, { label: 'In your form' }];
-  return [{ kind: 'table', id: 'changed', caption: 'What differs', heading: true, columns, rows, empty, pager: null }];
+  const empty = { title: terms.no_differences, text: sentences.what_is_stored_now_is, button: null };
+  const columns = [{ label: terms.field }, { label: terms.stored_value }, { label: terms.your_value }];
+  return [{ kind: 'table', id: 'changed', caption: terms.differences, heading: true, columns, rows, empty, pager: null }];
 }
 
 /** POST /dashboard/{collection}/{id} */
@@ -142,7 +144,7 @@ export function update(render: Render, presentation: Presentation) {
     );
     if (!('errors' in result)) return res.redirect(303, `${recordPath(presentation.path, at.record.id)}?done=updated`);
     if (result.status !== 412) return renderEdit(render, presentation, req, res, at, entries, result.errors, result.status);
-    const form = 'Somebody changed this meanwhile. Compare, then save again to put your version in its place.';
+    const form = sentences.somebody_changed_this_meanwhile_compare;
     return renderEdit(
       render,
       presentation,

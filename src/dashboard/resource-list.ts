@@ -3,6 +3,7 @@ import { ApiError } from '../errors.js';
 import { queryOf } from '../http/request/form.js';
 import type { Resource } from '../management/resource.js';
 import { z } from 'zod';
+import { keepPlace } from './list-place.js';
 import type { Render } from './render.js';
 import { managedIds } from './managed-notice.js';
 import { readableIncludes } from './resource-record.js';
@@ -12,25 +13,26 @@ import type { ResourceObject } from '../management/documents.js';
 import { listOf, may, resourceOf, type Listing } from './resource-objects.js';
 import { inWords } from './values.js';
 import { named } from '../lib/named.js';
+import { sentences, terms } from './words.js';
 
 /** Lengths of time that lists can be narrowed to, in seconds. */
 const periods: readonly (Choice & { readonly seconds: number })[] = [
-  { value: '1h', label: 'Last hour', seconds: 3600 },
-  { value: '24h', label: 'Last 24 hours', seconds: 86_400 },
-  { value: '7d', label: 'Last 7 days', seconds: 604_800 },
-  { value: '30d', label: 'Last 30 days', seconds: 2_592_000 },
+  { value: '1h', label: terms.last_hour, seconds: 3600 },
+  { value: '24h', label: terms.last_24_hours, seconds: 86_400 },
+  { value: '7d', label: terms.last_7_days, seconds: 604_800 },
+  { value: '30d', label: terms.last_30_days, seconds: 2_592_000 },
 ];
 
-const all: Choice = { value: '', label: 'All' };
+const all: Choice = { value: '', label: terms.all };
 
 async function choicesOf(look: ViewContext, resource: Resource, spec: FilterSpec): Promise<readonly Choice[] | null> {
   if (spec.kind === 'search' || spec.kind === 'text') return null;
   if (spec.kind === 'period')
-    return [spec.initial === undefined ? { value: '', label: 'Any time' } : { value: 'all', label: 'Any time' }, ...periods];
+    return [spec.initial === undefined ? { value: '', label: terms.any_time } : { value: 'all', label: terms.any_time }, ...periods];
   if (spec.choices) return [all, ...(await spec.choices(look))];
   const schema = resource.filters[spec.filter ?? spec.name]?.schema;
   if (!(schema instanceof z.ZodEnum)) return null;
-  const words: Record<string, string> = named({ true: 'Yes', false: 'No' });
+  const words: Record<string, string> = named({ true: terms.yes, false: terms.no });
   return [all, ...schema.options.map(String).map((value) => ({ value, label: words[value] ?? inWords(value) }))];
 }
 
@@ -160,9 +162,9 @@ export async function filterPart(
 function emptyOf(presentation: Presentation, filtered: boolean, path: string, button: LinkButton | null): TablePart['empty'] {
   if (!filtered) return { ...presentation.empty, button };
   return {
-    title: 'Nothing matches',
-    text: 'No record fits these filters. Take some away to see more.',
-    button: { label: 'Clear filters', path, variant: 'quiet' },
+    title: terms.nothing_matches,
+    text: sentences.no_record_fits_these_filters,
+    button: { label: terms.clear_filters, path, variant: 'quiet' },
   };
 }
 
@@ -241,6 +243,7 @@ export function listPage(render: Render, presentation: Presentation) {
       errors,
       parts: [...filters, table],
     };
+    if (errors['form'] === undefined) keepPlace(req, res);
     render(req, res, page, errors['form'] === undefined ? 200 : 400);
   };
 }

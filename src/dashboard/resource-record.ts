@@ -1,11 +1,13 @@
 import type { Request, Response } from 'express';
 import { notFound } from '../management/problems.js';
 import type { Render } from './render.js';
-import type { LinkButton, Part, PostButton } from './page-parts.js';
+import type { LinkButton, Part, PostButton, Row } from './page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import type { ResourceObject } from '../management/documents.js';
+import { placeIn } from './list-place.js';
 import { managedNotice } from './managed-notice.js';
 import { may, recordOf, resourceOf } from './resource-objects.js';
+import { terms } from './words.js';
 
 /** The id of the record that the address names. */
 export const addressedId = (req: Request): string => String(req.params['id'] ?? '');
@@ -19,7 +21,7 @@ function tabsOf(look: ViewContext, presentation: Presentation, record: ResourceO
   if (tabs.length === 0) return [];
   const path = recordPath(presentation.path, record.id);
   return [
-    { label: 'Overview', path, current: current === null },
+    { label: terms.overview, path, current: current === null },
     ...tabs.map((tab) => ({ label: tab.label, path: `${path}/${tab.name}`, current: tab.name === current })),
   ];
 }
@@ -55,8 +57,14 @@ function recordActions(
     items.push({ title: remove.label, text: remove.text, link: { label: remove.label, path: `${path}/delete`, variant: 'danger' } });
   }
   if (presentation.fields && resource.update && (presentation.edit?.when?.(record) ?? true))
-    links.unshift({ label: 'Edit', path: `${path}/edit`, variant: 'quiet' });
+    links.unshift({ label: terms.edit, path: `${path}/edit`, variant: 'quiet' });
   return { links, posts, dangers: items.length > 0 ? [{ kind: 'dangers', items }] : [] };
+}
+
+/** The rows with the API's name of what they show, which the forms tell: a field and the row of its value bear the same label. */
+function withAttributes({ fields }: Presentation, rows: readonly Row[]): readonly Row[] {
+  const names = new Map(fields?.map(({ label, name }) => [label, name]));
+  return rows.map((row) => ({ ...row, attribute: names.get(row.label) }));
 }
 
 /** The frame that all pages of a record share. */
@@ -75,7 +83,7 @@ export function recordFrame(
   return {
     title: name,
     document_title: label === undefined ? `${name} · ${presentation.title}` : `${label} · ${name}`,
-    crumbs: [{ label: presentation.title, path: `/dashboard/${presentation.path}` }],
+    crumbs: [{ label: presentation.title, path: placeIn(look.req, presentation.path) }],
     state: presentation.state?.(record) ?? null,
     links: [...extra.links, ...links],
     posts: [...extra.posts, ...posts],
@@ -98,7 +106,7 @@ export function recordPage(render: Render, presentation: Presentation) {
       parts: [
         ...managed,
         ...above,
-        { kind: 'summary', title: null, rows: presentation.summary(record, look, included) },
+        { kind: 'summary', title: null, rows: withAttributes(presentation, presentation.summary(record, look, included)) },
         ...more,
         ...dangers,
       ],

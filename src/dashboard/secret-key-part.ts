@@ -2,16 +2,17 @@ import type { Context } from '../domain/context.js';
 import { pendingCount, secretKeyStatus, unnamedKey, type SecretKeyStatus } from '../domain/secret-key/status.js';
 import type { Part, Row } from './page-parts.js';
 import { figure, text } from './values.js';
+import { fill, sentences, terms } from './words.js';
 
 function rowOf({ id, seals, has_sealed, pending_count, may_go_at }: SecretKeyStatus, now: Date): Row {
-  const label = id === unnamedKey ? 'Keys that values don’t name' : `Key ${id}`;
-  if (seals) return { label, value: text('Seals everything that is new') };
-  if (may_go_at === null) return { label, value: text(`Still needed: ${figure(pending_count)} values, or a process that seals with it`) };
-  if (!has_sealed) return { label, value: text('Nothing is sealed with it') };
+  const label = id === unnamedKey ? terms.keys_that_values_dont_name : fill(terms.key_named, { id });
+  if (seals) return { label, value: text(terms.seals_everything_that_is_new) };
+  if (may_go_at === null)
+    return { label, value: text(fill(sentences.still_needed_pending_count_values, { pending_count: figure(pending_count) })) };
+  if (!has_sealed) return { label, value: text(terms.nothing_is_sealed_with_it) };
   const until = `${may_go_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-  const rest =
-    may_go_at <= now ? 'it may be taken out' : `it may be taken out after ${until}, when codes and links of its time have run out`;
-  return { label, value: text(`Nothing is sealed with it; ${rest}`) };
+  const rest = may_go_at <= now ? terms.it_may_be_taken_out : fill(sentences.it_may_be_taken_out, { until });
+  return { label, value: text(fill(terms.nothing_is_sealed_with_it_and, { rest })) };
 }
 
 /** The progress of a change of SECRET_KEY, shown in the default environment only; empty elsewhere. */
@@ -20,6 +21,6 @@ export async function secretKeyPart(ctx: Context): Promise<Part[]> {
   const keys = await secretKeyStatus(ctx);
   const pending = pendingCount(keys);
   const rows = keys.map((key) => rowOf(key, ctx.clock.now()));
-  const state = pending === 0 ? 'Nothing' : `${figure(pending)} values`;
-  return [{ kind: 'summary', title: 'Secret keys', rows: [{ label: 'To be sealed anew', value: text(state) }, ...rows] }];
+  const state = pending === 0 ? terms.nothing : fill(terms.pending_values, { pending: figure(pending) });
+  return [{ kind: 'summary', title: terms.encryption_keys, rows: [{ label: terms.values_to_re_encrypt, value: text(state) }, ...rows] }];
 }

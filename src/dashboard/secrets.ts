@@ -4,6 +4,7 @@ import type { Render } from './render.js';
 import type { Part } from './page-parts.js';
 import type { Presentation } from './presentation.js';
 import { inWords } from './values.js';
+import { sentences, terms } from './words.js';
 
 /** Every text among the values that are shown once, by its name. */
 function secretsIn(value: unknown, name = ''): [string, string][] {
@@ -33,21 +34,21 @@ export function secretPage(
       id: `secret-${name}`,
       label: texts && isSecret ? texts.label : inWords(name),
       secret,
-      text: isSecret ? (texts?.text ?? 'Keep it like a password.') : '',
+      text: isSecret ? (texts?.text ?? sentences.keep_it_like_a_password) : '',
     };
   });
   const notice: Part = {
     kind: 'notice',
     tone: 'warning',
-    text: 'This is the only time that it is shown. Copy it now: nobody can look it up later.',
+    text: sentences.this_is_the_only_time,
   };
   const done: Part = {
     kind: 'buttons',
-    links: [{ label: 'I have saved it', path: texts?.next === undefined ? path : `${path}/${texts.next}`, variant: 'primary' }],
+    links: [{ label: terms.i_have_saved_it, path: texts?.next === undefined ? path : `${path}/${texts.next}`, variant: 'primary' }],
     posts: [],
   };
   render(req, res, {
-    title: texts?.title ?? 'Save this now',
+    title: texts?.title ?? terms.save_this_now,
     crumbs: [{ label: presentation.title, path: `/dashboard/${presentation.path}` }],
     parts: [notice, ...parts, done],
   });

@@ -21,105 +21,103 @@ import { strongSignInSections } from './strong-sign-in-sections.js';
 import { code, text } from './values.js';
 import { named } from '../lib/named.js';
 import type { Render } from './render.js';
+import { fill, hints, sentences, terms } from './words.js';
 
-const guarded =
-  ' What guards everybody’s sign-in (lifetimes, passwords, passkeys, codes, second factors, lockout, the kind) takes every permission, which you do not hold.';
+const guarded = sentences.what_guards_everybodys_sign_in;
 
 type Section = { readonly name: string; readonly title: string; readonly text: string; readonly fields: readonly FieldSpec[] };
-
-const seconds = (most: string) => `Seconds, at most ${most}.`;
 
 /** The settings of an environment; each section is a form of its own and saved alone. */
 const sections: readonly Section[] = [
   {
     name: 'general',
-    title: 'General',
-    text: 'What this environment is called, and what it is for.',
+    title: terms.general,
+    text: sentences.what_this_environment_is_called,
     fields: [
-      { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
+      { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
       {
         name: 'kind',
-        label: 'Kind',
+        label: terms.environment_type,
         choices: environmentKindChoices,
-        hint: 'Development shows captured mail at /dev/mailbox to programs on this machine, while there is no mail server and BASE_URL is local.',
+        hint: hints.kind,
       },
       {
         name: 'support_email',
-        label: 'Support address',
+        label: terms.support_address,
         kind: 'email',
-        hint: 'Shown below the sign-in pages and in mail.',
+        hint: hints.support_email,
         attributes: { maxlength: 254 },
       },
     ],
   },
   {
     name: 'branding',
-    title: 'Branding',
-    text: 'How the sign-in pages and mail look.',
+    title: terms.branding,
+    text: sentences.how_the_sign_in_pages,
     fields: [
-      ...brandingFields('Instead of the environment’s name.'),
-      { name: 'branding.policy_uri', label: 'Privacy policy', kind: 'url', hint: 'Linked below the sign-in pages.' },
-      { name: 'branding.tos_uri', label: 'Terms of service', kind: 'url', hint: 'Linked below the sign-in pages.' },
+      ...brandingFields(hints.branding_name),
+      { name: 'branding.policy_uri', label: terms.privacy_policy, kind: 'url', hint: hints.branding_policy_uri },
+      { name: 'branding.tos_uri', label: terms.terms_of_service, kind: 'url', hint: hints.branding_policy_uri },
     ],
   },
   {
     name: 'sign_in',
-    title: 'Registration and sign-in',
-    text: 'Who may come in, and how passwords are protected.',
+    title: terms.registration_and_password_policy,
+    text: sentences.who_may_come_in_and,
     fields: [
-      { name: 'registration_enabled', label: 'People can register by themselves' },
-      { name: 'allowed_email_domains', label: 'Only with addresses of these domains', hint: 'One a line; empty for all.' },
-      { name: 'password_min_length', label: 'Shortest password', hint: 'Characters, 8 to 64.' },
+      { name: 'registration_enabled', label: terms.self_service_registration, hint: hints.registration_enabled },
+      { name: 'allowed_email_domains', label: terms.allowed_email_domains, hint: hints.allowed_email_domains },
+      { name: 'password_min_length', label: terms.minimum_password_length, hint: hints.password_min_length },
       {
         name: 'breached_passwords',
-        label: 'New passwords that are known from data breaches',
+        label: terms.breached_password_protection,
         choices: breachedPasswordChoices,
-        hint: 'Looked up where BREACHED_PASSWORDS_URL and BREACHED_PASSWORDS_FILE say, if anywhere. The password itself is never sent.',
+        hint: hints.breached_passwords,
       },
-      { name: 'lockout_threshold', label: 'Wrong passwords until the account is locked' },
-      { name: 'lockout_lifetime', label: 'How long it stays locked', hint: seconds('86400') },
+      { name: 'lockout_threshold', label: terms.lockout_threshold, hint: hints.lockout_threshold },
+      { name: 'lockout_lifetime', label: terms.lockout_duration },
     ],
   },
   ...strongSignInSections,
   {
     name: 'codes',
-    title: 'One-time codes',
-    text: 'The codes that are sent by mail.',
+    title: terms.one_time_codes,
+    text: sentences.the_codes_that_are_sent,
     fields: [
-      { name: 'otp_lifetime', label: 'How long a code works', hint: seconds('3600') },
-      { name: 'otp_max_attempts', label: 'Tries for each code', hint: '1 to 20.' },
+      { name: 'otp_lifetime', label: terms.code_lifetime },
+      { name: 'otp_max_attempts', label: terms.maximum_attempts_per_code, hint: hints.otp_max_attempts },
     ],
   },
   {
     name: 'lifetimes',
-    title: 'Lifetimes',
-    text: 'How long people stay signed in, and how long tokens work. 3600 is an hour, 86400 a day, 2592000 thirty days.',
+    title: terms.lifetimes,
+    text: sentences.how_long_people_stay_signed,
     fields: [
-      { name: 'session_lifetime', label: 'Session', hint: seconds('31536000 (a year)') },
-      { name: 'session_idle_lifetime', label: 'Session without activity', hint: 'Seconds; empty for no limit.' },
-      { name: 'default_access_token_lifetime', label: 'Access token', hint: seconds('86400') },
-      { name: 'id_token_lifetime', label: 'ID token', hint: seconds('86400') },
-      { name: 'refresh_token_lifetime', label: 'Refresh token', hint: seconds('34560000') },
-      { name: 'refresh_token_idle_lifetime', label: 'Refresh token without use', hint: seconds('34560000') },
+      { name: 'session_lifetime', label: terms.session_lifetime },
+      { name: 'session_idle_lifetime', label: terms.session_idle_lifetime, hint: hints.session_idle_lifetime },
+      { name: 'default_access_token_lifetime', label: terms.default_access_token_lifetime },
+      { name: 'id_token_lifetime', label: terms.id_token_lifetime },
+      { name: 'refresh_token_lifetime', label: terms.refresh_token_lifetime },
+      { name: 'refresh_token_idle_lifetime', label: terms.refresh_token_idle_lifetime },
     ],
   },
   {
     name: 'signing',
-    title: 'Signing algorithms',
-    text: 'What clients and API resources can choose to have signed with. Each has keys of its own, which change over by themselves.',
-    fields: [{ name: 'signing_algorithms', label: 'This environment signs with', kind: 'checks', choices: allSigningAlgorithmChoices }],
+    title: terms.signing_algorithms,
+    text: sentences.what_clients_and_api_resources,
+    fields: [{ name: 'signing_algorithms', label: terms.signing_algorithms, kind: 'checks', choices: allSigningAlgorithmChoices }],
   },
   {
     name: 'pushed_requests',
-    title: 'Pushed authorization requests',
-    text: 'Clients can leave their authorization requests at /oauth/par before they send the browser (RFC 9126). Here all of them have to.',
-    fields: [{ name: 'require_pushed_authorization_requests', label: 'Every client has to push its requests' }],
+    title: terms.pushed_authorization_requests,
+    text: sentences.clients_can_leave_their_authorization,
+    fields: [{ name: 'require_pushed_authorization_requests', label: terms.require_pushed_authorization_requests }],
   },
   {
     name: 'dpop',
-    title: 'DPoP',
-    text: 'Clients that prove a key get tokens bound to it (RFC 9449). With a nonce nobody makes proofs ahead of time; it costs a client one more request now and then.',
-    fields: [{ name: 'dpop_nonce', label: 'A nonce in every proof', choices: dpopNonceChoices }],
+    title: terms.dpop,
+    text: sentences.clients_that_prove_a_key,
+    fields: [{ name: 'dpop_nonce', label: terms.dpop_nonce, hint: hints.dpop_nonce, choices: dpopNonceChoices }],
   },
   ...arrivalSections,
 ];
@@ -134,7 +132,7 @@ async function sectionSummary(look: ViewContext, { title }: Section, fields: rea
   const rows = fields.map(async ({ spec }) => {
     const value = entries.texts[spec.name];
     const choice = (await spec.choices?.(look))?.find((one) => one.value === value);
-    return { label: spec.label, value: text(choice?.label ?? (value === 'on' ? 'Yes' : value)) };
+    return { label: spec.label, value: text(choice?.label ?? (value === 'on' ? terms.yes : value)) };
   });
   return { kind: 'summary', title, rows: await Promise.all(rows) };
 }
@@ -144,9 +142,9 @@ const factsOf = (record: ResourceObject): Part => ({
   kind: 'summary',
   title: null,
   rows: [
-    { label: 'Issuer', value: code(record.attributes['issuer'], true) },
-    { label: 'Slug', value: code(record.attributes['slug']) },
-    { label: 'Id', value: code(record.id, true) },
+    { label: terms.issuer, value: code(record.attributes['issuer'], true) },
+    { label: terms.slug, value: code(record.attributes['slug']) },
+    { label: terms.id, value: code(record.id, true) },
   ],
 });
 
@@ -178,7 +176,7 @@ async function show(
         action: `/dashboard/settings/${section.name}`,
         hidden: { _version: String(recordVersion(record)) },
         sections: await fieldSections(look, {}, fields, entries, errors),
-        button: { label: `Save ${inSentence(section.title)}`, variant: 'primary' },
+        button: { label: fill(terms.save_title, { title: inSentence(section.title) }), variant: 'primary' },
         cancel: null,
         preview: brandingPreview(fields, entries),
       };
@@ -188,8 +186,8 @@ async function show(
     req,
     res,
     {
-      title: 'Settings',
-      lead: `Of this environment. Each part is saved on its own.${holdsEverything(call.actor) ? '' : guarded}`,
+      title: terms.settings,
+      lead: fill(terms.of_this_environment_each_part, { value: holdsEverything(call.actor) ? '' : guarded }),
       errors: failed?.errors ?? {},
       labels,
       parts: [
@@ -226,7 +224,7 @@ export function saveSettings(render: Render) {
     const expected = [Number(req.form.get('_version') ?? 0)];
     const result = await attempt(fields, entries, () => updateRecord(req.call, resource, record.id, () => input, { expected }));
     if (!('errors' in result)) return res.redirect(303, '/dashboard/settings?done=updated');
-    const changed = { form: 'Somebody changed the settings meanwhile. Your entries are still here: check them, then save again.' };
+    const changed = { form: sentences.somebody_changed_the_settings_meanwhile };
     await show(
       render,
       req,

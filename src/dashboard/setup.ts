@@ -13,6 +13,7 @@ import { signIn } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { named, own } from '../lib/named.js';
+import { sentences, terms } from './words.js';
 
 declare module '../http/pages/page-models.js' {
   interface PageModels {
@@ -22,27 +23,29 @@ declare module '../http/pages/page-models.js' {
 
 /** `values`: email, first_name, last_name. Posts them with `token` and `password` to /dashboard/setup. */
 export interface SetupPage extends FormPage {
+  terms: typeof terms;
+  sentences: typeof sentences;
   token: string;
   password_min_length: number;
 }
 
-const invalid = () =>
-  new PageError(
-    403,
-    'setup_token_invalid',
-    'This set-up address is no longer good. Start the service anew; while there is no administrator, its log names a fresh one.',
-  );
+const invalid = () => new PageError(403, 'setup_token_invalid', sentences.set_up_address_expired);
 
 type Values = { email: string; first_name: string; last_name: string };
 
 function render(web: Web, req: Request, res: Response, token: string, values: Values, errors?: Record<string, string>): void {
   const base = basePage(req.ctx.environment, {
-    title: 'Create the first administrator',
+    title: terms.create_the_first_administrator,
     request_id: req.request_id,
     csrf_token: csrfToken(req, res),
   });
   const { password_min_length } = req.ctx.environment;
-  web.renderPage(res, 'dashboard/setup', { ...base, token, values, errors, password_min_length }, { status: errors ? 422 : 200 });
+  web.renderPage(
+    res,
+    'dashboard/setup',
+    { ...base, terms, sentences, token, values, errors, password_min_length },
+    { status: errors ? 422 : 200 },
+  );
 }
 
 /** GET /dashboard/setup?token=: the form for the first administrator, as long as there is none (specification 1.3.2). */

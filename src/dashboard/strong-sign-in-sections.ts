@@ -5,19 +5,22 @@ import type { Choice } from './page-parts.js';
 import type { FieldSpec, ViewContext } from './presentation.js';
 import { may } from './resource-objects.js';
 import { figure } from './values.js';
+import { fill, hints, sentences, terms } from './words.js';
 
 const policyWords: Record<(typeof secondFactorPolicies)[number], { readonly label: string; readonly hint: string }> = {
-  off: { label: 'Nobody enrols one', hint: 'Those that people have are still asked for.' },
-  optional: { label: 'Who wants to', hint: 'People add a passkey or an app in their account.' },
-  required: { label: 'Everybody', hint: 'Who has none sets one up at the next sign-in.' },
+  off: { label: terms.off, hint: hints.those_that_people_have_are },
+  optional: { label: terms.optional, hint: hints.people_add_a_passkey_or },
+  required: { label: terms.required_for_everyone, hint: hints.who_has_none_sets_one },
   required_for_management: {
-    label: 'Whoever administers',
-    hint: 'People who hold a permission of the Management API set one up at the next sign-in, and prove it before they change anything here.',
+    label: terms.required_for_administrators,
+    hint: hints.people_who_hold_a_permission,
   },
 };
 
 const wouldEnrol = ({ people, without }: FactorCount) =>
-  without === 0 ? ' All of them have one.' : ` ${figure(without)} of ${figure(people)} people would have to enrol.`;
+  without === 0
+    ? sentences.all_of_them_have_one
+    : fill(sentences.without_of_people_people_would, { without: figure(without), people: figure(people) });
 
 /** The policies, each with whom it would ask to enrol, as far as the reader may see people. */
 async function policyChoices({ req }: ViewContext): Promise<Choice[]> {
@@ -40,52 +43,52 @@ export const strongSignInSections: readonly {
 }[] = [
   {
     name: 'passkeys',
-    title: 'Passkeys and codes',
-    text: 'What people can sign in with beside a password.',
+    title: terms.passkeys_and_one_time_codes,
+    text: sentences.what_people_can_sign_in,
     fields: [
-      { name: 'passkeys_enabled', label: 'Passkeys', hint: 'They can’t be phished, and are both steps at once.' },
+      { name: 'passkeys_enabled', label: terms.passkeys, hint: hints.passkeys_enabled },
       {
         name: 'passkey_rp_id',
-        label: 'Domain of passkeys',
-        hint: 'A host of this environment; empty for the issuer’s. Fixed once somebody has a passkey: move to another domain before that.',
+        label: terms.relying_party_id,
+        hint: hints.passkey_rp_id,
         attributes: { maxlength: 253, spellcheck: 'false', autocapitalize: 'none' },
       },
-      { name: 'totp_enabled', label: 'Authenticator apps', hint: 'Six digits that change every half minute (TOTP).' },
-      { name: 'email_code_sign_in_enabled', label: 'Codes by mail instead of a password', hint: 'Whoever reads the mailbox can sign in.' },
+      { name: 'totp_enabled', label: terms.authenticator_apps, hint: hints.totp_enabled },
+      { name: 'email_code_sign_in_enabled', label: terms.email_code_sign_in, hint: hints.email_code_sign_in_enabled },
       {
         name: 'email_second_factor_enabled',
-        label: 'Codes by mail as the second step',
-        hint: 'Weaker than an app: it does not count where a second factor is required by an application.',
+        label: terms.email_code_as_second_factor,
+        hint: hints.email_second_factor_enabled,
       },
-      { name: 'new_device_mail', label: 'Tell people by mail when a new browser signs in to their account' },
+      { name: 'new_device_mail', label: terms.new_device_notification, hint: hints.new_device_mail },
     ],
   },
   {
     name: 'second_factor',
-    title: 'Second factor',
-    text: 'Who has to have a passkey or an authenticator app. Sessions from before are asked as well.',
+    title: terms.multi_factor_authentication,
+    text: sentences.who_has_to_have_a,
     fields: [
-      { name: 'second_factor_policy', label: 'Who must have one', kind: 'radios', choices: policyChoices },
+      { name: 'second_factor_policy', label: terms.multi_factor_policy, kind: 'radios', choices: policyChoices },
       {
         name: 'second_factor_grace_lifetime',
-        label: 'How long they may put it off',
-        hint: 'Seconds from when they are first asked; 0 for not at all. 604800 is a week.',
+        label: terms.enrolment_grace_period,
+        hint: hints.second_factor_grace_lifetime,
       },
       {
         name: 'management_required_acr',
-        label: 'To change something here or through the API',
-        hint: 'What people prove, however they signed in. Not set: two factors where administrators must have one, else nothing more.',
+        label: terms.required_authentication_context_for_management,
+        hint: hints.management_required_acr,
         choices: async () => acrChoices(requiredAcrs),
       },
       {
         name: 'confirmation_lifetime',
-        label: 'How long such a proof counts',
-        hint: 'Seconds, at most 86400. It is also asked for before somebody changes what signs them in.',
+        label: terms.re_authentication_lifetime,
+        hint: hints.confirmation_lifetime,
       },
       {
         name: 'remember_device_lifetime',
-        label: 'How long a remembered browser skips the second step',
-        hint: 'Seconds; 0 for never. 2592000 is thirty days.',
+        label: terms.remembered_device_lifetime,
+        hint: hints.remember_device_lifetime,
       },
     ],
   },

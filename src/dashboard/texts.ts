@@ -3,30 +3,31 @@ import { errorTexts } from '../http/pages/error-texts.js';
 import { named } from '../lib/named.js';
 import type { FieldKind } from './page-parts.js';
 import { durationWords } from './values.js';
+import { fill, sentences, terms } from './words.js';
 
 /** What a page says after something was done, by the `done` of its address. */
 export const doneTexts: Readonly<Record<string, string>> = named({
-  created: 'Created.',
-  updated: 'Saved.',
-  deleted: 'Deleted.',
-  blocked: 'Blocked. All sessions have ended.',
-  unblocked: 'Unblocked.',
-  touched: 'The last activity is now.',
-  revoked: 'Revoked.',
-  sent: 'On its way. Reload this page to see what came of it.',
-  stream_tested: 'A test was sent. “Last try” says what the receiver answered.',
-  redelivered: 'On its way again. Reload this page to see what came of it.',
-  nothing_to_redeliver: 'Nothing had failed for good in this period.',
-  test_mail_sent: 'A test with sample values is on its way to your address.',
-  mail_sent: 'A mail with a link and a code is on its way.',
-  email_verified: 'The address counts as proven.',
-  authenticators_reset: 'Reset. All sessions have ended; the person was told by mail.',
-  devices_forgotten: 'Forgotten. Each browser takes the second step again.',
-  invited: 'Created. A mail with a link to choose a password is on its way.',
-  activated: 'This key signs from now on.',
-  deactivated: 'The key no longer verifies anything.',
-  checked: 'Checked again.',
-  already_sent: 'This form was sent before; nothing was done a second time.',
+  created: sentences.created,
+  updated: sentences.saved,
+  deleted: sentences.deleted,
+  blocked: sentences.blocked_all_sessions_have_ended,
+  unblocked: sentences.unblocked,
+  touched: sentences.the_last_activity_is_now,
+  revoked: sentences.revoked,
+  sent: sentences.on_its_way_reload_this,
+  stream_tested: sentences.a_test_was_sent_last,
+  redelivered: sentences.on_its_way_again_reload,
+  nothing_to_redeliver: sentences.nothing_had_failed_for_good,
+  test_mail_sent: sentences.test_mail_sent,
+  mail_sent: sentences.a_mail_with_a_link,
+  email_verified: sentences.email_marked_as_verified,
+  authenticators_reset: sentences.reset_all_sessions_have_ended,
+  devices_forgotten: sentences.forgotten_each_browser_takes_the,
+  invited: sentences.created_a_mail_with_a,
+  activated: sentences.this_key_signs_from_now,
+  deactivated: sentences.the_key_no_longer_verifies,
+  checked: sentences.checked_again,
+  already_sent: sentences.this_form_was_sent_before,
 });
 
 const limitOf = (detail: string): string | null => /[<>]=?\s*(-?\d+)/.exec(detail)?.[1] ?? null;
@@ -39,7 +40,7 @@ const sentence = (text: string): string => {
 /** Some names of many, in words: `a, b, c and 4 more`. */
 export function listed(names: readonly string[], most = 3): string {
   if (names.length <= most + 1) return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
-  return `${names.slice(0, most).join(', ')} and ${names.length - most} more`;
+  return fill(terms.names_and_more, { value: names.slice(0, most).join(', '), value_2: names.length - most });
 }
 
 /** What a form says beside a field for a refusal of the Management operations. */
@@ -49,15 +50,21 @@ export function sentenceOf(error: ApiErrorObject, submitted: string | undefined,
   const limit = bound !== null && kind === 'duration' ? durationWords(Number(bound)) : bound;
   if (code === 'scope_escalation') {
     const required = (error.meta?.['required'] as readonly string[] | undefined) ?? [];
-    return `This would reach further than you do. Somebody has to do it who holds the permission ${listed(required)}.`;
+    return fill(sentences.this_would_reach_further_than, { value: listed(required) });
   }
   if (code === 'required' || ((code === 'too_short' || code === 'invalid_format' || code === 'invalid_type') && submitted === ''))
     return errorTexts.required;
-  if (code === 'invalid_type') return 'Enter a whole number.';
+  if (code === 'invalid_type') return sentences.enter_a_whole_number;
   if (code === 'too_short' && limit !== null)
-    return `${/array|item/.test(detail) ? 'Choose or enter' : 'Enter'} at least ${limit}${/string|character/.test(detail) ? ' characters' : ''}.`;
+    return fill(sentences.enter_at_least_limit_value, {
+      enter: /array|item/.test(detail) ? terms.choose_or_enter : terms.enter,
+      limit,
+      value: /string|character/.test(detail) ? ' characters' : '',
+    });
   if (code === 'too_long' && limit !== null)
-    return /number|int/.test(detail) ? `Enter at most ${limit}.` : `At most ${limit} characters or entries fit here.`;
+    return /number|int/.test(detail)
+      ? fill(sentences.enter_at_most_limit, { limit })
+      : fill(sentences.at_most_limit_characters_or, { limit });
   if (/^invalid (option|input|string)/i.test(detail)) return errorTexts.invalid_value;
-  return /^(must|needs|has|is|can) /.test(detail) ? sentence(`This ${detail}`) : sentence(detail);
+  return /^(must|needs|has|is|can) /.test(detail) ? sentence(fill(terms.this_detail, { detail })) : sentence(detail);
 }

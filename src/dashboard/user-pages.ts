@@ -10,12 +10,13 @@ import { addressedId } from './resource-record.js';
 import { users } from './pages/users.js';
 import { words } from './values.js';
 import type { Render } from './render.js';
+import { fill, sentences, terms } from './words.js';
 
 const endSessions = (id: string): Question => ({
-  title: 'End all sessions',
-  text: ['This person is signed out everywhere at once, and so are the clients that it signed in to. Tokens with offline access go on.'],
+  title: terms.end_all_sessions,
+  text: [sentences.this_person_is_signed_out],
   action: `${recordPath('users', id)}/end_sessions`,
-  button: 'End all sessions',
+  button: terms.end_all_sessions,
   danger: true,
   guarded: false,
   typed: null,
@@ -47,13 +48,10 @@ export async function endUserSessions(req: Request, res: Response): Promise<void
 }
 
 const verifyEmail = (record: ResourceObject): Question => ({
-  title: 'Mark the address as proven',
-  text: [
-    `From then on ${words(record.attributes['email'])} counts as this person’s own: applications are told so, and accounts at providers with the same address can be connected to this one.`,
-    'Do it only if you know that the address belongs to this person. A password reset by mail proves it, too.',
-  ],
+  title: terms.mark_email_as_verified,
+  text: [fill(sentences.from_then_on_email_counts, { email: words(record.attributes['email']) }), sentences.do_it_only_if_you],
   action: `${recordPath('users', record.id)}/verify_email`,
-  button: 'Mark as proven',
+  button: terms.mark_as_verified,
   danger: false,
   guarded: false,
   typed: null,

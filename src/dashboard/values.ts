@@ -3,6 +3,7 @@ import { named } from '../lib/named.js';
 import type { ResourceObject } from '../management/documents.js';
 import type { Value } from './page-parts.js';
 import type { Tone } from './tone.js';
+import { terms } from './words.js';
 
 /** Plain text; a dash for nothing. */
 export const text = (value: unknown): Value =>
@@ -29,7 +30,7 @@ export const stack = (...values: Value[]): Value => ({ kind: 'stack', values });
 
 export const number = (value: unknown): Value => (typeof value === 'number' ? { kind: 'number', text: figure(value) } : nothing);
 
-export const yesNo = (value: unknown): Value => ({ kind: 'text', text: value === true ? 'Yes' : 'No' });
+export const yesNo = (value: unknown): Value => ({ kind: 'text', text: value === true ? terms.yes : terms.no });
 
 export const web = (value: unknown): Value => (typeof value === 'string' && value !== '' ? { kind: 'web', text: value } : nothing);
 
@@ -67,7 +68,7 @@ function relativeWords(at: Date, now: Date): string {
   for (const [unit, size] of units) {
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
   }
-  return seconds > 5 ? `in ${seconds} seconds` : 'just now';
+  return seconds > 5 ? `in ${seconds} seconds` : terms.just_now;
 }
 
 /** A time, relative to now, with the exact one at hand. */

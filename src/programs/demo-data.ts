@@ -26,6 +26,12 @@ const permissions = [
   { name: 'write', description: 'Write your notes.' },
 ];
 
+/** What is stored of a client's secret. */
+const secretColumns = ({ client_secret }: { readonly client_secret: string }) => ({
+  secret_digest: digest(client_secret),
+  secret_hint: client_secret.slice(-4),
+});
+
 const secretOf = (ctx: Context, name: string) => ctx.sealer.digest('demo', name).toString('base64url');
 
 async function ensureClient(tx: Context, id: string, wanted: Partial<ClientRow>): Promise<void> {
@@ -86,7 +92,7 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
       application_type: 'web',
       redirect_uris: [web.redirect_uri],
       token_endpoint_auth_method: 'client_secret_basic',
-      secret_digest: digest(web.client_secret),
+      ...secretColumns(web),
       introspection_allowed: true,
       ...people,
     });
@@ -105,7 +111,7 @@ export async function ensureDemoData(ctx: Context, appUrl = demoAppUrl): Promise
       application_type: 'machine',
       grant_types: ['client_credentials'],
       token_endpoint_auth_method: 'client_secret_basic',
-      secret_digest: digest(machine.client_secret),
+      ...secretColumns(machine),
     });
     const scopes = permissions.map((permission) => permission.name);
     if (!(await findClientGrant(tx.scope, machine.client_id, api_resource_id, 'client'))) {

@@ -47,7 +47,7 @@ async function createClient({ page, service }: Story, redirect_uri: string): Pro
   await page.getByRole('link', { name: 'Create client' }).click();
   await page.getByRole('link', { name: 'Web application' }).click();
   await page.getByLabel('Name').fill('Acme Notes');
-  await page.getByLabel('Redirect URIs').fill(redirect_uri);
+  await page.getByRole('textbox', { name: 'Redirect URIs' }).first().fill(redirect_uri);
   await page.getByRole('button', { name: 'Create client' }).click();
   const secret = (await page.locator('#secret-client_secret').textContent()) ?? '';
   expect(secret).toMatch(/^cs_/);
@@ -120,12 +120,12 @@ describe.each([
     const receiverPort = await freePort();
     try {
       await setUp(story);
-      expect(await page.locator('main').textContent()).toContain('From here to the first signed-in user');
+      expect(await page.locator('main').textContent()).toContain('What to do first');
       const client = await createClient(story, redirect_uri);
       await createUser(story);
       expect(await signInThrough(story, client, redirect_uri)).toBe(person.email);
       await page.goto(`${service.url}/dashboard`);
-      expect(await page.locator('main').textContent()).not.toContain('From here to the first signed-in user');
+      expect(await page.locator('main').textContent()).not.toContain('What to do first');
 
       await createWebhook(story, `http://127.0.0.1:${receiverPort}/hook`);
       await page.getByRole('button', { name: 'Send test' }).click();
@@ -136,7 +136,7 @@ describe.each([
 
       const receiver = await listen(receiverPort);
       try {
-        await page.getByRole('button', { name: 'Resend now' }).click();
+        await page.getByRole('button', { name: 'Redeliver', exact: true }).click();
         await page.waitForURL('**?done=redelivered');
         await reloadUntil(page, 'Succeeded');
         expect(receiver.posts).toHaveLength(1);

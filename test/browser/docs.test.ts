@@ -12,6 +12,8 @@ const service = sharedService();
 
 const paths = [
   '/docs',
+  '/docs/api/clients',
+  '/docs/api/config',
   '/docs/webhooks',
   '/docs/events',
   '/docs/guides',
@@ -60,8 +62,8 @@ describe('the documentation', () => {
         await keys.leave('Enter', '**/docs/search?q=test+vector');
         expect(await page.title()).toMatch(/^Search: test vector · /);
         await keys.skip();
-        await keys.follow(page.locator('.findings a').first(), '**/docs/webhooks#a-test-vector');
-        const heading = page.locator('#a-test-vector');
+        await keys.follow(page.locator('.findings a').first(), '**/docs/webhooks#test-vector');
+        const heading = page.locator('#test-vector');
         expect(await heading.evaluate((element) => element.getBoundingClientRect().top >= 0)).toBe(true);
       } finally {
         await context.close();

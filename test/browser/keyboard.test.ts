@@ -39,14 +39,14 @@ async function createClient(keys: Keyboard, redirect_uri: string): Promise<{ id:
   await keys.skip();
   await keys.follow(page.getByRole('link', { name: 'Web application' }), '**/clients/new?application_type=web');
   await keys.skip();
-  await keys.fill(page.getByLabel('Redirect URIs'), redirect_uri);
+  await keys.fill(page.getByRole('textbox', { name: 'Redirect URIs' }), redirect_uri);
   await keys.to(page.getByRole('checkbox', { name: 'Authorization code' }));
   await keys.to(button(page, 'Create client'));
   await keys.press('Space');
   await keys.mend(page.locator('#name'), page.locator('#error-summary a[href="#name"]'));
   await keys.type('Acme Notes');
-  await keys.to(page.getByLabel('Redirect URIs'));
-  expect(await page.getByLabel('Redirect URIs').inputValue()).toBe(redirect_uri);
+  await keys.to(page.getByRole('textbox', { name: 'Redirect URIs' }));
+  expect(await page.getByRole('textbox', { name: 'Redirect URIs' }).inputValue()).toBe(redirect_uri);
   await keys.to(page.locator('#name'), { back: true });
   await keys.press('Enter');
   await page.locator('#secret-client_secret').waitFor();
@@ -154,7 +154,7 @@ describe.each([
       const receiver = await listen(receiverPort);
       try {
         await keys.skip();
-        await keys.follow(button(page, 'Resend now'), '**?done=redelivered');
+        await keys.follow(button(page, 'Redeliver'), '**?done=redelivered');
         await reloadUntil(page, 'Succeeded');
         expect(receiver.posts).toHaveLength(1);
       } finally {

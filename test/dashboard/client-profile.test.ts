@@ -43,7 +43,7 @@ test('it is chosen on the form: what contradicts it is said at each field, and t
   });
   const shown = await (await browser.get(path)).text();
   expect(shown).toContain('FAPI 2.0');
-  expect(shown).not.toContain('Rules of FAPI 2.0 that are not met');
+  expect(shown).not.toContain('Unmet FAPI 2.0 requirements');
 
   const again = await (await browser.get(`${path}/edit`)).text();
   const { require_pkce: _on, ...unticked } = formValues(again);
@@ -60,9 +60,9 @@ test('its page names the rules that are not met: an address that configuration n
     (await (await signedInWith(service, 'clients:read', ...permissions)).get(`/dashboard/clients/${client.id}`)).text();
   const all = ['client_grants:read', 'api_resources:read'];
   const page = await pageFor(...all);
-  expect(page).toContain('Rules of FAPI 2.0 that are not met');
+  expect(page).toContain('Unmet FAPI 2.0 requirements');
   // What has to be done stands before what there is.
-  expect(page.indexOf('Rules of FAPI 2.0 that are not met')).toBeLessThan(page.indexOf('Client id'));
+  expect(page.indexOf('Unmet FAPI 2.0 requirements')).toBeLessThan(page.indexOf('Client ID'));
   expect(page).toContain('Weak API');
   expect(page).not.toContain('Strong API');
   expect(page).not.toContain('redirect_uris.1');

@@ -20,12 +20,12 @@ test('the credentials: the hint of the secret, and until when the previous one w
   const path = `/dashboard/clients/${client.id}`;
   const browser = await signedInWith(service, 'clients:read', 'clients:write');
   const before = await (await browser.get(`${path}/credentials`)).text();
-  expect(before).toContain('None that works');
+  expect(before).toMatch(/Previous secret<\/dt><dd>[^/]*None/);
   expect(before).toContain(`href="${path}/rotate_secret"`);
   expect((await browser.post(`${path}/rotate_secret`, { _csrf: csrfOf(before) })).status).toBe(200);
   const after = await (await browser.get(`${path}/credentials`)).text();
-  expect(after).toContain('Still works');
-  expect(after).toContain('Previous secret works until');
+  expect(after).toMatch(/Previous secret<\/dt><dd>[^/]*Active/);
+  expect(after).toContain('Previous secret expires');
   expect(after).not.toMatch(/cs_[\w-]{20,}/);
   const reader = await signedInWith(service, 'clients:read');
   expect(await (await reader.get(`${path}/credentials`)).text()).not.toContain('rotate_secret');

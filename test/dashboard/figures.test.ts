@@ -60,10 +60,11 @@ test('success and p95 of a webhook are those of the last 24 hours', async () => 
 test('event types say how many subscribe, and who', async () => {
   const browser = await signedInWith(service, 'webhooks:read', 'event_types:read');
   const list = await (await browser.get('/dashboard/event_types')).text();
-  const count = (name: string) => new RegExp(`${name}</code>[\\s\\S]*?data-label="Subscribed">\\s*(?:<[^>]+>)*(\\d+)`).exec(list)?.[1];
+  const count = (name: string) =>
+    new RegExp(`${name}</code>[\\s\\S]*?data-label="Subscribed webhooks">\\s*(?:<[^>]+>)*(\\d+)`).exec(list)?.[1];
   expect([count('user\\.created'), count('role\\.created'), count('token\\.issued')]).toEqual(['2', '1', '1']);
   const page = await (await browser.get('/dashboard/event_types/user.created')).text();
-  expect(page).toMatch(/Who subscribes[\s\S]*All[\s\S]*Named/);
+  expect(page).toMatch(/Subscribed webhooks[\s\S]*All[\s\S]*Named/);
   expect(await (await browser.get('/dashboard/event_types/token.issued')).text()).not.toContain('127.0.0.1:8999/b');
 });
 

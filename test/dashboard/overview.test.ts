@@ -1,9 +1,13 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { updateClient } from '../../src/db/tables/clients.js';
+import { insert } from '../../src/db/scope.js';
 import { listNewUsersByDay } from '../../src/db/tables/overview.js';
+import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
+import { updateUser, type UserRow } from '../../src/db/tables/users.js';
 import { signedInWith } from '../support/administrators.js';
-import { addClient, addEnvironment, addUser } from '../support/data.js';
+import { Browser } from '../support/browser.js';
+import { addClient, addEnvironment, addResource, addUser, password } from '../support/data.js';
 import { sharedService } from '../support/shared-service.js';
 
 const service = sharedService();
@@ -13,23 +17,55 @@ beforeAll(async () => {
   ctx = await service.context();
 });
 
+async function administrator(): Promise<UserRow> {
+  const made = await addUser(ctx);
+  const role = await findRoleByName(ctx.scope, 'administrator');
+  await addUserRoles(ctx.scope, made.id, [role?.id ?? '']);
+  return made;
+}
+
 /** The steps of the checklist, with whether they are done. */
 const stepsOf = (html: string) =>
   Object.fromEntries(
-    ['Create a client', 'Copy the configuration', 'Sign somebody in'].map((title) => {
-      const item = html.split(/<li/).find((one) => one.includes(title)) ?? '';
-      return [title, item.includes('Done')];
-    }),
+    [...(/<section class="card steps"[\s\S]*?<\/section>/.exec(html)?.[0] ?? '').matchAll(/<li([^>]*)>[\s\S]*?step-title">([^<]*)</g)].map(
+      ([, mark = '', title = '']) => [title, mark.includes('done')] as const,
+    ),
   );
 
-test('every step of the checklist can be done: the configuration is once the client has used it', async () => {
-  const browser = await signedInWith(service, 'clients:read', 'clients:write');
+test('every step of the checklist can be done, and it stands in the place of charts that would be empty', async () => {
+  const browser = await signedInWith(service, 'clients:read', 'clients:write', 'api_resources:read', 'api_resources:write');
   const steps = async () => stepsOf(await (await browser.get('/dashboard')).text());
-  expect(await steps()).toEqual({ 'Create a client': false, 'Copy the configuration': false, 'Sign somebody in': false });
+  const none = {
+    'Create a client': false,
+    'Copy the configuration': false,
+    'Add an API resource': false,
+    'Sign somebody in': false,
+    'Set a mail server': false,
+  };
+  expect(await steps()).toEqual(none);
+  expect(await (await browser.get('/dashboard')).text()).not.toMatch(/class="charts"|aria-label="Range"/);
   const client = await addClient(ctx, { name: 'Mine' });
-  expect(await steps()).toEqual({ 'Create a client': true, 'Copy the configuration': false, 'Sign somebody in': false });
+  expect(await steps()).toEqual({ ...none, 'Create a client': true });
   await updateClient(ctx.scope, client.id, { last_used_at: ctx.clock.now() });
-  expect(await steps()).toEqual({ 'Create a client': true, 'Copy the configuration': true, 'Sign somebody in': false });
+  await addResource(ctx, { identifier: 'https://mine.example' });
+  const done = { ...none, 'Create a client': true, 'Copy the configuration': true, 'Add an API resource': true };
+  expect(await steps()).toEqual(done);
+  const session = (await ctx.knex('sessions').where({ environment_id: ctx.environment.id }).first('id')) as { id: string };
+  await insert(ctx.scope, 'session_clients', { session_id: session.id, client_id: client.id, created_at: ctx.clock.now() });
+  expect(await steps()).toEqual({});
+  expect(await (await browser.get('/dashboard')).text()).toContain('class="charts"');
+});
+
+test('whoever administers everything is asked for a second administrator and a strong factor', async () => {
+  await ctx.knex('session_clients').delete();
+  const root = await administrator();
+  const browser = new Browser(service.url);
+  await browser.login(root.email, password);
+  const steps = async () => stepsOf(await (await browser.get('/dashboard')).text());
+  expect(await steps()).toMatchObject({ 'Add a passkey for yourself': false, 'Invite a second administrator': false });
+  await updateUser(ctx.scope, root.id, { authenticator_kinds: ['passkey'] });
+  await administrator();
+  expect(await steps()).toMatchObject({ 'Add a passkey for yourself': true, 'Invite a second administrator': true });
 });
 
 test('new users by day are those of the environment, for who may read users', async () => {

@@ -51,7 +51,7 @@ test('one button makes the settings, and keeps mappings that are there', async (
   const browser = await signedInWith(service, 'clients:read', 'clients:write', 'users:read', 'roles:read');
   const path = pathOf(client.id);
   const before = await (await browser.get(`${path}?guide=oauth2-proxy`)).text();
-  expect(before).toContain('Make these settings');
+  expect(before).toContain('Apply these settings');
   const answer = await browser.post(path, { _csrf: csrfOf(before), guide: 'oauth2-proxy' });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, `${path}?guide=oauth2-proxy&done=updated`]);
   const after = await findClient(ctx.scope, client.id);
@@ -59,7 +59,7 @@ test('one button makes the settings, and keeps mappings that are there', async (
     id_token_claims: 'profile',
     claim_mappings: [...own, { claim: 'groups', source: 'roles', in: ['id_token', 'userinfo'] }],
   });
-  expect(await (await browser.get(`${path}?guide=oauth2-proxy`)).text()).not.toContain('Make these settings');
+  expect(await (await browser.get(`${path}?guide=oauth2-proxy`)).text()).not.toContain('Apply these settings');
 });
 
 test('the button adds the grant types of the guide, and takes none away', async () => {
@@ -95,7 +95,7 @@ test('whoever may not write is told, and refused; a guide that is not one is now
   const reader = await signedInWith(service, 'clients:read');
   const page = await (await reader.get(`${path}?guide=auth-js`)).text();
   expect(page).toContain('somebody with clients:write');
-  expect(page).not.toContain('Make these settings');
+  expect(page).not.toContain('Apply these settings');
   expect((await reader.post(path, { _csrf: csrfOf(page), guide: 'auth-js' })).status).toBe(403);
   expect(await findClient(ctx.scope, client.id)).toMatchObject({ id_token_claims: 'protocol' });
   const writer = await signedInWith(service, 'clients:read', 'clients:write');

@@ -56,18 +56,18 @@ describe('of a person', () => {
       'Authenticator app',
       'Recovery codes',
       '10 left',
-      'Two-step sign-in',
+      'Multi-factor authentication',
       `/dashboard/authenticators/${totp}`,
     ])
       expect(tab).toContain(words);
     const record = await html(admin, `/dashboard/users/${user.id}`);
     expect(record).toContain('Reset sign-in methods');
-    expect(record).toContain('Forget remembered browsers');
+    expect(record).toContain('Forget remembered devices');
     const list = await html(admin, '/dashboard/authenticators?kind=totp&status=active');
     expect(list).toContain(user.email);
     expect(tab + record + list).not.toContain(secret);
     const none = await addUser(ctx);
-    expect(await html(admin, `/dashboard/users/${none.id}/authenticators`)).toContain('No passkeys or apps');
+    expect(await html(admin, `/dashboard/users/${none.id}/authenticators`)).toContain('No sign-in methods');
     expect(await html(admin, `/dashboard/users/${none.id}`)).not.toContain('Reset sign-in methods');
   });
 
@@ -80,7 +80,7 @@ describe('of a person', () => {
       `${path}?done=updated`,
     ]);
     expect(await html(admin, path)).toContain('Work phone');
-    expect(await html(admin, `${path}/delete`)).toContain('two-step sign-in ends and the recovery codes go');
+    expect(await html(admin, `${path}/delete`)).toContain('multi-factor authentication ends and the recovery codes go');
     expect(done(await admin.submit(`${path}/delete`, {}))).toEqual([303, `/dashboard/users/${user.id}/authenticators?done=deleted`]);
     expect(await reload()).toMatchObject({ two_step_enabled: false, authenticator_kinds: [] });
   });
@@ -216,7 +216,7 @@ describe('what applications demand', () => {
       max_authentication_age: 300,
     });
     const page = await html(admin, `/dashboard/clients/${client['id']}`);
-    expect(page).toContain('A passkey');
+    expect(page).toContain('Phishing-resistant (passkey)');
     expect(page).toContain('5 minutes');
     const edit = await html(admin, `/dashboard/clients/${client['id']}/edit`);
     expect(edit).toMatch(/<option value="phr" selected/);
@@ -225,7 +225,7 @@ describe('what applications demand', () => {
       name: 'Bank',
       required_acr: '2',
     });
-    expect(await html(admin, `/dashboard/api_resources/${resource['id']}`)).toContain('Two factors');
+    expect(await html(admin, `/dashboard/api_resources/${resource['id']}`)).toContain('Multi-factor');
     expect(await html(admin, `/dashboard/api_resources/${resource['id']}/edit`)).toMatch(/<option value="2" selected/);
     const attributes = {
       name: 'corp',
@@ -237,7 +237,7 @@ describe('what applications demand', () => {
       trusted_acr_values: ['gold'],
     };
     const connection = await api.create('connections', 'connection', attributes);
-    expect(await html(admin, `/dashboard/connections/${connection['id']}`)).toContain('None where the provider says that it took one');
+    expect(await html(admin, `/dashboard/connections/${connection['id']}`)).toContain('Unless the provider reports one');
     expect(await html(admin, `/dashboard/connections/${connection['id']}/edit`)).toMatch(/value="asserted" checked/);
   });
 
@@ -245,6 +245,6 @@ describe('what applications demand', () => {
     const person = await addUser(ctx);
     await new Browser(service.url).login(person.email, password);
     const [session] = (await api.get(`/sessions?filter[user]=${person.id}`)).body['data'] as { id: string }[];
-    expect(await html(admin, `/dashboard/sessions/${session?.id}`)).toContain('One factor');
+    expect(await html(admin, `/dashboard/sessions/${session?.id}`)).toContain('Single-factor');
   });
 });

@@ -163,7 +163,7 @@ describe('what is stored', () => {
         [...text.matchAll(/^ {2}(\w*(?:digest|digests|sealed|fingerprint|_hash)) (?:bytea|text)/gm)].map((match) => `${path}: ${match[1]}`),
       );
     expect(columns.length).toBeGreaterThan(15);
-    const storage = pageOf('docs/security.md').split('## What is stored, and how')[1]?.split('\n## ')[0] ?? '';
+    const storage = pageOf('docs/security.md').split('## Data at rest')[1]?.split('\n## ')[0] ?? '';
     expect(columns.filter((column) => !storage.includes(`\`${column.split(': ')[1]}\``))).toEqual([]);
   });
 });

@@ -100,7 +100,7 @@ test('every language has a snippet', () => {
 });
 
 test('the snippet of the published library verifies with the same secret', async () => {
-  await writeFile(join(directory, 'standard.mjs'), snippet('A published library'));
+  await writeFile(join(directory, 'standard.mjs'), snippet('Standard Webhooks libraries'));
   const { verifyStandard } = (await import(join(directory, 'standard.mjs'))) as {
     verifyStandard: (secret: string, body: string, headers: Record<string, string>) => unknown;
   };

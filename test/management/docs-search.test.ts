@@ -55,10 +55,11 @@ describe('the search itself', () => {
 });
 
 describe('GET /docs/search', () => {
-  test('finds guides, operations, collections and event types, the best first', async () => {
+  test('finds guides, operations, collections, attributes and event types, the best first', async () => {
     expect((await find('user.created')).paths[0]).toBe('/docs/events#usercreated');
-    expect((await find('rotate_secret')).paths).toContain('/docs#rotate_secret_webhook');
-    expect((await find('signing_keys')).paths[0]).toBe('/docs#signing_keys');
+    expect((await find('rotate_secret')).paths).toContain('/docs/api/webhooks#rotate_secret_webhook');
+    expect((await find('signing_keys')).paths[0]).toBe('/docs/api/signing_keys');
+    expect((await find('token_endpoint_auth_method')).paths[0]).toBe('/docs/api/clients#attribute-token_endpoint_auth_method');
     const signature = await find('webhook signature');
     expect(signature.paths.some((path) => path?.startsWith('/docs/webhooks#'))).toBe(true);
     expect(signature.main).toContain('<mark>');
@@ -95,7 +96,7 @@ describe('GET /docs/search', () => {
   });
 
   test('every page of the documentation has the field', async () => {
-    for (const path of ['/docs', '/docs/search', '/docs/webhooks'])
+    for (const path of ['/docs', '/docs/api/users', '/docs/search', '/docs/webhooks'])
       expect(await (await fetch(service.url + path)).text()).toMatch(/<form [^>]*role="search" method="get" action="\/docs\/search">/);
     expect((await find('two words')).html).toContain('value="two words"');
   });

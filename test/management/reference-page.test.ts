@@ -10,16 +10,37 @@ const page = async (path: string) => {
   return { status: response.status, headers: response.headers, html: await response.text() };
 };
 
-test('/docs shows every collection with its operations and a command to paste, under the strict policy', async () => {
+const idsOf = (html: string) => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+
+test('/docs names every collection and operation under the anchors that it always had, and leads to their pages', async () => {
   const { status, headers, html } = await page('/docs');
   expect(status).toBe(200);
   expect(headers.get('content-security-policy')).toContain("script-src 'self'");
-  for (const collection of ['users', 'clients', 'webhooks', 'signing_keys', 'audit_logs']) expect(html).toContain(`id="${collection}"`);
-  expect(html).toContain('id="rotate_secret_webhook"');
-  expect(html).toContain('users:write');
-  expect(html).toContain('Authorization: Bearer $TOKEN');
+  for (const id of ['users', 'clients', 'webhooks', 'signing_keys', 'audit_logs', 'rotate_secret_webhook'])
+    expect(idsOf(html)).toContain(id);
+  expect(html).toContain('href="/docs/api/webhooks#rotate_secret_webhook"');
   expect(html.match(/<h1>/g)).toHaveLength(1);
   expect(html).not.toMatch(/\sstyle="|<script(?![^>]*src=)/);
+});
+
+test('a page of each collection has its attributes, its operations and a table of contents', async () => {
+  const { html } = await page('/docs');
+  const paths = [...new Set([...html.matchAll(/<h3 id="\w+"><a href="(\/docs\/api\/\w+)"/g)].map(([, path]) => path ?? ''))];
+  expect(paths.length).toBeGreaterThan(25);
+  for (const path of paths) {
+    const { status, html: one } = await page(path);
+    expect([path, status]).toEqual([path, 200]);
+    const ids = idsOf(one);
+    expect([path, new Set(ids).size]).toEqual([path, ids.length]);
+    const contents = /<nav class="contents"[\s\S]*?<\/nav>/.exec(one)?.[0] ?? '';
+    for (const [, id] of contents.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(id);
+  }
+  const clients = (await page('/docs/api/clients')).html;
+  expect(clients).toContain('id="attribute-redirect_uris"');
+  expect(clients).toContain('clients:write');
+  expect(clients).toContain('Authorization: Bearer $TOKEN');
+  expect((await page('/docs/api/unknown')).status).toBe(404);
+  expect((await page('/docs/api/constructor')).status).toBe(404);
 });
 
 test('guides are rendered from their Markdown, with links among them', async () => {

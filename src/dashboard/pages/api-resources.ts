@@ -6,24 +6,25 @@ import { recordPath, type ViewContext, type Presentation } from '../presentation
 import { may, relatedOf } from '../resource-objects.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { code, duration, lines, quiet, state, tags, text, time, words } from '../values.js';
+import { hints, nouns, sentences, terms } from '../words.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
 const formats = [
-  { value: 'jwt', label: 'JWT', hint: 'The API verifies it by itself with the public keys.' },
-  { value: 'opaque', label: 'Opaque', hint: 'The API asks the introspection endpoint; can be revoked at any moment.' },
+  { value: 'jwt', label: terms.jwt, hint: hints.jwt },
+  { value: 'opaque', label: terms.opaque, hint: hints.opaque },
 ];
 
 const accesses = [
-  { value: 'open', label: 'Every client', hint: 'People can let any of your clients call it for them.' },
-  { value: 'granted', label: 'Clients with a grant', hint: 'Only clients that have a grant to ask people for its scopes.' },
+  { value: 'open', label: terms.all_clients, hint: hints.open },
+  { value: 'granted', label: terms.clients_with_a_client_grant, hint: hints.granted },
 ];
 const heldScopes = [
-  { value: 'requested', label: 'What was asked for', hint: 'Your API looks at the claim permissions as well.' },
-  { value: 'held', label: 'What the person holds', hint: 'Only what the person’s roles give; all of that when no scope is asked for.' },
+  { value: 'requested', label: terms.requested_scopes, hint: hints.requested },
+  { value: 'held', label: terms.all_permissions_of_the_user, hint: hints.held },
 ];
 const typs = [
-  { value: 'at+jwt', label: 'at+jwt (RFC 9068)' },
-  { value: 'JWT', label: 'JWT' },
+  { value: 'at+jwt', label: terms.jwt_type_rfc9068 },
+  { value: 'JWT', label: terms.jwt },
 ];
 const mappingLine = claimMappingLine(['access_token']);
 
@@ -36,18 +37,18 @@ async function permissionsOf(look: ViewContext, record: ResourceObject): Promise
   }));
   const path = `/dashboard/permissions/new?api_resource=${encodeURIComponent(record.id)}`;
   const button =
-    isOwn(record) && may(look.req.call, 'permissions', 'write') ? { label: 'Add permission', path, variant: 'quiet' as const } : null;
+    isOwn(record) && may(look.req.call, 'permissions', 'write') ? { label: terms.add_permission, path, variant: 'quiet' as const } : null;
   const empty = {
-    title: 'No permissions',
-    text: 'Callers get nothing until this API has permissions, such as orders:read, which are its scopes.',
+    title: terms.no_permissions,
+    text: sentences.callers_get_nothing_until_this,
     button,
   };
   const table: Part = {
     kind: 'table',
     id: 'permissions',
-    caption: 'Permissions',
+    caption: terms.permissions,
     heading: true,
-    columns: [{ label: 'Scope' }, { label: 'Description' }],
+    columns: [{ label: terms.scope }, { label: terms.description }],
     rows,
     empty,
     pager: null,
@@ -58,114 +59,123 @@ async function permissionsOf(look: ViewContext, record: ResourceObject): Promise
 /** APIs that tokens are issued for. */
 export const api_resources: Presentation = {
   path: 'api_resources',
-  title: 'API resources',
+  title: terms.api_resources,
   navigation: { group: 'Applications', icon: ['m7 6-4 4 4 4M13 6l4 4-4 4'] },
-  one: 'API resource',
-  lead: 'The APIs that access tokens are issued for. A client names one with the resource parameter (RFC 8707).',
+  one: nouns.api_resource,
+  lead: sentences.api_resources_lead,
   empty: {
-    title: 'No APIs yet',
-    text: 'Register your API here, so that tokens carry its name as their audience and its permissions as their scopes.',
+    title: terms.no_apis_yet,
+    text: sentences.register_your_api_here_so,
   },
   columns: [
-    { label: 'Name', sort: 'name', value: (record) => text(record.attributes['name']) },
-    { label: 'Identifier', sort: 'identifier', value: (record) => code(record.attributes['identifier']) },
-    { label: 'Tokens', value: (record) => text(record.attributes['token_format'] === 'jwt' ? 'JWT' : 'Opaque') },
-    { label: 'Lifetime', value: (record) => duration(record.attributes['access_token_lifetime']) },
-    { label: 'Kind', value: (record) => quiet(isOwn(record) ? 'Your own' : 'Built in') },
+    { label: terms.name, sort: 'name', value: (record) => text(record.attributes['name']) },
+    { label: terms.identifier, sort: 'identifier', value: (record) => code(record.attributes['identifier']) },
+    { label: terms.token_format, value: (record) => text(record.attributes['token_format'] === 'jwt' ? 'JWT' : terms.opaque) },
+    { label: terms.access_token_lifetime, value: (record) => duration(record.attributes['access_token_lifetime']) },
+    { label: terms.type, value: (record) => quiet(isOwn(record) ? terms.custom : terms.system) },
   ],
-  filters: [{ name: 'search', label: 'Search', kind: 'search' }],
+  filters: [{ name: 'search', label: terms.search, kind: 'search' }],
   name: (record) => words(record.attributes['name']),
-  state: (record) => (isOwn(record) ? state('quiet', 'Your own') : state('info', 'Built in')),
+  state: (record) => (isOwn(record) ? state('quiet', terms.custom) : state('info', terms.system)),
   summary: ({ attributes: a, id }, { now }) => [
-    { label: 'Identifier', value: code(a['identifier'], true) },
-    { label: 'Token format', value: text(a['token_format'] === 'jwt' ? 'JWT (RFC 9068)' : 'Opaque') },
-    { label: 'Token lifetime', value: duration(a['access_token_lifetime']) },
-    { label: 'Signed with', value: text(a['signing_algorithm']) },
-    { label: 'Tokens bound to a key', value: text(a['dpop_bound_access_tokens'] === true ? 'Always (DPoP)' : 'As the client asks') },
-    { label: 'Who may ask people for it', value: text(a['user_access'] === 'open' ? 'Every client' : 'Clients with a grant') },
-    { label: 'Type in the header of JWTs', value: code(a['token_typ']) },
-    { label: 'Scopes in people’s tokens', value: text(a['user_scopes'] === 'held' ? 'What the person holds' : 'What was asked for') },
-    { label: 'Clients that are not verified', value: text(a['allow_unverified_clients'] === true ? 'Let in' : 'Kept out') },
-    { label: 'Scopes where none is asked for', value: tags(a['default_scopes'], 20) },
-    { label: 'Documentation', value: a['documentation_url'] === null ? quiet('–') : { kind: 'web', text: words(a['documentation_url']) } },
-    { label: 'Metadata', value: code(a['metadata_url'], true) },
-    { label: 'What it answers with 401 (WWW-Authenticate)', value: code(a['challenge_header'], true) },
-    { label: 'People have to prove', value: text(acrLabel(a['required_acr'])) },
-    { label: 'Proofs may be as old as', value: duration(a['max_authentication_age'], 'The session') },
-    { label: 'Claim mappings', value: lines((a['claim_mappings'] as unknown[]).map(mappingLine.show)) },
-    { label: 'Created', value: time(a['created_at'], now) },
-    { label: 'Id', value: code(id, true) },
+    { label: terms.identifier, value: code(a['identifier'], true) },
+    { label: terms.token_format, value: text(a['token_format'] === 'jwt' ? 'JWT (RFC 9068)' : terms.opaque) },
+    { label: terms.access_token_lifetime, value: duration(a['access_token_lifetime']) },
+    { label: terms.signing_algorithm, value: text(a['signing_algorithm']) },
+    {
+      label: terms.dpop_bound_access_tokens,
+      value: text(a['dpop_bound_access_tokens'] === true ? terms.always_dpop : terms.as_the_client_asks),
+    },
+    { label: terms.user_access_policy, value: text(a['user_access'] === 'open' ? terms.all_clients : terms.clients_with_a_client_grant) },
+    { label: terms.jwt_type_typ, value: code(a['token_typ']) },
+    {
+      label: terms.scopes_of_user_tokens,
+      value: text(a['user_scopes'] === 'held' ? terms.all_permissions_of_the_user : terms.requested_scopes),
+    },
+    { label: terms.unverified_clients, value: text(a['allow_unverified_clients'] === true ? terms.allowed : terms.refused) },
+    { label: terms.default_scopes, value: tags(a['default_scopes'], 20) },
+    {
+      label: terms.documentation_url,
+      value: a['documentation_url'] === null ? quiet('–') : { kind: 'web', text: words(a['documentation_url']) },
+    },
+    { label: terms.protected_resource_metadata, value: code(a['metadata_url'], true) },
+    { label: terms.www_authenticate_challenge, value: code(a['challenge_header'], true) },
+    { label: terms.required_authentication_context, value: text(acrLabel(a['required_acr'])) },
+    { label: terms.maximum_authentication_age, value: duration(a['max_authentication_age'], 'The session') },
+    { label: terms.claim_mappings, value: lines((a['claim_mappings'] as unknown[]).map(mappingLine.show)) },
+    { label: terms.created, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
   ],
   more: permissionsOf,
   fields: [
-    { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
+    { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
     {
       name: 'identifier',
-      label: 'Identifier',
-      hint: 'An absolute URI, such as https://api.example.com. It becomes the audience of tokens and can not be changed.',
+      label: terms.identifier,
+      hint: hints.identifier,
       on: 'create',
       attributes: { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spellcheck: 'false' },
     },
-    { name: 'token_format', label: 'Token format', kind: 'radios', initial: 'jwt', choices: async () => formats },
+    { name: 'token_format', label: terms.token_format, kind: 'radios', initial: 'jwt', choices: async () => formats },
     {
       name: 'access_token_lifetime',
-      label: 'Token lifetime',
-      hint: 'Seconds, 60 to 86400.',
+      label: terms.access_token_lifetime,
+      hint: hints.access_token_lifetime,
       initial: '3600',
       attributes: { maxlength: 6 },
     },
-    { name: 'user_access', label: 'Which clients may ask people for it', kind: 'radios', initial: 'open', choices: async () => accesses },
-    { name: 'user_scopes', label: 'Scopes in people’s tokens', kind: 'radios', initial: 'requested', choices: async () => heldScopes },
+    { name: 'user_access', label: terms.user_access_policy, kind: 'radios', initial: 'open', choices: async () => accesses },
+    { name: 'user_scopes', label: terms.scopes_of_user_tokens, kind: 'radios', initial: 'requested', choices: async () => heldScopes },
     {
       name: 'allow_unverified_clients',
-      label: 'Let in clients that are not verified',
-      hint: 'Clients that registered themselves, such as MCP clients. People are asked first, and warned.',
+      label: terms.unverified_clients,
+      hint: hints.allow_unverified_clients,
     },
     {
       name: 'default_scopes',
-      label: 'Scopes where none is asked for',
-      hint: 'One a line, out of its permissions. MCP clients ask for these. Empty: none, and the metadata lists all.',
+      label: terms.default_scopes,
+      hint: hints.default_scopes,
       attributes: { spellcheck: false, autocapitalize: 'none' },
     },
     {
       name: 'documentation_url',
-      label: 'Documentation',
-      hint: 'An address for developers of clients; it stands in the metadata.',
+      label: terms.documentation_url,
+      hint: hints.documentation_url,
       attributes: { maxlength: 2048 },
     },
     {
       name: 'token_typ',
-      label: 'Type in the header of JWTs',
+      label: terms.jwt_type_typ,
       initial: 'at+jwt',
       choices: async () => typs,
-      hint: 'Spring Security’s default decoder takes JWT only; everything that follows RFC 9068 wants at+jwt.',
+      hint: hints.token_typ,
     },
     {
       name: 'signing_alg',
-      label: 'Tokens are signed with',
+      label: terms.signing_algorithm,
       initial: 'RS256',
       choices: signingAlgorithmChoices,
-      hint: 'Every verifier knows RS256. ES256 and EdDSA cost a fraction of the processor time.',
+      hint: hints.signing_alg,
     },
-    ...demandFields('tokens for it'),
+    ...demandFields(terms.tokens_for_it),
     {
       name: 'dpop_bound_access_tokens',
-      label: 'Only tokens that are bound to a key',
-      hint: 'Clients then need DPoP (RFC 9449), and your API has to check their proofs.',
+      label: terms.dpop_bound_access_tokens,
+      hint: hints.dpop_bound_access_tokens,
     },
     {
       name: 'claim_mappings',
-      label: 'Claim mappings',
-      hint: 'One a line: groups = roles. Sources: user attributes, metadata.<path>, roles, permissions; constants as JSON.',
+      label: terms.claim_mappings,
+      hint: hints.claim_mappings,
       line: mappingLine,
       attributes: { spellcheck: false, autocapitalize: 'none' },
     },
   ],
-  create: { label: 'Create API resource', title: 'Create an API resource' },
+  create: { label: terms.create_api_resource, title: terms.create_an_api_resource },
   edit: { when: isOwn },
   remove: {
-    label: 'Delete API resource',
-    text: 'Its permissions and grants go with it, its opaque tokens die, and no client can ask for tokens for it any more.',
+    label: terms.delete_api_resource,
+    text: sentences.its_permissions_and_grants_go,
     when: isOwn,
     typed: (record) => words(record.attributes['name']),
   },

@@ -4,6 +4,7 @@ import { recordPath, type ViewContext } from '../presentation.js';
 import { listOf } from '../resource-objects.js';
 import { quiet, stack, text, time } from '../values.js';
 import { authenticators, codesLeft, kindsOf, twoStepState } from './authenticators.js';
+import { sentences, terms } from '../words.js';
 
 const most = 50;
 
@@ -11,16 +12,19 @@ const most = 50;
 function signInRows({ attributes: a }: ResourceObject, now: Date) {
   const kinds = kindsOf(a);
   return [
-    { label: 'Password', value: a['has_password'] === true ? stack(text('Set'), time(a['password_changed_at'], now)) : quiet('None') },
-    { label: 'Two-step sign-in', value: twoStepState(a) },
-    { label: 'Recovery codes', value: kinds.includes('recovery_codes') ? codesLeft(a['recovery_codes_left']) : quiet('None') },
+    {
+      label: terms.password,
+      value: a['has_password'] === true ? stack(text(terms.set), time(a['password_changed_at'], now)) : quiet(terms.none),
+    },
+    { label: terms.multi_factor_authentication, value: twoStepState(a) },
+    { label: terms.recovery_codes, value: kinds.includes('recovery_codes') ? codesLeft(a['recovery_codes_left']) : quiet(terms.none) },
   ];
 }
 
 /** The tab of a user with what signs the person in beside providers. */
 export async function authenticatorsTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const listing = await listOf(look.req.call, authenticators.path, { filters: { user: record.id }, size: most });
-  const columns = authenticators.columns.filter(({ label }) => label !== 'User');
+  const columns = authenticators.columns.filter(({ label }) => label !== terms.user);
   // Recovery codes stand in for the others: last.
   const last = (one: ResourceObject) => Number(one.attributes['kind'] === 'recovery_codes');
   const rows = [...listing.records]
@@ -39,8 +43,8 @@ export async function authenticatorsTab(look: ViewContext, record: ResourceObjec
       columns: columns.map(({ label }) => ({ label })),
       rows,
       empty: {
-        title: 'No passkeys or apps',
-        text: 'The person adds them in the account. One factor signs in until then.',
+        title: terms.no_sign_in_methods,
+        text: sentences.the_person_adds_them_in,
         button: null,
       },
       pager: null,
@@ -51,9 +55,7 @@ export async function authenticatorsTab(look: ViewContext, record: ResourceObjec
           {
             kind: 'text' as const,
             title: null,
-            paragraphs: [
-              'Open one to rename or remove it. All of them are reset from the user’s overview, when the person has lost everything.',
-            ],
+            paragraphs: [sentences.open_one_to_rename_or],
           },
         ]),
   ];

@@ -1,4 +1,5 @@
 import { readGuideFiles } from '../../management/reference/guides.js';
+import { terms } from '../words.js';
 
 /** A piece of a guide that is copied: a file, settings, commands. */
 export type Snippet = { readonly title: string; readonly code: string };
@@ -30,9 +31,9 @@ function snippetsOf(markdown: string): Snippet[] {
   const found = [...there.matchAll(fence)].filter(([, path = '']) => !isDocument(path));
   const snippets = found.map(([, path, language = '', code = '']) => {
     const file = path?.split('/').slice(3).join('/');
-    return { title: file ?? (language === 'sh' ? 'Commands' : 'Settings'), code: code.trimEnd() };
+    return { title: file ?? (language === 'sh' ? terms.commands : terms.settings), code: code.trimEnd() };
   });
-  const isCommands = ({ title }: Snippet) => title === 'Commands';
+  const isCommands = ({ title }: Snippet) => title === terms.commands;
   return [...snippets.filter(isCommands), ...snippets.filter((snippet) => !isCommands(snippet))];
 }
 

@@ -1,6 +1,8 @@
-import type { Choice } from '../page-parts.js';
+import type { Choice, Value } from '../page-parts.js';
+import { code, text, words } from '../values.js';
 import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { named } from '../../lib/named.js';
+import { sentences, terms } from '../words.js';
 
 /** A kind of client, with the settings that follow from it; `furtherGrants` are offered and not chosen from the start. */
 type Kind = {
@@ -14,28 +16,28 @@ type Kind = {
 /** The kinds of client that the creation form offers. */
 export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
   web: {
-    label: 'Web application',
-    text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.',
+    label: terms.web_application,
+    text: sentences.runs_on_a_server_that,
     grants: ['authorization_code', 'refresh_token'],
     furtherGrants: [tokenExchangeGrantType],
     methods: ['client_secret_basic', 'client_secret_post'],
   },
   spa: {
-    label: 'Single-page application',
-    text: 'Runs in the browser, without a secret; PKCE protects the sign-in.',
+    label: terms.single_page_application,
+    text: sentences.runs_in_the_browser_without,
     grants: ['authorization_code', 'refresh_token'],
     methods: ['none'],
   },
   native: {
-    label: 'Native application',
-    text: 'Runs on a phone, a desktop or a device without a browser, without a secret.',
+    label: terms.native_application,
+    text: sentences.runs_on_a_phone_a,
     grants: ['authorization_code', 'refresh_token'],
     furtherGrants: [deviceCodeGrantType],
     methods: ['none'],
   },
   machine: {
-    label: 'Machine',
-    text: 'A service that calls an API on its own behalf: no user, no browser.',
+    label: terms.machine_to_machine,
+    text: sentences.a_service_that_calls_an,
     grants: ['client_credentials'],
     furtherGrants: [tokenExchangeGrantType, jwtBearerGrantType],
     methods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
@@ -44,23 +46,25 @@ export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
 
 /** What grant types are called, and what they are for. */
 export const grantLabels: Record<string, [string, string]> = named({
-  authorization_code: ['Authorization code', 'Users sign in with it.'],
-  refresh_token: ['Refresh token', 'Stays signed in without asking again.'],
-  client_credentials: ['Client credentials', 'The client acts for itself.'],
-  [deviceCodeGrantType]: ['Device code', 'For televisions and command lines: users type a code in a browser elsewhere.'],
-  [jwtBearerGrantType]: ['JWT bearer', 'A workload brings a token of its platform instead of a secret. Takes a federated credential too.'],
-  [tokenExchangeGrantType]: [
-    'Token exchange',
-    'Calls another API for the person whose token it was called with. Takes a client grant too.',
-  ],
+  authorization_code: [terms.authorization_code, sentences.users_sign_in_with_it],
+  refresh_token: [terms.refresh_token, sentences.stays_signed_in_without_asking],
+  client_credentials: [terms.client_credentials, sentences.the_client_acts_for_itself],
+  [deviceCodeGrantType]: [terms.device_authorization, sentences.for_televisions_and_command_lines],
+  [jwtBearerGrantType]: [terms.jwt_bearer, sentences.a_workload_brings_a_token],
+  [tokenExchangeGrantType]: [terms.token_exchange, sentences.calls_another_api_for_the],
 });
 /** What authentication methods are called. */
 export const methodLabels: Record<string, string> = named({
-  client_secret_basic: 'Secret in the Authorization header (Basic)',
-  client_secret_post: 'Secret in the form body',
-  none: 'None: a public client, with PKCE',
-  private_key_jwt: 'A signed assertion (private_key_jwt)',
+  client_secret_basic: terms.client_secret_basic,
+  client_secret_post: terms.client_secret_post,
+  none: terms.none_public_client,
+  private_key_jwt: terms.private_key_jwt,
 });
+type Attributes = Readonly<Record<string, unknown>>;
+/** Whether the client has a secret: by its authentication method, since of one that was imported or seeded by its digest no character is known. */
+export const provesBySecret = (a: Attributes): boolean => words(a['token_endpoint_auth_method']).startsWith('client_secret_');
+/** As much of the secret as anybody may see. */
+export const secretValue = (a: Attributes): Value => (a['secret_hint'] === null ? text(terms.set) : code(`cs_…${words(a['secret_hint'])}`));
 /** Grant types as choices of a form. */
 export const grantChoices = (names: readonly string[]): Choice[] =>
   names.map((value) => ({ value, label: grantLabels[value]?.[0] ?? value, hint: grantLabels[value]?.[1] ?? null }));

@@ -5,6 +5,7 @@ import type { Choice, Part, TableRow, Value } from '../page-parts.js';
 import { recordPath, type ViewContext } from '../presentation.js';
 import { includedRecord, may, relatedOf } from '../resource-objects.js';
 import { code, quiet, text, words } from '../values.js';
+import { sentences, terms } from '../words.js';
 
 const profileLabels = { fapi2: 'FAPI 2.0' } as const;
 
@@ -16,7 +17,7 @@ type Attributes = Fapi2Settings & { readonly profile: 'fapi2' | null };
 const attributesOf = (record: ResourceObject) => record.attributes as unknown as Attributes;
 
 /** The profile that the client is held to, in words. */
-export const profileValue = (profile: unknown): Value => (profile === 'fapi2' ? text(profileLabels[profile]) : quiet('None'));
+export const profileValue = (profile: unknown): Value => (profile === 'fapi2' ? text(profileLabels[profile]) : quiet(terms.none));
 
 /** API resources that the client has a grant for and whose tokens its profile rules out. */
 async function refusedResources({ req }: ViewContext, record: ResourceObject): Promise<TableRow[]> {
@@ -27,7 +28,7 @@ async function refusedResources({ req }: ViewContext, record: ResourceObject): P
   const refused = resources.filter(({ attributes: a }) => !takesTokensOf(attributesOf(record), a as Parameters<typeof takesTokensOf>[1]));
   return [...new Map(refused.map((one) => [one.id, one])).values()].map(({ id, attributes }) => ({
     path: recordPath('api_resources', id),
-    cells: [text(attributes['name']), text('Its tokens are JWTs signed with RS256: this client gets none of them (invalid_target).')],
+    cells: [text(attributes['name']), text(sentences.its_tokens_are_jwts_signed)],
   }));
 }
 
@@ -47,7 +48,7 @@ export async function profileParts(look: ViewContext, record: ResourceObject): P
   }));
   const rows = [...own, ...(await refusedResources(look, record))];
   if (rows.length === 0) return [];
-  const columns = ['Where', 'What is wrong'].map((label) => ({ label }));
-  const empty = { title: 'All are met', text: '', button: null };
-  return [{ kind: 'table', id: 'unmet', caption: 'Rules of FAPI 2.0 that are not met', heading: true, columns, rows, empty, pager: null }];
+  const columns = [terms.where, terms.violation].map((label) => ({ label }));
+  const empty = { title: terms.all_are_met, text: '', button: null };
+  return [{ kind: 'table', id: 'unmet', caption: terms.unmet_fapi_2_0_requirements, heading: true, columns, rows, empty, pager: null }];
 }

@@ -2,6 +2,7 @@ import type { Part } from '../page-parts.js';
 import type { ViewContext } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { guideParts } from './quick-start.js';
+import { sentences, terms } from '../words.js';
 
 /** What the snippets are made of: this installation's own addresses and this client's own settings. */
 type Facts = {
@@ -50,19 +51,15 @@ export async function quickStartTab(look: ViewContext, record: ResourceObject): 
   };
   const addresses: Part = {
     kind: 'summary',
-    title: 'Addresses',
+    title: terms.addresses,
     rows: [
-      { label: 'Issuer', value: { kind: 'code', text: issuer, copy: true } },
-      { label: 'Discovery', value: { kind: 'code', text: `${issuer}/.well-known/openid-configuration`, copy: true } },
-      { label: 'Client id', value: { kind: 'code', text: record.id, copy: true } },
+      { label: terms.issuer, value: { kind: 'code', text: issuer, copy: true } },
+      { label: terms.discovery, value: { kind: 'code', text: `${issuer}/.well-known/openid-configuration`, copy: true } },
+      { label: terms.client_id, value: { kind: 'code', text: record.id, copy: true } },
     ],
   };
   if (a['application_type'] === 'machine') {
-    return [
-      addresses,
-      snippet('curl', 'curl', 'Gets a token for the client itself.', curlMachine(facts)),
-      ...(await guideParts(look, record)),
-    ];
+    return [addresses, snippet('curl', 'curl', sentences.gets_a_token_for_the, curlMachine(facts)), ...(await guideParts(look, record))];
   }
-  return [addresses, ...(await guideParts(look, record)), snippet('curl', 'curl', 'Redeems the code by hand.', curlCode(facts))];
+  return [addresses, ...(await guideParts(look, record)), snippet('curl', 'curl', sentences.redeems_the_code_by_hand, curlCode(facts))];
 }

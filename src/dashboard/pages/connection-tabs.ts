@@ -4,6 +4,7 @@ import type { ResourceObject } from '../../management/documents.js';
 import { listOf } from '../resource-objects.js';
 import { readableIncludes } from '../resource-record.js';
 import { identities } from './user-links.js';
+import { sentences, terms } from '../words.js';
 
 const most = 50;
 
@@ -13,18 +14,18 @@ async function links(look: ViewContext, connection: ResourceObject, proven: bool
   const filters = { connection: connection.id, proven: String(proven) };
   const listing = await listOf(req.call, identities.path, { filters, size: most, include });
   if (!proven && listing.records.length === 0) return null;
-  const columns = identities.columns.filter(({ label }) => label !== 'Connection');
+  const columns = identities.columns.filter(({ label }) => label !== terms.connection);
   return {
     kind: 'table',
     id: proven ? 'proven' : 'void',
-    caption: proven ? 'Accounts that sign in' : 'Void until their people prove the account here again',
+    caption: proven ? terms.active_connected_accounts : terms.suspended_until_verified_again,
     heading: true,
     columns: columns.map(({ label }) => ({ label })),
     rows: listing.records.map((one) => ({
       path: recordPath(identities.path, one.id),
       cells: columns.map((column) => column.value(one, look, listing)),
     })),
-    empty: { title: 'No accounts that sign in', text: 'One appears when somebody signs in through this connection.', button: null },
+    empty: { title: terms.no_accounts_that_sign_in, text: sentences.one_appears_when_somebody_signs, button: null },
     pager: null,
   };
 }
@@ -37,5 +38,5 @@ async function identitiesTab(look: ViewContext, connection: ResourceObject): Pro
 
 /** The tabs of a connection. */
 export const connectionTabs: readonly TabSpec[] = [
-  { name: 'identities', label: 'Connected accounts', needs: 'identities', parts: identitiesTab },
+  { name: 'identities', label: terms.connected_accounts, needs: 'identities', parts: identitiesTab },
 ];

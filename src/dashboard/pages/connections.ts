@@ -6,38 +6,31 @@ import type { FieldSpec, Presentation } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { connectionTabs } from './connection-tabs.js';
 import { code, json, quiet, stack, state, tags, text, time, yesNo, words } from '../values.js';
+import { fill, hints, nouns, sentences, terms } from '../words.js';
 
 const strategyChoices = async () =>
   Object.entries(connectionStrategies).map(([value, { display_name }]) => ({ value, label: display_name }));
 const label = (record: ResourceObject) => strategyOf(record.attributes['strategy'] as StrategyName).display_name;
 const connectionState = (record: ResourceObject): Value =>
-  record.attributes['status'] === 'enabled' ? state('good', 'Enabled') : state('quiet', 'Disabled');
+  record.attributes['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled);
 
-const everything = 'Only administrators with every permission may choose this.';
+const everything = sentences.only_administrators_with_every_permission;
 const linkings = [
-  { value: 'ask', label: 'Ask for the password', hint: 'The person proves the local account first.' },
-  {
-    value: 'verified_email',
-    label: 'By verified email',
-    hint: `When the provider vouches for the address and it is verified here too: the provider alone then opens these accounts. ${everything}`,
-  },
-  { value: 'never', label: 'Never', hint: 'An account that exists is not linked.' },
+  { value: 'ask', label: terms.after_the_password, hint: hints.ask },
+  { value: 'verified_email', label: terms.by_verified_email, hint: fill(hints.when_the_provider_vouches_for, { everything }) }, // prettier-ignore
+  { value: 'never', label: terms.never, hint: hints.never },
 ];
 const secondFactors = [
-  { value: 'own', label: 'As after a password', hint: 'Whoever has two-step sign-in on takes the second step here.' },
-  {
-    value: 'asserted',
-    label: 'None where the provider says that it took one',
-    hint: `Its amr has mfa, or its acr is among the classes below. ${everything}`,
-  },
-  { value: 'provider', label: 'None', hint: `The provider alone decides, and such a sign-in counts as one factor. ${everything}` },
+  { value: 'own', label: terms.as_after_a_password, hint: hints.own },
+  { value: 'asserted', label: terms.unless_the_provider_reports_one, hint: fill(hints.its_amr_has_mfa_or, { everything }) }, // prettier-ignore
+  { value: 'provider', label: terms.none, hint: fill(hints.the_provider_alone_decides_and, { everything }) },
 ];
 const syncs = [
-  { value: 'on_create', label: 'When the account is made' },
-  { value: 'on_login', label: 'At every sign-in' },
-  { value: 'never', label: 'Never' },
+  { value: 'on_create', label: terms.on_account_creation },
+  { value: 'on_login', label: terms.at_every_sign_in },
+  { value: 'never', label: terms.never },
 ];
-const [provider, people] = ['The provider', 'The people'];
+const [provider, people] = [terms.identity_provider, terms.users];
 const plain = { spellcheck: 'false', autocapitalize: 'none', autocomplete: 'off' };
 
 /** Where the provider is: what it needs beside its client credentials depends on the strategy. */
@@ -45,17 +38,17 @@ function addressFields(name: StrategyName): FieldSpec[] {
   const strategy = strategyOf(name);
   const issuer: FieldSpec = {
     name: 'issuer',
-    label: 'Issuer',
+    label: terms.issuer,
     kind: 'url',
-    hint: strategy.issuer ?? 'Its discovery document says the rest: https://login.example.com',
+    hint: strategy.issuer ?? hints.issuer,
     section: provider,
   };
-  const hint = 'Only without an issuer to discover it from.';
+  const hint = sentences.only_without_an_issuer_to;
   const endpoints: FieldSpec[] = [
-    { name: 'authorization_endpoint', label: 'Authorization endpoint', kind: 'url', hint, section: provider },
-    { name: 'token_endpoint', label: 'Token endpoint', kind: 'url', hint, section: provider },
-    { name: 'userinfo_endpoint', label: 'Userinfo endpoint', kind: 'url', hint, section: provider },
-    { name: 'jwks_uri', label: 'JWKS URI', kind: 'url', hint, section: provider },
+    { name: 'authorization_endpoint', label: terms.authorization_endpoint, kind: 'url', hint, section: provider },
+    { name: 'token_endpoint', label: terms.token_endpoint, kind: 'url', hint, section: provider },
+    { name: 'userinfo_endpoint', label: terms.userinfo_endpoint, kind: 'url', hint, section: provider },
+    { name: 'jwks_uri', label: terms.jwks_uri, kind: 'url', hint, section: provider },
   ];
   return [
     ...(strategy.issuer === null || name === 'microsoft' ? [issuer] : []),
@@ -67,64 +60,78 @@ function providerFields(name: StrategyName): FieldSpec[] {
   const { options, scopes } = strategyOf(name);
   const wanted = options.map((option) => `${option.name} (${option.label.toLowerCase()})`).join('; ');
   return [
-    { name: 'provider_client_id', label: 'Client id at the provider', section: provider, attributes: { ...plain, maxlength: 500 } },
+    { name: 'provider_client_id', label: terms.client_id, section: provider, attributes: { ...plain, maxlength: 500 } },
     {
       name: 'provider_client_secret',
-      label: 'Client secret at the provider',
+      label: terms.client_secret,
       kind: 'password',
-      hint: 'Sealed, and never shown again. Leave it empty to keep what is stored.',
+      hint: hints.provider_client_secret,
       section: provider,
       optional: true,
       attributes: { autocomplete: 'off', maxlength: 8192 },
     },
     ...addressFields(name),
-    { name: 'scopes', label: 'Scopes', hint: `One a line; empty for ${scopes.join(' ') || 'none'}.`, section: provider },
+    {
+      name: 'scopes',
+      label: terms.scopes,
+      hint: fill(hints.one_a_line_empty_for, { value: scopes.join(' ') || 'none' }),
+      section: provider,
+    },
     {
       name: 'claim_mapping',
-      label: 'Claim mapping',
+      label: terms.claim_mapping,
       kind: 'json',
-      hint: 'JSON, our attribute to their claim; empty for the usual ones.',
+      hint: hints.claim_mapping,
       section: provider,
     },
     ...(options.length > 0
-      ? [{ name: 'options', label: 'Options', kind: 'json' as const, hint: `JSON: ${wanted}.`, section: provider }]
+      ? [{ name: 'options', label: terms.options, kind: 'json' as const, hint: fill(hints.options, { wanted }), section: provider }]
       : []),
   ];
 }
 
 const peopleFields = (trusted: boolean): FieldSpec[] => [
-  { name: 'allow_registration', label: 'New people may come in through it', initial: 'on', section: people },
+  { name: 'allow_registration', label: terms.just_in_time_provisioning, hint: hints.allow_registration, initial: 'on', section: people },
   {
     name: 'account_linking',
-    label: 'Accounts that exist already',
+    label: terms.account_linking,
+    hint: hints.account_linking,
     kind: 'radios',
     initial: 'ask',
     choices: async () => linkings,
     section: people,
   },
-  { name: 'profile_sync', label: 'Take the profile over', initial: 'on_create', choices: async () => syncs, section: people },
+  {
+    name: 'profile_sync',
+    label: terms.profile_synchronization,
+    hint: hints.profile_sync,
+    initial: 'on_create',
+    choices: async () => syncs,
+    section: people,
+  },
   {
     name: 'domains',
-    label: 'Email domains',
-    hint: 'One a line: who signs in with such an address is sent to this provider. Only administrators with every permission may add one.',
+    label: terms.email_domains,
+    hint: hints.domains,
     section: people,
   },
   {
     name: 'required',
-    label: 'These addresses sign in here alone',
-    hint: `Neither with a password nor through another connection; registration and recovery tell them to come here. Keep one administrator with an address elsewhere. ${everything}`,
+    label: terms.require_single_sign_on,
+    hint: fill(hints.required, { everything }),
     section: people,
   },
   {
     name: 'trusted',
-    label: 'Its word about new people counts as ours',
-    hint: `Their addresses are verified, and they get default roles that hold Management permissions. Lost when somebody else changes the provider. ${everything}`,
+    label: terms.trusted_provider,
+    hint: fill(hints.trusted, { everything }),
     initial: trusted ? 'on' : '',
     section: people,
   },
   {
     name: 'second_factor',
-    label: 'The second step after it',
+    label: terms.second_factor,
+    hint: hints.second_factor,
     kind: 'radios',
     initial: 'own',
     choices: async () => secondFactors,
@@ -132,8 +139,8 @@ const peopleFields = (trusted: boolean): FieldSpec[] => [
   },
   {
     name: 'trusted_acr_values',
-    label: 'Classes of the provider that stand for two factors',
-    hint: 'One a line, as in its acr; phr and phrh count as a passkey. Only where the provider is asked.',
+    label: terms.trusted_acr_values,
+    hint: hints.trusted_acr_values,
     section: people,
     attributes: plain,
   },
@@ -142,11 +149,11 @@ const peopleFields = (trusted: boolean): FieldSpec[] => [
 const common = (strategy: StrategyName, trusted = false): FieldSpec[] => [
   {
     name: 'display_name',
-    label: 'Display name',
-    hint: 'On the button of the sign-in page: “Continue with …”.',
+    label: terms.display_name,
+    hint: hints.display_name,
     attributes: { maxlength: 100 },
   },
-  { name: 'status', label: 'Status', kind: 'radios', initial: 'enabled', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'No button, but it can be tried out.' }] }, // prettier-ignore
+  { name: 'status', label: terms.status, kind: 'radios', initial: 'enabled', choices: async () => [{ value: 'enabled', label: terms.enabled }, { value: 'disabled', label: terms.disabled, hint: hints.connections_disabled }] }, // prettier-ignore
   ...providerFields(strategy),
   ...peopleFields(trusted),
 ];
@@ -154,7 +161,7 @@ const common = (strategy: StrategyName, trusted = false): FieldSpec[] => [
 /** Sign-in through providers. */
 export const connections: Presentation = {
   path: 'connections',
-  title: 'Connections',
+  title: terms.connections,
   navigation: {
     group: 'Applications',
     icon: [
@@ -162,42 +169,46 @@ export const connections: Presentation = {
       'M11.75 8.25a3.25 3.25 0 0 0-4.6 0l-2.9 2.9a3.25 3.25 0 0 0 4.6 4.6l1-1',
     ],
   },
-  one: 'connection',
-  lead: 'Other places where people can prove who they are: company directories, Google, GitHub, Apple, Microsoft.',
-  empty: { title: 'No connections yet', text: 'A connection puts a “Continue with …” button on the sign-in page.' },
+  one: nouns.connection,
+  lead: sentences.connections_lead,
+  empty: { title: terms.no_connections_yet, text: sentences.a_connection_puts_a_continue },
   columns: [
-    { label: 'Connection', sort: 'display_name', value: ({ attributes: a }) => stack(text(a['display_name']), quiet(words(a['name']))) },
-    { label: 'Strategy', value: (record) => text(label(record)) },
-    { label: 'Status', value: connectionState },
-    { label: 'Domains', value: (record) => tags(record.attributes['domains'], 3) },
-    { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+    {
+      label: terms.connection,
+      sort: 'display_name',
+      value: ({ attributes: a }) => stack(text(a['display_name']), quiet(words(a['name']))),
+    },
+    { label: terms.strategy, value: (record) => text(label(record)) },
+    { label: terms.status, value: connectionState },
+    { label: terms.domains, value: (record) => tags(record.attributes['domains'], 3) },
+    { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
   filters: [
-    { name: 'search', label: 'Name begins with', kind: 'search' },
-    { name: 'strategy', label: 'Strategy', choices: strategyChoices },
-    { name: 'status', label: 'Status' },
+    { name: 'search', label: terms.name_begins_with, kind: 'search' },
+    { name: 'strategy', label: terms.strategy, choices: strategyChoices },
+    { name: 'status', label: terms.status },
   ],
   name: (record) => words(record.attributes['display_name']),
   state: connectionState,
   summary: ({ attributes: a, id }, { now }) => [
-    { label: 'Callback URL', value: stack(code(a['callback_url'], true), quiet('Register it with the provider.')) },
-    { label: 'Sign-in begins at', value: code(a['login_url'], true) },
-    { label: 'Strategy', value: text(connectionStrategies[a['strategy'] as StrategyName].display_name) },
-    { label: 'Name', value: code(a['name']) },
-    { label: 'Client id there', value: code(a['provider_client_id'], true) },
-    { label: 'Client secret there', value: a['has_client_secret'] === true ? text('Stored, sealed') : quiet('None') },
-    { label: 'Issuer', value: code(a['issuer']) },
-    { label: 'Scopes', value: tags(a['scopes']) },
-    { label: 'New people', value: yesNo(a['allow_registration']) },
-    { label: 'Existing accounts', value: text(linkings.find(({ value }) => value === a['account_linking'])?.label) },
-    { label: 'Email domains', value: tags(a['domains']) },
-    { label: 'These addresses sign in here alone', value: yesNo(a['required']) },
-    { label: 'Its word about new people counts', value: yesNo(a['trusted']) },
-    { label: 'Second step', value: text(secondFactors.find(({ value }) => value === a['second_factor'])?.label) },
-    { label: 'Trusted classes', value: tags(a['trusted_acr_values']) },
-    { label: 'Claim mapping', value: json(a['claim_mapping']) },
-    { label: 'Created', value: time(a['created_at'], now) },
-    { label: 'Id', value: code(id, true) },
+    { label: terms.callback_url, value: stack(code(a['callback_url'], true), quiet(sentences.register_it_with_the_provider)) },
+    { label: terms.login_url, value: code(a['login_url'], true) },
+    { label: terms.strategy, value: text(connectionStrategies[a['strategy'] as StrategyName].display_name) },
+    { label: terms.name, value: code(a['name']) },
+    { label: terms.client_id, value: code(a['provider_client_id'], true) },
+    { label: terms.client_secret, value: a['has_client_secret'] === true ? text(terms.stored_encrypted) : quiet(terms.none) },
+    { label: terms.issuer, value: code(a['issuer']) },
+    { label: terms.scopes, value: tags(a['scopes']) },
+    { label: terms.just_in_time_provisioning, value: yesNo(a['allow_registration']) },
+    { label: terms.account_linking, value: text(linkings.find(({ value }) => value === a['account_linking'])?.label) },
+    { label: terms.email_domains, value: tags(a['domains']) },
+    { label: terms.require_single_sign_on, value: yesNo(a['required']) },
+    { label: terms.trusted_provider, value: yesNo(a['trusted']) },
+    { label: terms.second_factor, value: text(secondFactors.find(({ value }) => value === a['second_factor'])?.label) },
+    { label: terms.trusted_acr_values, value: tags(a['trusted_acr_values']) },
+    { label: terms.claim_mapping, value: json(a['claim_mapping']) },
+    { label: terms.created, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
   ],
   sections: [{ title: provider }, { title: people }],
   fields: common('oidc'),
@@ -206,30 +217,30 @@ export const connections: Presentation = {
       req.method === 'POST' ? req.form.get('strategy') : new URL(req.originalUrl, 'http://own.invalid').searchParams.get('strategy');
     const strategy = named && Object.hasOwn(connectionStrategies, named) ? (named as StrategyName) : 'oidc';
     return [
-      { name: 'strategy', label: 'Strategy', kind: 'hidden', initial: strategy },
+      { name: 'strategy', label: terms.strategy, kind: 'hidden', initial: strategy },
       {
         name: 'name',
-        label: 'Name',
-        hint: 'For addresses and the API: lower-case letters, digits and hyphens.',
+        label: terms.name,
+        hint: hints.connections_name,
         attributes: { ...plain, maxlength: 63 },
       },
       ...common(strategy, holdsEverything(req.call.actor)),
     ];
   },
   create: {
-    label: 'Create connection',
-    title: 'Create a connection',
-    lead: 'Saving it does not need the provider to be reachable. Try it out afterwards.',
+    label: terms.create_connection,
+    title: terms.create_a_connection,
+    lead: sentences.saving_it_does_not_need,
     guarded: true,
   },
   edit: {
-    lead: 'Try it out after a change. A change of strategy, issuer, endpoints, client id or claim mapping voids the connected accounts: each person proves the account here once more at the next sign-in.',
+    lead: sentences.try_it_out_after_a,
   },
   tabs: connectionTabs,
   remove: {
-    label: 'Delete connection',
-    text: 'People who sign in only through it can not sign in any more, and their connected accounts are forgotten.',
+    label: terms.delete_connection,
+    text: sentences.people_who_sign_in_only,
     typed: (record) => words(record.attributes['name']),
   },
-  actions: { test: { label: 'Try it out', done: 'updated' } },
+  actions: { test: { label: terms.test_connection, done: 'updated' } },
 };

@@ -7,6 +7,7 @@ import { relatedOf, resourceOf } from '../resource-objects.js';
 import { figure, percentage } from '../values.js';
 import { deliveryColumns, deliveryFilters, lastDurations } from './delivery-columns.js';
 import { webhook_deliveries } from './webhook-deliveries.js';
+import { fill, sentences, terms } from '../words.js';
 
 /** What happened in the last 24 hours, in figures. */
 export async function lastDay({ req, now }: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
@@ -18,27 +19,31 @@ export async function lastDay({ req, now }: ViewContext, record: ResourceObject)
   return [
     {
       kind: 'stats',
-      title: 'The last 24 hours',
+      title: terms.last_24_hours,
       items: [
         {
-          label: 'Success, 24 hours',
+          label: terms.success_rate_24_h,
           figure: rate,
           note:
-            settled === 0 ? 'Nothing was delivered' : all >= mostCounted ? `of the latest ${figure(mostCounted)}` : `of ${figure(settled)}`,
+            settled === 0
+              ? terms.no_deliveries
+              : all >= mostCounted
+                ? fill(terms.of_the_latest_mostcounted, { mostcounted: figure(mostCounted) })
+                : fill(terms.of_settled, { settled: figure(settled) }),
           path: null,
         },
-        { label: 'Succeeded', figure: figure(counts.succeeded), note: null, path: `${at}?status=succeeded` },
-        { label: 'Failed for good', figure: figure(counts.failed), note: null, path: `${at}?status=failed` },
+        { label: terms.succeeded, figure: figure(counts.succeeded), note: null, path: `${at}?status=succeeded` },
+        { label: terms.failed_permanently, figure: figure(counts.failed), note: null, path: `${at}?status=failed` },
         {
-          label: 'p95 duration',
-          figure: counts.p95_ms === null ? '–' : `${figure(counts.p95_ms)} ms`,
-          note: counts.p95_ms === null ? 'Nothing was tried' : '95 % of attempts took no longer',
+          label: terms.p95_duration,
+          figure: counts.p95_ms === null ? '–' : fill(terms.value_ms, { value: figure(counts.p95_ms) }),
+          note: counts.p95_ms === null ? terms.no_attempts : terms.n95_of_attempts_took_no_longer,
           path: null,
         },
         {
-          label: 'Waiting',
+          label: terms.queued,
           figure: figure(counts.pending + counts.retrying),
-          note: `${figure(counts.retrying)} to be tried again`,
+          note: fill(terms.retrying_to_be_tried_again, { retrying: figure(counts.retrying) }),
           path: `${at}?status=retrying`,
         },
       ],
@@ -57,13 +62,26 @@ export async function deliveriesTab(look: ViewContext, record: ResourceObject): 
   const listing = await relatedOf(req.call, 'webhooks', record.id, 'deliveries', asked);
   const narrowed = deliveryFilters.some(({ name, initial = '' }) => name !== 'since' && (state.values[name] ?? '') !== initial);
   const empty: TablePart['empty'] = narrowed
-    ? { title: 'Nothing matches', text: 'No delivery fits these filters.', button: { label: 'Clear filters', path, variant: 'quiet' } }
+    ? {
+        title: terms.nothing_matches,
+        text: sentences.no_delivery_fits_these_filters,
+        button: { label: terms.clear_filters, path, variant: 'quiet' },
+      }
     : {
-        title: 'No deliveries in this period',
-        text: 'Send a test to see one, or choose a longer period.',
-        button: { label: 'Last 30 days', path: `${path}?since=30d`, variant: 'quiet' },
+        title: terms.no_deliveries_in_this_period,
+        text: sentences.send_a_test_to_see,
+        button: { label: terms.last_30_days, path: `${path}?since=30d`, variant: 'quiet' },
       };
-  const spec = { id: 'deliveries', caption: 'Deliveries', heading: false, path, state, defaultSort: sort, empty, columns: deliveryColumns };
+  const spec = {
+    id: 'deliveries',
+    caption: terms.deliveries,
+    heading: false,
+    path,
+    state,
+    defaultSort: sort,
+    empty,
+    columns: deliveryColumns,
+  };
   return [
     await filterPart(look, resource, deliveryFilters, path, state, sort),
     ...(await lastDay(look, record)),

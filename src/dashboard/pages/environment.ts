@@ -4,23 +4,28 @@ import type { Part, Value } from '../page-parts.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { subscriptionCounts, subscribers } from './subscriptions.js';
 import { code, duration, inWords, json, nothing, quiet, stack, state, text, time, yesNo, words, statusStates } from '../values.js';
+import { hints, nouns, sentences, terms } from '../words.js';
 
-const domainStates = statusStates({ pending: ['info', 'Pending'], verified: ['good', 'Verified'], failed: ['bad', 'Not found'] });
+const domainStates = statusStates({
+  pending: ['info', terms.pending],
+  verified: ['good', terms.verified],
+  failed: ['bad', terms.not_found],
+});
 const domainState = (record: ResourceObject): Value =>
-  record.attributes['missing_since'] !== null ? state('warning', 'Record missing') : domainStates(record);
+  record.attributes['missing_since'] !== null ? state('warning', terms.dns_record_missing) : domainStates(record);
 
 type DnsRecord = { record_kind: string; name: string; value: string };
 
 function dnsRecords(record: ResourceObject): Part {
   const found = record.attributes['verification_records'] as DnsRecord[];
   const rows = found.map((one) => ({ path: null, cells: [text(one.record_kind), code(one.name, true), code(one.value, true)] }));
-  const empty = { title: 'Nothing to set', text: 'The domain is verified.', button: null };
+  const empty = { title: terms.nothing_to_set, text: sentences.the_domain_is_verified, button: null };
   return {
     kind: 'table',
     id: 'records',
-    caption: 'Set these DNS records, then check',
+    caption: terms.dns_records_to_set,
     heading: true,
-    columns: [{ label: 'Type' }, { label: 'Name' }, { label: 'Value' }],
+    columns: [{ label: terms.type }, { label: terms.name }, { label: terms.value }],
     rows,
     empty,
     pager: null,
@@ -30,7 +35,7 @@ function dnsRecords(record: ResourceObject): Part {
 /** Names under which the environment answers. */
 export const custom_domains: Presentation = {
   path: 'custom_domains',
-  title: 'Custom domains',
+  title: terms.custom_domains,
   navigation: {
     group: 'Environment',
     icon: [
@@ -38,54 +43,54 @@ export const custom_domains: Presentation = {
       'M2.75 10h14.5M10 2.75c2.2 2 3.25 4.4 3.25 7.25S12.2 15.25 10 17.25c-2.2-2-3.25-4.4-3.25-7.25S7.8 4.75 10 2.75z',
     ],
   },
-  one: 'custom domain',
-  lead: 'Names of your own under which this environment answers. The primary one makes the issuer.',
+  one: nouns.custom_domain,
+  lead: sentences.environment_lead,
   empty: {
-    title: 'No custom domains yet',
-    text: 'With one, people sign in at login.example.com and tokens carry it as their issuer. A DNS record proves that it is yours.',
+    title: terms.no_custom_domains_yet,
+    text: sentences.with_one_people_sign_in,
   },
   columns: [
-    { label: 'Domain', sort: 'domain', value: (record) => text(record.attributes['domain']) },
-    { label: 'Status', value: domainState },
-    { label: 'Primary', value: (record) => yesNo(record.attributes['is_primary']) },
-    { label: 'Checked', value: (record, { now }) => time(record.attributes['last_checked_at'], now) },
+    { label: terms.domain, sort: 'domain', value: (record) => text(record.attributes['domain']) },
+    { label: terms.status, value: domainState },
+    { label: terms.primary, value: (record) => yesNo(record.attributes['is_primary']) },
+    { label: terms.last_checked, value: (record, { now }) => time(record.attributes['last_checked_at'], now) },
   ],
-  filters: [{ name: 'status', label: 'Status' }],
+  filters: [{ name: 'status', label: terms.status }],
   name: (record) => words(record.attributes['domain']),
   state: domainState,
   summary: ({ attributes: a, id }, { now }) => [
-    { label: 'Primary', value: yesNo(a['is_primary']) },
-    { label: 'Verified', value: time(a['verified_at'], now) },
-    { label: 'Checked', value: time(a['last_checked_at'], now) },
-    { label: 'What was wrong', value: text(a['failure_reason']) },
-    ...(a['missing_since'] === null ? [] : [{ label: 'Record missing since', value: time(a['missing_since'], now) }]),
-    { label: 'Added', value: time(a['created_at'], now) },
-    { label: 'Id', value: code(id, true) },
+    { label: terms.primary, value: yesNo(a['is_primary']) },
+    { label: terms.verified, value: time(a['verified_at'], now) },
+    { label: terms.last_checked, value: time(a['last_checked_at'], now) },
+    { label: terms.failure_reason, value: text(a['failure_reason']) },
+    ...(a['missing_since'] === null ? [] : [{ label: terms.dns_record_missing_since, value: time(a['missing_since'], now) }]),
+    { label: terms.added, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
   ],
   more: async (_look, record) => [dnsRecords(record)],
   fields: [
     {
       name: 'domain',
-      label: 'Domain',
+      label: terms.domain,
       on: 'create',
-      hint: 'A lower-case host name such as login.example.com.',
+      hint: hints.domain,
       attributes: { maxlength: 253, autocapitalize: 'none', spellcheck: 'false' },
     },
     {
       name: 'is_primary',
-      label: 'Primary: the issuer is made of this domain',
-      hint: 'Clients must then know the new issuer, and the links in all mails lead there. Only a verified domain can be primary; it takes every permission, and all administrators get mail.',
+      label: terms.primary,
+      hint: hints.is_primary,
       on: 'update',
     },
   ],
   edit: { guarded: true },
-  create: { label: 'Add domain', title: 'Add a custom domain' },
+  create: { label: terms.add_domain, title: terms.add_a_custom_domain },
   remove: {
-    label: 'Remove domain',
-    text: 'The environment no longer answers there; links and clients that use the name break.',
+    label: terms.remove_domain,
+    text: sentences.the_environment_no_longer_answers,
     typed: (record) => words(record.attributes['domain']),
   },
-  actions: { verify: { label: 'Check now', done: 'checked' } },
+  actions: { verify: { label: terms.verify_domain, done: 'checked' } },
 };
 
 const environmentKind = (record: ResourceObject): Value => text(inWords(words(record.attributes['kind'])));
@@ -93,60 +98,60 @@ const environmentKind = (record: ResourceObject): Value => text(inWords(words(re
 /** Environments. */
 export const environments: Presentation = {
   path: 'environments',
-  title: 'Environments',
+  title: terms.environments,
   navigation: {
     group: 'Environment',
     icon: ['m10 3 7.25 3.75L10 10.5 2.75 6.75z', 'm2.75 10.25 7.25 3.75 7.25-3.75M2.75 13.5 10 17.25l7.25-3.75'],
   },
-  one: 'environment',
-  lead: 'Separate worlds of users, clients and keys. Each has its own address and dashboard.',
-  empty: { title: 'No environments', text: 'There is always at least this one.' },
+  one: nouns.environment,
+  lead: sentences.separate_worlds_of_users_clients,
+  empty: { title: terms.no_environments, text: sentences.there_is_always_at_least },
   columns: [
-    { label: 'Name', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['slug']))) },
-    { label: 'Kind', value: environmentKind },
-    { label: 'Dashboard', value: (record) => ({ kind: 'web', text: `${words(record.attributes['base_url'])}/dashboard` }) },
-    { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+    { label: terms.name, sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['slug']))) },
+    { label: terms.environment_type, value: environmentKind },
+    { label: terms.dashboard, value: (record) => ({ kind: 'web', text: `${words(record.attributes['base_url'])}/dashboard` }) },
+    { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
-  filters: [{ name: 'kind', label: 'Kind' }],
+  filters: [{ name: 'kind', label: terms.environment_type }],
   name: (record) => words(record.attributes['name']),
   summary: ({ attributes: a, id }, { now }) => [
-    { label: 'Kind', value: environmentKind({ attributes: a } as ResourceObject) },
-    { label: 'Slug', value: code(a['slug']) },
-    { label: 'Issuer', value: code(a['issuer'], true) },
-    { label: 'Dashboard', value: { kind: 'web', text: `${words(a['base_url'])}/dashboard` } },
-    { label: 'Session lifetime', value: duration(a['session_lifetime']) },
-    { label: 'Registration', value: text(a['registration_enabled'] === true ? 'Open' : 'Closed') },
-    { label: 'Created', value: time(a['created_at'], now) },
-    { label: 'Id', value: code(id, true) },
+    { label: terms.environment_type, value: environmentKind({ attributes: a } as ResourceObject) },
+    { label: terms.slug, value: code(a['slug']) },
+    { label: terms.issuer, value: code(a['issuer'], true) },
+    { label: terms.dashboard, value: { kind: 'web', text: `${words(a['base_url'])}/dashboard` } },
+    { label: terms.session_lifetime, value: duration(a['session_lifetime']) },
+    { label: terms.self_service_registration, value: text(a['registration_enabled'] === true ? terms.open : terms.closed) },
+    { label: terms.created, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
   ],
   fields: [
-    { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
+    { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
     {
       name: 'slug',
-      label: 'Slug',
+      label: terms.slug,
       on: 'create',
-      hint: 'Part of its address: lower-case letters, digits and hyphens.',
+      hint: hints.slug,
       attributes: { maxlength: 63, autocapitalize: 'none', spellcheck: 'false' },
     },
-    { name: 'kind', label: 'Kind', choices: environmentKindChoices },
+    { name: 'kind', label: terms.environment_type, choices: environmentKindChoices },
   ],
   create: {
-    label: 'Create environment',
-    title: 'Create an environment',
-    lead: 'It gets a client that may administer it through the Management API; its secret is shown once.',
+    label: terms.create_environment,
+    title: terms.create_an_environment,
+    lead: sentences.it_gets_a_client_that,
     guarded: true,
   },
   remove: {
-    label: 'Delete environment',
-    text: 'Everything in it goes: users, clients, keys, webhooks. This can not be undone.',
+    label: terms.delete_environment,
+    text: sentences.everything_in_it_goes_users,
     when: (record) => record.attributes['is_default'] !== true,
     typed: (record) => words(record.attributes['slug']),
   },
   secrets: {
     create: {
-      title: 'Save the management client',
-      label: 'Client secret',
-      text: 'With it and the client id, the Management API of the new environment can be used: get a token there by client credentials.',
+      title: terms.save_the_management_client,
+      label: terms.client_secret,
+      text: sentences.with_it_and_the_client,
     },
   },
 };
@@ -154,24 +159,24 @@ export const environments: Presentation = {
 /** The catalogue of events. */
 export const event_types: Presentation = {
   path: 'event_types',
-  title: 'Event types',
+  title: terms.event_types,
   navigation: { group: 'Events', icon: ['M4 5h.1M4 10h.1M4 15h.1M7.5 5h9M7.5 10h9M7.5 15h9'] },
-  one: 'event type',
-  lead: 'What webhooks can subscribe to, with the schema of each payload.',
-  empty: { title: 'No event types', text: 'There is nothing to subscribe to.' },
+  one: nouns.event_type,
+  lead: sentences.what_webhooks_can_subscribe_to,
+  empty: { title: terms.no_event_types, text: sentences.there_is_nothing_to_subscribe },
   columns: [
-    { label: 'Event', value: (record) => code(record.attributes['name']) },
-    { label: 'When', value: (record) => text(record.attributes['description']) },
-    { label: 'About', value: (record) => quiet(words(record.attributes['group']).replaceAll('_', ' ')) },
-    { label: 'Subscribed', numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
+    { label: terms.event, value: (record) => code(record.attributes['name']) },
+    { label: terms.description, value: (record) => text(record.attributes['description']) },
+    { label: terms.group, value: (record) => quiet(words(record.attributes['group']).replaceAll('_', ' ')) },
+    { label: terms.subscribed_webhooks, numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
   ],
   beside: subscriptionCounts,
   more: async (look, record) => subscribers(look, words(record.attributes['name'])),
   filters: [],
   name: (record) => words(record.attributes['name']),
   summary: ({ attributes: a }) => [
-    { label: 'When', value: text(a['description']) },
-    { label: 'About', value: text(words(a['group']).replaceAll('_', ' ')) },
-    { label: 'JSON Schema of data', value: json(a['payload_schema']) },
+    { label: terms.description, value: text(a['description']) },
+    { label: terms.group, value: text(words(a['group']).replaceAll('_', ' ')) },
+    { label: terms.json_schema_of_data, value: json(a['payload_schema']) },
   ],
 };

@@ -1,5 +1,6 @@
 import { named } from '../../lib/named.js';
 import type { ClaimCondition } from '../../db/tables/federated_credentials.js';
+import { hints, sentences, terms } from '../words.js';
 
 /** What the forms of a platform begin with; words in capitals are to be replaced. */
 export type Platform = {
@@ -14,53 +15,53 @@ export type Platform = {
 /** The platforms that have a form of their own, and what their tokens say. */
 export const platforms: Readonly<Record<string, Platform>> = named({
   github: {
-    label: 'GitHub Actions',
-    text: 'Jobs of a repository.',
+    label: terms.github_actions,
+    text: sentences.jobs_of_a_repository,
     issuer: 'https://token.actions.githubusercontent.com',
     claims: { repository_id: 'REPOSITORY-ID', sub: { prefix: 'repo:OWNER/REPOSITORY:' } },
-    hint: 'repository_id stays when somebody else takes the name of a repository that is gone. Add environment or ref to narrow it. The job needs id-token: write.',
+    hint: hints.repository_id_stays_when_somebody,
   },
   gitlab: {
-    label: 'GitLab',
-    text: 'Pipelines of a project, at gitlab.com or at an address of yours.',
+    label: terms.gitlab,
+    text: sentences.pipelines_of_a_project_at,
     issuer: 'https://gitlab.com',
     claims: { project_id: 'PROJECT-ID', sub: { prefix: 'project_path:GROUP/PROJECT:' } },
-    hint: 'Add ref_protected: true to take protected branches and tags only.',
+    hint: hints.add_ref_protected_true_to,
   },
   kubernetes: {
-    label: 'Kubernetes',
-    text: 'Pods, by a projected service account token.',
+    label: terms.kubernetes,
+    text: sentences.pods_by_a_projected_service,
     issuer: 'https://CLUSTER-ISSUER',
     claims: { sub: 'system:serviceaccount:NAMESPACE:SERVICE-ACCOUNT' },
-    hint: 'kubectl get --raw /.well-known/openid-configuration shows the issuer. Where its keys are not public give them by value.',
+    hint: hints.kubectl_get_raw_well_known,
   },
   aws: {
-    label: 'AWS',
-    text: 'IAM roles, by outbound identity federation.',
+    label: terms.aws,
+    text: sentences.iam_roles_by_outbound_identity,
     issuer: 'https://ACCOUNT-ISSUER.tokens.sts.global.api.aws',
     claims: { sub: 'arn:aws:iam::ACCOUNT:role/ROLE' },
-    hint: 'sts get-web-identity-token gives the token; the account shows its issuer where the feature is switched on.',
+    hint: hints.sts_get_web_identity_token,
   },
   azure: {
-    label: 'Azure',
-    text: 'Managed identities.',
+    label: terms.azure,
+    text: sentences.managed_identities,
     issuer: 'https://login.microsoftonline.com/TENANT-ID/v2.0',
     claims: { sub: 'OBJECT-ID-OF-THE-IDENTITY' },
-    hint: 'The audience is the application id that the token is asked for. Tokens of version 1 have https://sts.windows.net/TENANT-ID/ as their issuer.',
+    hint: hints.the_audience_is_the_application,
   },
   google: {
-    label: 'Google Cloud',
-    text: 'Service accounts, by their identity tokens.',
+    label: terms.google_cloud,
+    text: sentences.service_accounts_by_their_identity,
     issuer: 'https://accounts.google.com',
     claims: { sub: 'UNIQUE-ID-OF-THE-SERVICE-ACCOUNT' },
-    hint: 'sub is the unique id of the service account, a number; the address may be given to another one later.',
+    hint: hints.sub_is_the_unique_id,
   },
   other: {
-    label: 'Another platform',
-    text: 'Whatever publishes its keys and signs tokens for its workloads.',
+    label: terms.another_platform,
+    text: sentences.whatever_publishes_its_keys_and,
     issuer: '',
     claims: { sub: '' },
-    hint: 'What sub looks like is in the documentation of the platform.',
+    hint: hints.what_sub_looks_like_is,
   },
 });
 

@@ -5,6 +5,7 @@ import { listOf, may } from '../resource-objects.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { words } from '../values.js';
 import { clientGuides, type ClientGuide } from './client-guides.js';
+import { fill, hints, sentences, terms } from '../words.js';
 
 /** The address of the tab. */
 export const quickStartPath = (id: string) => `${recordPath('clients', id)}/quick_start`;
@@ -34,10 +35,10 @@ export function lackingOf(record: ResourceObject, guide: ClientGuide): Record<st
 }
 
 /** What a setting is for, in the words of the page. */
-const sentences: Readonly<Record<string, (title: string) => string>> = {
-  id_token_claims: (title) => `The ID token will hold name, email address and what else the scopes release: ${title} looks for them there.`,
-  claim_mappings: (title) => `The names of a person’s roles will be in the claim groups, where ${title} looks for them.`,
-  grant_types: (title) => `It may use the grant types of the guide as well: by refresh_token ${title} stays signed in.`,
+const explained: Readonly<Record<string, (title: string) => string>> = {
+  id_token_claims: (title) => fill(sentences.the_id_token_will_hold, { title }),
+  claim_mappings: (title) => fill(sentences.the_names_of_a_persons, { title }),
+  grant_types: (title) => fill(sentences.it_may_use_the_grant, { title }),
 };
 
 /** The API resources whose tokens have another `typ` than the guide's. */
@@ -51,12 +52,12 @@ function apiField(apis: readonly ResourceObject[], guide: ClientGuide): Field {
   return {
     kind: 'select',
     name: 'api_resource',
-    label: 'API whose access tokens it checks',
-    hint: `They will say typ ${words(guide.token_typ)} in their header, as the decoder of ${guide.title} wants by default.`,
+    label: terms.api_resource_to_protect,
+    hint: fill(hints.they_will_say_typ_token, { token_typ: words(guide.token_typ), title: guide.title }),
     optional: true,
     value: '',
     chosen: [],
-    choices: [{ value: '', label: 'None' }, ...apis.map(({ id, attributes }) => ({ value: id, label: words(attributes['name']) }))],
+    choices: [{ value: '', label: terms.none }, ...apis.map(({ id, attributes }) => ({ value: id, label: words(attributes['name']) }))],
     error: null,
     attributes: {},
   };
@@ -66,21 +67,25 @@ function apiField(apis: readonly ResourceObject[], guide: ClientGuide): Field {
 async function settingsPart(look: ViewContext, record: ResourceObject, guide: ClientGuide): Promise<readonly Part[]> {
   const lacking = lackingOf(record, guide);
   const apis = await unfitApis(look, guide);
-  const text = Object.keys(lacking).map((name) => sentences[name]?.(guide.title) ?? name);
+  const text = Object.keys(lacking).map((name) => explained[name]?.(guide.title) ?? name);
   if (text.length === 0 && apis.length === 0) return [];
   if (!may(look.req.call, 'clients', 'write'))
     return [
-      { kind: 'notice', tone: 'info', text: `${guide.title} needs settings that somebody with clients:write makes. ${text.join(' ')}` },
+      {
+        kind: 'notice',
+        tone: 'info',
+        text: fill(sentences.title_needs_settings_that_somebody, { title: guide.title, value: text.join(' ') }),
+      },
     ];
   const form: Part = {
     kind: 'form',
     id: 'quick-start-settings',
-    title: `Settings for ${guide.title}`,
+    title: fill(terms.settings_for_title, { title: guide.title }),
     text,
     action: quickStartPath(record.id),
     hidden: { guide: guide.name },
     sections: apis.length > 0 ? [{ title: null, text: null, fields: [apiField(apis, guide)] }] : [],
-    button: { label: 'Make these settings', variant: 'primary' },
+    button: { label: terms.apply_these_settings, variant: 'primary' },
     cancel: null,
   };
   return [form];
@@ -104,15 +109,15 @@ export async function guideParts(look: ViewContext, record: ResourceObject): Pro
   if (!guide) return [];
   const { issuer } = look.req.ctx.environment;
   const choices = guides.map(({ name, title }) => ({ value: name, label: title }));
-  const field = { name: 'guide', label: 'What it is made with', value: guide.name, choices, kind: 'select' as const };
+  const field = { name: 'guide', label: terms.framework_or_library, value: guide.name, choices, kind: 'select' as const };
   const isRegistered = guide.redirect_uris.every((uri) => (record.attributes['redirect_uris'] as string[]).includes(uri));
   const example: Part = {
     kind: 'notice',
     tone: 'info',
-    text: `As it stands below the redirect URI is ${guide.redirect_uris.join(' ')}, which this client doesn’t have: edit one or the other.`,
+    text: fill(sentences.as_it_stands_below_the, { value: guide.redirect_uris.join(' ') }),
   };
   return [
-    { kind: 'filters', action: quickStartPath(record.id), fields: [field], hidden: {}, clear: null, button: 'Show' },
+    { kind: 'filters', action: quickStartPath(record.id), fields: [field], hidden: {}, clear: null, button: terms.show },
     ...(await settingsPart(look, record, guide)),
     ...(isRegistered ? [] : [example]),
     ...guide.snippets.map(({ title, code }, index): Part => ({
@@ -122,6 +127,6 @@ export async function guideParts(look: ViewContext, record: ResourceObject): Pro
       text: null,
       code: filled(code, issuer, record.id),
     })),
-    { kind: 'buttons', links: [{ label: 'Read the whole guide', path: `/docs/guides/${guide.name}`, variant: 'quiet' }], posts: [] },
+    { kind: 'buttons', links: [{ label: terms.read_the_whole_guide, path: `/docs/guides/${guide.name}`, variant: 'quiet' }], posts: [] },
   ];
 }

@@ -4,6 +4,7 @@ import type { ResourceObject } from '../../management/documents.js';
 import { relatedOf } from '../resource-objects.js';
 import { code, figure, link, quiet, state, tags, text, time, yesNo, words } from '../values.js';
 import type { Part } from '../page-parts.js';
+import { fill, hints, nouns, sentences, terms } from '../words.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
 const names = (included: readonly ResourceObject[]) =>
@@ -18,13 +19,13 @@ async function holders(look: Parameters<NonNullable<Presentation['more']>>[0], r
     path: recordPath('users', user.id),
     cells: [text(user.attributes['email']), text([user.attributes['first_name'], user.attributes['last_name']].filter(Boolean).join(' '))],
   }));
-  const empty = { title: 'Nobody holds this role', text: 'Give it to a user on the user’s page, under Roles.', button: null };
+  const empty = { title: terms.no_users_with_this_role, text: sentences.give_it_to_a_user, button: null };
   const table: Part = {
     kind: 'table',
     id: 'holders',
-    caption: next ? 'Holders (the first 50)' : `Holders (${figure(records.length)})`,
+    caption: next ? terms.users_with_this_role_the_first_50 : fill(terms.users_with_this_role, { length: figure(records.length) }),
     heading: true,
-    columns: [{ label: 'User' }, { label: 'Name' }],
+    columns: [{ label: terms.user }, { label: terms.name }],
     rows,
     empty,
     pager: null,
@@ -35,53 +36,53 @@ async function holders(look: Parameters<NonNullable<Presentation['more']>>[0], r
 /** Named sets of permissions. */
 export const roles: Presentation = {
   path: 'roles',
-  title: 'Roles',
+  title: terms.roles,
   navigation: { group: 'People', icon: ['M10 2.75 16.25 5v4.75c0 3.75-2.6 6.4-6.25 7.5-3.65-1.1-6.25-3.75-6.25-7.5V5z'] },
-  one: 'role',
-  lead: 'Named sets of permissions that users hold. What a role allows, its holders’ tokens and this dashboard allow them.',
+  one: nouns.role,
+  lead: sentences.roles_lead,
   empty: {
-    title: 'No roles yet',
-    text: 'A role bundles permissions, such as “support” or “billing”, so that you give people one thing instead of many.',
+    title: terms.no_roles_yet,
+    text: sentences.a_role_bundles_permissions_such,
   },
   columns: [
-    { label: 'Name', sort: 'name', value: (record) => text(record.attributes['name']) },
-    { label: 'Description', value: (record) => text(record.attributes['description']) },
-    { label: 'For new users', value: (record) => yesNo(record.attributes['is_default']) },
-    { label: 'Kind', value: (record) => quiet(isOwn(record) ? 'Your own' : 'Built in') },
-    { label: 'Changed', sort: 'updated_at', value: (record, { now }) => time(record.attributes['updated_at'], now) },
+    { label: terms.name, sort: 'name', value: (record) => text(record.attributes['name']) },
+    { label: terms.description, value: (record) => text(record.attributes['description']) },
+    { label: terms.default_role, value: (record) => yesNo(record.attributes['is_default']) },
+    { label: terms.type, value: (record) => quiet(isOwn(record) ? terms.custom : terms.system) },
+    { label: terms.changed, sort: 'updated_at', value: (record, { now }) => time(record.attributes['updated_at'], now) },
   ],
   filters: [
-    { name: 'search', label: 'Search', kind: 'search' },
-    { name: 'is_default', label: 'For new users' },
+    { name: 'search', label: terms.search, kind: 'search' },
+    { name: 'is_default', label: terms.default_role },
   ],
   recordInclude: 'permissions',
   name: (record) => words(record.attributes['name']),
-  state: (record) => (isOwn(record) ? state('quiet', 'Your own') : state('info', 'Built in')),
+  state: (record) => (isOwn(record) ? state('quiet', terms.custom) : state('info', terms.system)),
   summary: (record, { now }, included) => [
-    { label: 'Description', value: text(record.attributes['description']) },
-    { label: 'Given to new users', value: yesNo(record.attributes['is_default']) },
-    { label: 'Permissions', value: tags(names(included), 100) },
-    { label: 'Created', value: time(record.attributes['created_at'], now) },
-    { label: 'Id', value: code(record.id, true) },
+    { label: terms.description, value: text(record.attributes['description']) },
+    { label: terms.default_role, value: yesNo(record.attributes['is_default']) },
+    { label: terms.permissions, value: tags(names(included), 100) },
+    { label: terms.created, value: time(record.attributes['created_at'], now) },
+    { label: terms.id, value: code(record.id, true) },
   ],
   more: (look, record) => holders(look, record),
   fields: [
-    { name: 'name', label: 'Name', attributes: { maxlength: 100 } },
-    { name: 'description', label: 'Description', hint: 'What people with this role do.', attributes: { maxlength: 500 } },
-    { name: 'is_default', label: 'Give this role to every new user' },
+    { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
+    { name: 'description', label: terms.description, hint: hints.roles_description, attributes: { maxlength: 500 } },
+    { name: 'is_default', label: terms.default_role, hint: hints.default_role },
     {
       name: 'permissions',
-      label: 'Permissions',
+      label: terms.permissions,
       relationship: 'many',
       choices: permissionChoices,
-      hint: 'You can only hand out permissions of the Management API that you hold yourself.',
+      hint: hints.permissions,
     },
   ],
-  create: { label: 'Create role', title: 'Create a role' },
+  create: { label: terms.create_role, title: terms.create_a_role },
   edit: { when: isOwn },
   remove: {
-    label: 'Delete role',
-    text: 'Only a role that nobody holds can be deleted.',
+    label: terms.delete_role,
+    text: sentences.only_a_role_that_nobody,
     when: isOwn,
     typed: (record) => words(record.attributes['name']),
   },
@@ -90,50 +91,53 @@ export const roles: Presentation = {
 /** Permissions of an API. */
 export const permissions: Presentation = {
   path: 'permissions',
-  title: 'Permissions',
+  title: terms.permissions,
   navigation: { group: 'Applications', icon: ['M6.5 17a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7z', 'm9 11 7.5-7.5M13 7l2.5 2.5'] },
-  one: 'permission',
-  lead: 'What an API lets its callers do. The name is the OAuth scope.',
-  empty: { title: 'No permissions yet', text: 'Add an API resource first, then what it lets callers do, such as orders:read.' },
+  one: nouns.permission,
+  lead: sentences.what_an_api_lets_its,
+  empty: { title: terms.no_permissions_yet, text: sentences.add_an_api_resource_first },
   include: 'api_resource',
   recordInclude: 'api_resource,roles',
   columns: [
-    { label: 'Name', sort: 'name', value: (record) => code(record.attributes['name']) },
-    { label: 'API', value: (record, _look, { included }) => text(apiOf(record, included)?.attributes['name']) },
-    { label: 'Description', value: (record) => text(record.attributes['description']) },
+    { label: terms.name, sort: 'name', value: (record) => code(record.attributes['name']) },
+    { label: terms.api, value: (record, _look, { included }) => text(apiOf(record, included)?.attributes['name']) },
+    { label: terms.description, value: (record) => text(record.attributes['description']) },
   ],
   filters: [
-    { name: 'search', label: 'Search', kind: 'search' },
-    { name: 'is_system', label: 'Of the Management API' },
+    { name: 'search', label: terms.search, kind: 'search' },
+    { name: 'is_system', label: terms.management_api },
   ],
   name: (record) => words(record.attributes['name']),
-  state: (record) => (isOwn(record) ? state('quiet', 'Your own') : state('info', 'Built in')),
+  state: (record) => (isOwn(record) ? state('quiet', terms.custom) : state('info', terms.system)),
   summary: (record, { now }, included) => {
     const api = apiOf(record, included);
     return [
-      { label: 'API', value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
-      { label: 'Description', value: text(record.attributes['description']) },
-      { label: 'Roles that hold it', value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])) },
-      { label: 'Created', value: time(record.attributes['created_at'], now) },
-      { label: 'Id', value: code(record.id, true) },
+      { label: terms.api, value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
+      { label: terms.description, value: text(record.attributes['description']) },
+      {
+        label: terms.roles_with_this_permission,
+        value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])),
+      },
+      { label: terms.created, value: time(record.attributes['created_at'], now) },
+      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: [
-    { name: 'api_resource', label: 'API resource', relationship: 'one', on: 'create', choices: apiResourceChoices },
+    { name: 'api_resource', label: terms.api_resource, relationship: 'one', on: 'create', choices: apiResourceChoices },
     {
       name: 'name',
-      label: 'Name',
-      hint: 'Such as orders:read: visible ASCII without spaces and quotes.',
+      label: terms.name,
+      hint: hints.roles_name,
       on: 'create',
       attributes: { maxlength: 200, autocapitalize: 'none', spellcheck: 'false' },
     },
-    { name: 'description', label: 'Description', hint: 'People see it on the consent page.', attributes: { maxlength: 500 } },
+    { name: 'description', label: terms.description, hint: hints.people_see_it_on_the, attributes: { maxlength: 500 } },
   ],
-  create: { label: 'Create permission', title: 'Create a permission' },
+  create: { label: terms.create_permission, title: terms.create_a_permission },
   edit: { when: isOwn },
   remove: {
-    label: 'Delete permission',
-    text: 'Roles and client grants lose it, and tokens no longer carry it.',
+    label: terms.delete_permission,
+    text: sentences.roles_and_client_grants_lose,
     when: isOwn,
     typed: (record) => words(record.attributes['name']),
   },

@@ -4,6 +4,7 @@ import { recordPath, type ViewContext } from '../presentation.js';
 import type { ResourceObject } from '../../management/documents.js';
 import { listOf, may } from '../resource-objects.js';
 import { code, number, stack, state, text, words } from '../values.js';
+import { sentences, terms } from '../words.js';
 
 /** The event type that `*` doesn't include (specification 7.1.1). */
 const byNameOnly = 'token.issued';
@@ -23,12 +24,16 @@ export async function subscribers({ req }: ViewContext, name: string): Promise<r
   const { records } = await listOf(req.call, 'webhooks', { filters: { events }, sort: 'name', size: 100 });
   const rows = records.map(({ id, attributes: a }) => ({
     path: recordPath('webhooks', id),
-    cells: [text(a['name']), stack(code(a['url'])), a['status'] === 'enabled' ? state('good', 'Enabled') : state('quiet', 'Disabled')],
+    cells: [
+      text(a['name']),
+      stack(code(a['url'])),
+      a['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled),
+    ],
   }));
   const button = may(req.call, 'webhooks', 'write')
-    ? { label: 'Create webhook', path: '/dashboard/webhooks/new', variant: 'quiet' as const }
+    ? { label: terms.create_webhook, path: '/dashboard/webhooks/new', variant: 'quiet' as const }
     : null;
-  const empty = { title: 'Nobody subscribes', text: 'No webhook gets this event; where it happens, it goes unheard.', button };
-  const columns = ['Webhook', 'URL', 'Status'].map((label) => ({ label }));
-  return [{ kind: 'table', id: 'subscribers', caption: 'Who subscribes', heading: true, columns, rows, empty, pager: null }];
+  const empty = { title: terms.no_subscribed_webhooks, text: sentences.no_webhook_gets_this_event, button };
+  const columns = [terms.webhook, 'URL', terms.status].map((label) => ({ label }));
+  return [{ kind: 'table', id: 'subscribers', caption: terms.subscribed_webhooks, heading: true, columns, rows, empty, pager: null }];
 }

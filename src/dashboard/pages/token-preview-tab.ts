@@ -11,6 +11,7 @@ import type { Choice, FilterField, Part } from '../page-parts.js';
 import { recordPath, type ViewContext } from '../presentation.js';
 import { listOf, may, recordOf } from '../resource-objects.js';
 import { code, durationWords, state, text, words } from '../values.js';
+import { fill, sentences, terms } from '../words.js';
 
 type Asked = {
   readonly grant_type: string;
@@ -32,11 +33,11 @@ type Previewed = {
 };
 
 const grantTypeLabels: Readonly<Record<string, string>> = named({
-  authorization_code: 'Sign-in (code)',
-  refresh_token: 'Refresh token',
-  [deviceCodeGrantType]: 'Device code',
-  client_credentials: 'Client credentials',
-  [jwtBearerGrantType]: 'JWT bearer',
+  authorization_code: terms.sign_in_code,
+  refresh_token: terms.refresh_token,
+  [deviceCodeGrantType]: terms.device_authorization,
+  client_credentials: terms.client_credentials,
+  [jwtBearerGrantType]: terms.jwt_bearer,
 });
 
 const previewable = (record: ResourceObject): string[] => {
@@ -67,20 +68,20 @@ async function question(look: ViewContext, record: ResourceObject, asked: Asked)
   const grantTypes: Choice[] = types.map((value) => ({ value, label: grantTypeLabels[value] ?? value }));
   const apis = may(look.req.call, 'api_resources', 'read') ? await apiResourceChoices(look) : [];
   const consents: Choice[] = [
-    { value: '', label: 'As it stands' },
-    { value: 'given', label: 'As if given' },
+    { value: '', label: terms.as_it_stands },
+    { value: 'given', label: terms.as_if_given },
   ];
   const ofPeople: FilterField[] = [
-    { name: 'user', label: 'Email address of a user', value: asked.user, choices: null, kind: 'search' },
-    { name: 'consent', label: 'Consent', value: asked.consent, choices: consents, kind: 'select' },
+    { name: 'user', label: terms.email_address_of_a_user, value: asked.user, choices: null, kind: 'search' },
+    { name: 'consent', label: terms.consent, value: asked.consent, choices: consents, kind: 'select' },
   ];
   const fields: FilterField[] = [
-    { name: 'grant_type', label: 'Grant type', value: asked.grant_type, choices: grantTypes, kind: 'select' },
+    { name: 'grant_type', label: terms.grant_type, value: asked.grant_type, choices: grantTypes, kind: 'select' },
     ...(types.every(isForClientItself) ? [] : ofPeople),
-    { name: 'resource', label: 'API', value: asked.resource, choices: [{ value: '', label: 'None' }, ...apis], kind: 'select' },
-    { name: 'scope', label: 'Scopes', value: asked.scope, choices: null, kind: 'search' },
+    { name: 'resource', label: terms.api, value: asked.resource, choices: [{ value: '', label: terms.none }, ...apis], kind: 'select' },
+    { name: 'scope', label: terms.scopes, value: asked.scope, choices: null, kind: 'search' },
   ];
-  return { kind: 'filters', action: path(record), fields, hidden: {}, clear: null, button: 'Preview' };
+  return { kind: 'filters', action: path(record), fields, hidden: {}, clear: null, button: terms.preview };
 }
 
 const notice = (tone: 'info' | 'warning' | 'bad', sentence: string): Part => ({ kind: 'notice', tone, text: sentence });
@@ -97,14 +98,19 @@ function scopesPart(scopes: readonly Scope[]): Part {
   return {
     kind: 'table',
     id: 'scopes',
-    caption: 'Scopes',
+    caption: terms.scopes,
     heading: true,
-    columns: [{ label: 'Scope' }, { label: 'In the token' }, { label: 'Why' }, { label: 'What to do' }],
+    columns: [{ label: terms.scope }, { label: terms.in_the_token }, { label: terms.reason }, { label: terms.remedy }],
     rows: scopes.map(({ name, granted, rule, detail }) => ({
       path: null,
-      cells: [code(name), granted ? state('good', 'Yes') : state('bad', 'No'), text(detail), text(granted ? '' : refusalRules[rule].fix)],
+      cells: [
+        code(name),
+        granted ? state('good', terms.yes) : state('bad', terms.no),
+        text(detail),
+        text(granted ? '' : refusalRules[rule].fix),
+      ],
     })),
-    empty: { title: 'No scopes', text: 'None was asked for, and none comes by itself.', button: null },
+    empty: { title: terms.no_scopes, text: sentences.none_was_asked_for_and, button: null },
     pager: null,
   };
 }
@@ -112,19 +118,19 @@ function scopesPart(scopes: readonly Scope[]): Part {
 function tokensParts({ access_token, id_token, userinfo, refresh_token }: Previewed, own: boolean): Part[] {
   if (!access_token) return [];
   const { format, lifetime } = access_token;
-  const how = format === 'jwt' ? 'A JWT; whoever has it can read it.' : 'Opaque: this is what introspection tells of it.';
-  const lead = `${how} It lives ${durationWords(lifetime)}.`;
-  const none = (title: string): Part => ({ kind: 'text', title, paragraphs: ['There is none: the scope has no openid.'] });
+  const how = format === 'jwt' ? sentences.a_jwt_whoever_has_it : sentences.opaque_this_is_what_introspection;
+  const lead = fill(sentences.how_it_lives_lifetime, { how, lifetime: durationWords(lifetime) });
+  const none = (title: string): Part => ({ kind: 'text', title, paragraphs: [sentences.there_is_none_the_scope] });
   const refresh: Part = {
     kind: 'text',
-    title: 'Refresh token',
-    paragraphs: [refresh_token ? 'One comes along.' : 'There is none: the client has not the grant type refresh_token.'],
+    title: terms.refresh_token,
+    paragraphs: [refresh_token ? sentences.one_comes_along : sentences.there_is_none_the_client],
   };
-  if (own) return [block('access-token', 'Access token', lead, access_token.claims)];
+  if (own) return [block('access-token', terms.access_token, lead, access_token.claims)];
   return [
-    block('access-token', 'Access token', lead, access_token.claims),
-    id_token ? block('id-token', 'ID token', null, id_token) : none('ID token'),
-    userinfo ? block('userinfo', 'Userinfo', null, userinfo) : none('Userinfo'),
+    block('access-token', terms.access_token, lead, access_token.claims),
+    id_token ? block('id-token', terms.id_token, null, id_token) : none(terms.id_token),
+    userinfo ? block('userinfo', terms.userinfo, null, userinfo) : none(terms.userinfo),
     refresh,
   ];
 }
@@ -134,7 +140,11 @@ const resultParts = (previewed: Previewed, own: boolean): Part[] => [
     ? [
         notice(
           'bad',
-          `There would be no token: ${previewed.refusal.error}. ${refusalRules[previewed.refusal.rule].found} ${refusalRules[previewed.refusal.rule].fix}`,
+          fill(terms.there_would_be_no_token, {
+            error: previewed.refusal.error,
+            found: refusalRules[previewed.refusal.rule].found,
+            fix: refusalRules[previewed.refusal.rule].fix,
+          }),
         ),
       ]
     : []),
@@ -162,21 +172,18 @@ export async function tokenPreviewTab(look: ViewContext, record: ResourceObject)
   const { call } = look.req;
   const { asked, isAsked } = askedOf(look, record);
   const lacking = token_preview.permissions.filter((name) => !call.actor.permissions.has(name));
-  if (lacking.length > 0) return [notice('info', `A preview takes more permissions: ${lacking.join(', ')}.`)];
+  if (lacking.length > 0) return [notice('info', fill(sentences.a_preview_takes_more_permissions, { value: lacking.join(', ') }))];
   const lead: Part = {
     kind: 'text',
     title: null,
-    paragraphs: [
-      'What this client would get now, answered by the code that issues tokens. Nothing is issued; times, ids and hashes are examples.',
-    ],
+    paragraphs: [sentences.what_this_client_would_get],
   };
   const form = await question(look, record, asked);
   const own = isForClientItself(asked.grant_type);
   if (!isAsked) return [lead, form];
-  if (!own && asked.user === '')
-    return [lead, form, notice('info', 'Enter the address of a user to see what the client would get for them.')];
+  if (!own && asked.user === '') return [lead, form, notice('info', sentences.enter_the_address_of_a)];
   const meta = await inputOf(look, record, asked);
-  if (!meta) return [lead, form, notice('warning', 'There is no user with this address.')];
+  if (!meta) return [lead, form, notice('warning', sentences.there_is_no_user_with)];
   try {
     return [lead, form, ...resultParts((await runEndpoint(call, token_preview, () => ({ meta }))) as Previewed, own)];
   } catch (error) {

@@ -4,6 +4,7 @@ import type { ResourceObject } from '../../management/documents.js';
 import { relatedId, includedRecord } from '../resource-objects.js';
 import type { Value } from '../page-parts.js';
 import { code, json, link, nothing, state, tags, text, time, words } from '../values.js';
+import { nouns, sentences, terms } from '../words.js';
 
 /** The tab of the user that the record belongs to. */
 const tabOf = (tab: string) => (record: ResourceObject) => {
@@ -19,58 +20,61 @@ function linked(record: ResourceObject, name: string, path: string, attribute: s
 }
 
 const userColumn: ColumnSpec = {
-  label: 'User',
+  label: terms.user,
   value: (record, _look, { included }) => linked(record, 'user', 'users', 'email', included),
 };
 
 /** Whether the account signs its person in, or the connection has changed since. */
 const linkState = (record: ResourceObject): Value =>
-  record.attributes['proven'] === true ? state('good', 'Signs in') : state('warning', 'Void until proven again');
+  record.attributes['proven'] === true ? state('good', terms.signs_in) : state('warning', terms.suspended_until_verified_again);
 
 /** Accounts at providers. */
 export const identities: Presentation = {
   path: 'identities',
-  title: 'Connected accounts',
+  title: terms.connected_accounts,
   under: 'users',
-  one: 'connected account',
-  lead: 'Accounts at providers that sign people in. They come about when people sign in through a connection.',
-  empty: { title: 'No connected accounts yet', text: 'One appears when somebody signs in through a connection.' },
+  one: nouns.connected_account,
+  lead: sentences.user_links_lead,
+  empty: { title: terms.no_connected_accounts_yet, text: sentences.one_appears_when_somebody_signs_in_through },
   include: 'user,connection',
   recordInclude: 'user,connection',
   columns: [
-    { label: 'Account', value: ({ attributes: a }) => text(a['email'] ?? a['subject']) },
-    { label: 'Connection', value: (record, _look, { included }) => linked(record, 'connection', 'connections', 'display_name', included) },
+    { label: terms.account, value: ({ attributes: a }) => text(a['email'] ?? a['subject']) },
+    {
+      label: terms.connection,
+      value: (record, _look, { included }) => linked(record, 'connection', 'connections', 'display_name', included),
+    },
     userColumn,
-    { label: 'Link', value: linkState },
-    { label: 'Last used', value: (record, { now }) => time(record.attributes['last_login_at'], now) },
-    { label: 'Connected', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+    { label: terms.link, value: linkState },
+    { label: terms.last_used, value: (record, { now }) => time(record.attributes['last_login_at'], now) },
+    { label: terms.connected, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
   filters: [
-    { name: 'connection', label: 'Connection', choices: connectionChoices },
+    { name: 'connection', label: terms.connection, choices: connectionChoices },
     {
       name: 'proven',
-      label: 'Link',
+      label: terms.link,
       choices: async () => [
-        { value: 'true', label: 'Signs in' },
-        { value: 'false', label: 'Void' },
+        { value: 'true', label: terms.signs_in },
+        { value: 'false', label: terms.suspended },
       ],
     },
-    { name: 'subject', label: 'Subject', kind: 'text' },
+    { name: 'subject', label: terms.subject, kind: 'text' },
   ],
   name: ({ attributes: a }) => words(a['email'] ?? a['subject']),
   summary: (record, { now }, included) => [
-    { label: 'User', value: linked(record, 'user', 'users', 'email', included) },
-    { label: 'Connection', value: linked(record, 'connection', 'connections', 'display_name', included) },
-    { label: 'Email there', value: text(record.attributes['email']) },
-    { label: 'Subject', value: code(record.attributes['subject'], true) },
-    { label: 'Link', value: linkState(record) },
-    { label: 'Last used', value: time(record.attributes['last_login_at'], now) },
-    { label: 'Connected', value: time(record.attributes['created_at'], now) },
-    { label: 'Id', value: code(record.id, true) },
+    { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
+    { label: terms.connection, value: linked(record, 'connection', 'connections', 'display_name', included) },
+    { label: terms.email_at_the_provider, value: text(record.attributes['email']) },
+    { label: terms.subject, value: code(record.attributes['subject'], true) },
+    { label: terms.link, value: linkState(record) },
+    { label: terms.last_used, value: time(record.attributes['last_login_at'], now) },
+    { label: terms.connected, value: time(record.attributes['created_at'], now) },
+    { label: terms.id, value: code(record.id, true) },
   ],
   remove: {
-    label: 'Unlink account',
-    text: 'It no longer signs this person in. Sessions go on; signing in with the account again may connect it anew, as the connection allows.',
+    label: terms.unlink_account,
+    text: sentences.it_no_longer_signs_this_person_in,
     leadsTo: tabOf('identities'),
   },
 };
@@ -78,37 +82,37 @@ export const identities: Presentation = {
 /** Consents of users to applications. */
 export const consents: Presentation = {
   path: 'consents',
-  title: 'Consents',
+  title: terms.consents,
   under: 'users',
-  one: 'consent',
-  lead: 'What people allowed applications that ask first.',
-  empty: { title: 'No consents yet', text: 'One appears when somebody lets in a client that is not your own.' },
+  one: nouns.consent,
+  lead: sentences.what_people_allowed_applications_that,
+  empty: { title: terms.no_consents_yet, text: sentences.one_appears_when_somebody_lets },
   include: 'user,client',
   recordInclude: 'user,client',
   columns: [
     {
-      label: 'Client',
+      label: terms.client,
       value: (record, _look, { included }) =>
         text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
     },
     userColumn,
-    { label: 'Scopes', value: (record) => tags(record.attributes['scopes'], 6) },
-    { label: 'Allowed', sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
+    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    { label: terms.allowed, sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
   ],
-  filters: [{ name: 'client', label: 'Client', choices: clientChoices }],
+  filters: [{ name: 'client', label: terms.client, choices: clientChoices }],
   name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
   summary: (record, { now }, included) => [
-    { label: 'User', value: linked(record, 'user', 'users', 'email', included) },
-    { label: 'Client', value: linked(record, 'client', 'clients', 'name', included) },
-    { label: 'Scopes', value: tags(record.attributes['scopes'], 100) },
-    { label: 'By API', value: json(record.attributes['resource_scopes']) },
-    { label: 'Allowed', value: time(record.attributes['granted_at'], now) },
-    { label: 'Changed', value: time(record.attributes['updated_at'], now) },
-    { label: 'Id', value: code(record.id, true) },
+    { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
+    { label: terms.client, value: linked(record, 'client', 'clients', 'name', included) },
+    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+    { label: terms.scopes_by_api, value: json(record.attributes['resource_scopes']) },
+    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+    { label: terms.changed, value: time(record.attributes['updated_at'], now) },
+    { label: terms.id, value: code(record.id, true) },
   ],
   remove: {
-    label: 'Withdraw consent',
-    text: 'Everything that the client holds of this person stops working, and it has to ask again.',
+    label: terms.withdraw_consent,
+    text: sentences.everything_that_the_client_holds,
     leadsTo: tabOf('consents'),
   },
 };

@@ -10,6 +10,7 @@ import { authenticatorsTab } from './authenticators-tab.js';
 import { sessions } from './sessions.js';
 import { consents, identities } from './user-links.js';
 import { json, text } from '../values.js';
+import { hints, sentences, terms } from '../words.js';
 
 const most = 50;
 
@@ -35,19 +36,19 @@ async function rolesTab(look: ViewContext, record: ResourceObject): Promise<read
     return [
       plain({
         id: 'roles',
-        caption: 'Roles',
-        columns: [{ label: 'Role' }, { label: 'Description' }],
+        caption: terms.roles,
+        columns: [{ label: terms.role }, { label: terms.description }],
         rows,
-        nothing: ['No roles', 'This user holds none.'],
+        nothing: [terms.no_roles, sentences.this_user_holds_none],
       }),
     ];
   }
   return [
     await linkForm(look, 'users', record, {
       name: 'roles',
-      label: 'Roles',
-      hint: 'You can only give roles whose Management permissions you hold yourself.',
-      button: 'Save roles',
+      label: terms.roles,
+      hint: hints.roles,
+      button: terms.save_roles,
       chosen: held,
       choices: await roleChoices(look),
     }),
@@ -56,7 +57,7 @@ async function rolesTab(look: ViewContext, record: ResourceObject): Promise<read
 
 async function sessionsTab(look: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const listing = await relatedOf(look.req.call, 'users', record.id, 'sessions', { size: most });
-  const columns = sessions.columns.filter(({ label }) => label !== 'User');
+  const columns = sessions.columns.filter(({ label }) => label !== terms.user);
   const writable = may(look.req.call, 'sessions', 'write');
   const rows = listing.records.map((one) => ({
     path: recordPath('sessions', one.id),
@@ -64,14 +65,14 @@ async function sessionsTab(look: ViewContext, record: ResourceObject): Promise<r
   }));
   const table = plain({
     id: 'sessions',
-    caption: 'Sessions',
+    caption: terms.sessions,
     columns: columns.map(({ label }) => ({ label })),
     rows,
-    nothing: ['No sessions', 'This user has not signed in within the last weeks.'],
+    nothing: [terms.no_sessions, sentences.this_user_has_not_signed],
   });
   const active = listing.records.some((one) => one.attributes['status'] === 'active');
   const path = `${recordPath('users', record.id)}/end_sessions`;
-  const end = { label: 'End all sessions', path, variant: 'danger' as const, dialog: true };
+  const end = { label: terms.end_all_sessions, path, variant: 'danger' as const, dialog: true };
   return [table, ...(writable && active ? [{ kind: 'buttons' as const, links: [end], posts: [] }] : [])];
 }
 
@@ -81,7 +82,7 @@ const linkedTab =
   async ({ req, now }: ViewContext, record: ResourceObject): Promise<readonly Part[]> => {
     const include = readableIncludes(req, { path: presentation.path, recordInclude: presentation.include });
     const listing = await relatedOf(req.call, 'users', record.id, presentation.path, { size: most, include });
-    const columns = presentation.columns.filter(({ label }) => label !== 'User');
+    const columns = presentation.columns.filter(({ label }) => label !== terms.user);
     const rows = listing.records.map((one) => ({
       path: recordPath(presentation.path, one.id),
       cells: columns.map((column) => column.value(one, { req, now }, listing)),
@@ -104,36 +105,30 @@ async function activityTab(look: ViewContext, record: ResourceObject): Promise<r
     return { ...plain({ id, caption, columns: auditColumns.map(({ label }) => ({ label })), rows, nothing }), heading: true };
   };
   return [
-    table('done-to', 'Done to this account', suffered, [
-      'Nothing yet',
-      'Changes by administrators, refused sign-ins and recoveries show here.',
-    ]),
-    table('done-by', 'Done by this user', done, [
-      'Nothing yet',
-      'Sign-ins, consents, and what this user does in the dashboard or through the Management API show here.',
-    ]),
+    table('done-to', terms.actions_on_this_user, suffered, [terms.nothing_yet, sentences.changes_by_administrators_refused_sign]),
+    table('done-by', terms.actions_by_this_user, done, [terms.nothing_yet, sentences.sign_ins_consents_and_what]),
   ];
 }
 
 const rawTab = async (_look: ViewContext, record: ResourceObject): Promise<readonly Part[]> => [
-  { kind: 'summary', title: 'As the Management API shows it', rows: [{ label: `GET /api/users/${record.id}`, value: json(record) }] },
+  { kind: 'summary', title: terms.as_the_management_api_shows_it, rows: [{ label: `GET /api/users/${record.id}`, value: json(record) }] },
 ];
 
 /** The tabs of a user. */
 export const userTabs: readonly TabSpec[] = [
-  { name: 'roles', label: 'Roles', needs: 'roles', parts: rolesTab },
-  { name: 'sessions', label: 'Sessions', needs: 'sessions', parts: sessionsTab },
-  { name: 'authenticators', label: 'Sign-in methods', needs: 'authenticators', parts: authenticatorsTab },
+  { name: 'roles', label: terms.roles, needs: 'roles', parts: rolesTab },
+  { name: 'sessions', label: terms.sessions, needs: 'sessions', parts: sessionsTab },
+  { name: 'authenticators', label: terms.sign_in_methods, needs: 'authenticators', parts: authenticatorsTab },
   {
     name: 'identities',
-    label: 'Connected accounts',
-    parts: linkedTab(identities, ['No connected accounts', 'The user signs in with a password only.']),
+    label: terms.connected_accounts,
+    parts: linkedTab(identities, [terms.no_connected_accounts, sentences.the_user_signs_in_with]),
   },
   {
     name: 'consents',
-    label: 'Consents',
-    parts: linkedTab(consents, ['No consents', 'The user has let no application in that asks first.']),
+    label: terms.consents,
+    parts: linkedTab(consents, [terms.no_consents, sentences.the_user_has_let_no]),
   },
-  { name: 'activity', label: 'Activity', needs: 'audit_logs', parts: activityTab },
-  { name: 'json', label: 'JSON', parts: rawTab },
+  { name: 'activity', label: terms.activity, needs: 'audit_logs', parts: activityTab },
+  { name: 'json', label: terms.json, parts: rawTab },
 ];

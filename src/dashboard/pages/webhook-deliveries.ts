@@ -1,3 +1,4 @@
+import { fill, nouns, sentences, terms } from '../words.js';
 import { permissionsToRead } from '../../domain/reach/reach-of.js';
 import { named } from '../../lib/named.js';
 import type { Part, Value } from '../page-parts.js';
@@ -8,25 +9,29 @@ import { code, figure, link, nothing, state, text, time, words } from '../values
 import { deliveryColumns, deliveryFilters, deliveryState, lastDurations } from './delivery-columns.js';
 
 const failures: Record<string, string> = named({
-  non_2xx: 'The receiver did not answer with success',
-  timeout: 'No answer within the time limit',
-  dns: 'The name could not be resolved',
-  connect: 'No connection: nothing listens there',
-  tls: 'The certificate or the TLS handshake failed',
-  redirect: 'The receiver redirected; redirects are not followed',
-  blocked_address: 'The address is in a private network',
-  webhook_disabled: 'The webhook was disabled',
-  internal_error: 'The service could not make the request',
+  non_2xx: terms.the_receiver_did_not_answer_with_success,
+  timeout: terms.no_answer_within_the_time_limit,
+  dns: terms.the_name_could_not_be_resolved,
+  connect: terms.no_connection_nothing_listens_there,
+  tls: terms.the_certificate_or_the_tls_handshake_failed,
+  redirect: terms.the_receiver_redirected_redirects_are_not_followed,
+  blocked_address: terms.the_address_is_in_a_private_network,
+  webhook_disabled: terms.the_webhook_was_disabled,
+  internal_error: terms.the_service_could_not_make_the_request,
 });
 
 const reason = (value: unknown): Value => (typeof value === 'string' ? text(failures[value] ?? value) : nothing);
 
 function attemptState({ attributes: a }: ResourceObject): Value {
-  if (a['failure_reason'] === null) return state('good', `Answered ${words(a['response_status'])}`);
-  return state('bad', a['response_status'] === null ? 'No answer' : `Answered ${words(a['response_status'])}`);
+  if (a['failure_reason'] === null) return state('good', fill(terms.response_status, { response_status: words(a['response_status']) }));
+  return state(
+    'bad',
+    a['response_status'] === null ? terms.no_response : fill(terms.response_status, { response_status: words(a['response_status']) }),
+  );
 }
 
-const size = (body: string, truncated: boolean) => `${figure(Buffer.byteLength(body))} bytes${truncated ? ', cut off at 16 KiB' : ''}`;
+const size = (body: string, truncated: boolean) =>
+  fill(terms.size_in_bytes, { value: figure(Buffer.byteLength(body)), value_2: truncated ? terms.cut_off_at_16_kib : '' });
 
 function attemptParts(look: ViewContext, { attributes: a }: ResourceObject): Part[] {
   const body = a['response_body'] as string | null;
@@ -35,15 +40,15 @@ function attemptParts(look: ViewContext, { attributes: a }: ResourceObject): Par
       kind: 'summary',
       title: null,
       rows: [
-        { label: 'Started', value: time(a['started_at'], look.now) },
-        { label: 'Duration', value: text(`${figure(a['duration_ms'] as number)} ms`) },
-        { label: 'Status', value: text(a['response_status']) },
-        { label: 'Why it failed', value: reason(a['failure_reason']) },
+        { label: terms.started, value: time(a['started_at'], look.now) },
+        { label: terms.duration, value: text(fill(terms.value_ms, { value: figure(a['duration_ms'] as number) })) },
+        { label: terms.status, value: text(a['response_status']) },
+        { label: terms.failure_reason, value: reason(a['failure_reason']) },
         ...(body === null
           ? []
           : [
               {
-                label: `Response body (${size(body, a['response_truncated'] === true)})`,
+                label: fill(terms.response_body_value, { value: size(body, a['response_truncated'] === true) }),
                 value: body === '' ? nothing : ({ kind: 'pre', text: body } as Value),
               },
             ]),
@@ -57,14 +62,14 @@ function attempts(look: ViewContext, _record: ResourceObject, included: readonly
     .filter((one) => one.type === 'webhook_delivery_attempt')
     .sort((one, other) => Number(other.attributes['attempt_number']) - Number(one.attributes['attempt_number']));
   const items = found.map((one, index) => ({
-    title: `Attempt ${words(one.attributes['attempt_number'])}`,
+    title: fill(terms.attempt_attempt_number, { attempt_number: words(one.attributes['attempt_number']) }),
     state: attemptState(one),
     open: index === 0,
     parts: attemptParts(look, one),
   }));
   return items.length === 0
-    ? { kind: 'text', title: 'Attempts', paragraphs: ['None yet. Reload this page in a moment.'] }
-    : { kind: 'attempts', id: 'attempts', title: 'Attempts', items };
+    ? { kind: 'text', title: terms.attempts, paragraphs: [sentences.none_yet_reload_this_page] }
+    : { kind: 'attempts', id: 'attempts', title: terms.attempts, items };
 }
 
 /** A table of the other deliveries of this event to this webhook; empty without any. */
@@ -73,15 +78,15 @@ async function siblings(look: ViewContext, record: ResourceObject): Promise<read
   const listing = await listOf(look.req.call, 'webhook_deliveries', { filters, size: 20 });
   if (listing.records.length < 2) return [];
   const shown = { ...listing, beside: await lastDurations(look, listing.records) };
-  const columns = deliveryColumns.filter(({ label }) => label !== 'Next attempt');
+  const columns = deliveryColumns.filter(({ label }) => label !== terms.next_attempt);
   const rows = listing.records.map((one) => ({
     path: one.id === record.id ? null : recordPath('webhook_deliveries', one.id),
     cells: columns.map((column) => column.value(one, look, shown)),
   }));
-  const empty = { title: 'None', text: '', button: null };
+  const empty = { title: terms.none, text: '', button: null };
   const heads = columns.map(({ label, numeric }) => ({ label, numeric }));
   return [
-    { kind: 'table', id: 'siblings', caption: 'All deliveries of this event', heading: true, columns: heads, rows, empty, pager: null },
+    { kind: 'table', id: 'siblings', caption: terms.all_deliveries_of_this_event, heading: true, columns: heads, rows, empty, pager: null },
   ];
 }
 
@@ -91,20 +96,26 @@ function payload(record: ResourceObject): Part[] {
   if (record.attributes['payload'] === null) {
     const needed = permissionsToRead(event_type).join(' and ');
     return [
-      { kind: 'text', title: 'Payload', paragraphs: [`To see what was sent, and to send it again, you need the permission ${needed}.`] },
+      {
+        kind: 'text',
+        title: terms.payload,
+        paragraphs: [fill(sentences.to_see_what_was_sent, { needed })],
+      },
     ];
   }
   return [
     {
       kind: 'code',
       id: 'payload',
-      title: 'Payload',
-      text: 'Laid out for reading; it is sent on one line. The receiver gets the same event_id with every attempt, so that it can tell repetitions.',
+      title: terms.payload,
+      text: sentences.laid_out_for_reading_it,
       code: JSON.stringify(record.attributes['payload'], null, 2),
     },
     {
       kind: 'buttons',
-      links: [{ label: 'Download the payload as sent', path: `${recordPath('webhook_deliveries', record.id)}/payload`, variant: 'quiet' }],
+      links: [
+        { label: terms.download_the_payload_as_sent, path: `${recordPath('webhook_deliveries', record.id)}/payload`, variant: 'quiet' },
+      ],
       posts: [],
     },
   ];
@@ -120,14 +131,14 @@ const genuine = received.length === expected.length && timingSafeEqual(received,
 /** Deliveries of events. */
 export const webhook_deliveries: Presentation = {
   path: 'webhook_deliveries',
-  title: 'Deliveries',
+  title: terms.deliveries,
   under: 'webhooks',
-  one: 'delivery',
-  lead: 'Events on their way to all webhooks.',
-  empty: { title: 'No deliveries in this period', text: 'Deliveries appear when a subscribed event happens, or when you send a test.' },
+  one: nouns.delivery,
+  lead: sentences.webhook_deliveries_lead,
+  empty: { title: terms.no_deliveries_in_this_period, text: sentences.deliveries_appear_when_a_subscribed },
   columns: [
     ...deliveryColumns.slice(0, 1),
-    { label: 'Webhook', value: (record, _look, { included }) => text(includedRecord(record, 'webhook', included)?.attributes['name']) },
+    { label: terms.webhook, value: (record, _look, { included }) => text(includedRecord(record, 'webhook', included)?.attributes['name']) },
     ...deliveryColumns.slice(1),
   ],
   include: 'webhook',
@@ -141,23 +152,25 @@ export const webhook_deliveries: Presentation = {
     const webhook = includedRecord(record, 'webhook', included);
     const id = relatedId(record, 'webhook');
     return [
-      { label: 'Webhook', value: webhook ? link(words(webhook.attributes['name']), recordPath('webhooks', webhook.id)) : code(id) },
+      { label: terms.webhook, value: webhook ? link(words(webhook.attributes['name']), recordPath('webhooks', webhook.id)) : code(id) },
       {
-        label: 'History',
+        label: terms.history,
         value: webhook ? link('All deliveries of this webhook', `${recordPath('webhooks', webhook.id)}/deliveries`) : nothing,
       },
-      { label: 'URL', value: code(webhook?.attributes['url'], true) },
-      { label: 'Event id', value: code(a['event_id'], true) },
+      { label: terms.url, value: code(webhook?.attributes['url'], true) },
+      { label: terms.event_id, value: code(a['event_id'], true) },
       {
-        label: 'Cause',
-        value: text({ event: 'The event', test: 'A test', redelivery: 'Sent again by hand' }[words(a['trigger'])] ?? a['trigger']),
+        label: terms.trigger,
+        value: text(
+          { event: terms.the_event, test: terms.a_test, redelivery: terms.manual_redelivery }[words(a['trigger'])] ?? a['trigger'],
+        ),
       },
-      { label: 'Attempts', value: text(`${words(a['attempt_count'])} of at most 6`) },
-      { label: 'Last failure', value: reason(a['failure_reason']) },
-      { label: 'Next attempt', value: time(a['next_attempt_at'], now) },
-      { label: 'Created', value: time(a['created_at'], now) },
-      { label: 'Completed', value: time(a['completed_at'], now) },
-      { label: 'Delivery id', value: code(record.id, true) },
+      { label: terms.attempts, value: text(fill(terms.attempt_count_of_at_most, { attempt_count: words(a['attempt_count']) })) },
+      { label: terms.last_failure, value: reason(a['failure_reason']) },
+      { label: terms.next_attempt, value: time(a['next_attempt_at'], now) },
+      { label: terms.created, value: time(a['created_at'], now) },
+      { label: terms.completed, value: time(a['completed_at'], now) },
+      { label: terms.delivery_id, value: code(record.id, true) },
     ];
   },
   more: async (look, record, included) => [
@@ -167,12 +180,12 @@ export const webhook_deliveries: Presentation = {
     {
       kind: 'code',
       id: 'verification',
-      title: 'Check the signature',
-      text: 'Node.js. The Standard Webhooks libraries work with the same secret.',
+      title: terms.check_the_signature,
+      text: sentences.node_js_the_standard_webhooks,
       code: verification(words(record.attributes['event_type'])),
     },
   ],
   actions: {
-    redeliver: { label: 'Resend now', done: 'redelivered', leadsTo: (_record, answer) => recordPath('webhook_deliveries', answer.id) },
+    redeliver: { label: terms.redeliver, done: 'redelivered', leadsTo: (_record, answer) => recordPath('webhook_deliveries', answer.id) },
   },
 };

@@ -7,18 +7,19 @@ import { may } from '../resource-objects.js';
 import { code, nothing, percentage, quiet, stack, state, tags, text, time, words } from '../values.js';
 import { deliveriesTab, lastDay } from './deliveries-tab.js';
 import { named } from '../../lib/named.js';
+import { hints, nouns, sentences, terms } from '../words.js';
 
 const reasons: Record<string, string> = named({
-  receiver_gone: 'The receiver answered 410 Gone',
-  consecutive_failures: '100 events in a row failed',
+  receiver_gone: terms.the_receiver_answered_410_gone,
+  consecutive_failures: terms.n100_events_in_a_row_failed,
 });
 
 const webhookState = ({ attributes: a }: ResourceObject): Value =>
   a['status'] === 'enabled'
-    ? state('good', 'Enabled')
+    ? state('good', terms.enabled)
     : a['disabled_reason'] === null
-      ? state('quiet', 'Disabled')
-      : state('bad', 'Disabled by the service');
+      ? state('quiet', terms.disabled)
+      : state('bad', terms.disabled_by_the_service);
 
 /** The subscribed event types, with `*` in words. */
 const eventTags = ({ attributes: a }: Pick<ResourceObject, 'attributes'>, most: number): Value =>
@@ -38,102 +39,99 @@ async function successRates({ req, now }: ViewContext, records: readonly Resourc
 /** Receivers of events. */
 export const webhooks: Presentation = {
   path: 'webhooks',
-  title: 'Webhooks',
+  title: terms.webhooks,
   navigation: { group: 'Events', icon: ['M10 17.25V11M10 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM6.5 17.25h7', 'M10 7h.1'] },
-  one: 'webhook',
-  lead: 'Addresses that are told when something happens here: signed, retried, and every attempt kept for 30 days.',
+  one: nouns.webhook,
+  lead: sentences.webhooks_lead,
   empty: {
-    title: 'No webhooks yet',
-    text: 'A webhook POSTs each event to your server as it happens, so that you need not ask. The receiver checks the signature and answers 200:',
+    title: terms.no_webhooks_yet,
+    text: sentences.a_webhook_posts_each_event,
     code: "const expected = 'sha256=' + createHmac('sha256', secret).update(rawBody).digest('hex');\nif (!timingSafeEqual(Buffer.from(expected), Buffer.from(req.headers['x-service-signature']))) return res.sendStatus(401);\nres.sendStatus(200);",
   },
   columns: [
-    { label: 'Webhook', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['url']))) },
-    { label: 'Events', value: (record) => eventTags(record, 2) },
-    { label: 'Status', value: webhookState },
-    { label: 'Success, 24 hours', numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
-    { label: 'Last delivery', value: (record, { now }) => time(record.attributes['last_delivery_at'], now) },
+    { label: terms.webhook, sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['url']))) },
+    { label: terms.events, value: (record) => eventTags(record, 2) },
+    { label: terms.status, value: webhookState },
+    { label: terms.success_rate_24_h, numeric: true, value: (record, _look, { beside }) => beside?.get(record.id) ?? nothing },
+    { label: terms.last_delivery, value: (record, { now }) => time(record.attributes['last_delivery_at'], now) },
   ],
   beside: successRates,
   filters: [
-    { name: 'search', label: 'Name or URL begins with', kind: 'search' },
-    { name: 'status', label: 'Status' },
+    { name: 'search', label: terms.name_or_url_begins_with, kind: 'search' },
+    { name: 'status', label: terms.status },
   ],
   name: (record) => words(record.attributes['name']),
   state: webhookState,
   summary: ({ attributes: a, id }, { now }) => [
-    { label: 'URL', value: code(a['url'], true) },
-    { label: 'Events', value: eventTags({ attributes: a }, 100) },
-    { label: 'Description', value: text(a['description']) },
+    { label: terms.url, value: code(a['url'], true) },
+    { label: terms.events, value: eventTags({ attributes: a }, 100) },
+    { label: terms.description, value: text(a['description']) },
     {
-      label: 'Signing secret',
+      label: terms.signing_secret,
       value: stack(
         code(`whsec_…${words(a['secret_hint'])}`),
-        quiet(a['secret_rotated_at'] === null ? 'shown once, when it was made' : 'rotated'),
+        quiet(a['secret_rotated_at'] === null ? terms.shown_once_when_it_was_made : 'rotated'),
         ...(a['secret_rotated_at'] === null ? [] : [time(a['secret_rotated_at'], now)]),
       ),
     },
     ...(a['disabled_reason'] === null
       ? []
-      : [{ label: 'Why disabled', value: text(reasons[words(a['disabled_reason'])] ?? a['disabled_reason']) }]),
-    { label: 'Last delivery', value: time(a['last_delivery_at'], now) },
-    { label: 'Last success', value: time(a['last_success_at'], now) },
-    { label: 'Created', value: time(a['created_at'], now) },
-    { label: 'Id', value: code(id, true) },
+      : [{ label: terms.disabled_reason, value: text(reasons[words(a['disabled_reason'])] ?? a['disabled_reason']) }]),
+    { label: terms.last_delivery, value: time(a['last_delivery_at'], now) },
+    { label: terms.last_success, value: time(a['last_success_at'], now) },
+    { label: terms.created, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
   ],
   more: lastDay,
   fields: [
-    { name: 'name', label: 'Name', hint: 'For you: what receives it.', attributes: { maxlength: 255 } },
+    { name: 'name', label: terms.name, hint: hints.log_streams_name, attributes: { maxlength: 255 } },
     {
       name: 'url',
-      label: 'URL',
+      label: terms.url,
       kind: 'url',
-      hint: 'Where events are POSTed to.',
+      hint: hints.webhooks_url,
       attributes: { maxlength: 2048, autocapitalize: 'none', spellcheck: 'false' },
     },
-    { name: 'description', label: 'Description', attributes: { maxlength: 1000 } },
-    { name: 'events', label: 'Events', kind: 'checks', choices: eventChoices, optional: false },
-    { name: 'status', label: 'Status', kind: 'radios', on: 'update', choices: async () => [{ value: 'enabled', label: 'Enabled' }, { value: 'disabled', label: 'Disabled', hint: 'Pending deliveries fail; what happens meanwhile is never sent.' }] }, // prettier-ignore
+    { name: 'description', label: terms.description, attributes: { maxlength: 1000 } },
+    { name: 'events', label: terms.events, kind: 'checks', choices: eventChoices, optional: false },
+    { name: 'status', label: terms.status, kind: 'radios', on: 'update', choices: async () => [{ value: 'enabled', label: terms.enabled }, { value: 'disabled', label: terms.disabled, hint: hints.webhooks_disabled }] }, // prettier-ignore
   ],
   create: {
-    label: 'Create webhook',
-    title: 'Create a webhook',
-    lead: 'The signing secret is shown once, on the next page.',
+    label: terms.create_webhook,
+    title: terms.create_a_webhook,
+    lead: sentences.the_signing_secret_is_shown,
     guarded: true,
   },
   remove: {
-    label: 'Delete webhook',
-    text: 'Nothing is sent any more, and its delivery history goes with it.',
+    label: terms.delete_webhook,
+    text: sentences.nothing_is_sent_any_more_and_its,
     typed: (record) => words(record.attributes['name']),
   },
   actions: {
-    test: { label: 'Send test', done: 'sent', leadsTo: (_record, answer) => recordPath('webhook_deliveries', answer.id) },
+    test: { label: terms.send_test, done: 'sent', leadsTo: (_record, answer) => recordPath('webhook_deliveries', answer.id) },
     rotate_secret: {
-      label: 'Rotate secret',
-      confirm: [
-        'A new signing secret is made and shown once. Everything from now on is signed with it.',
-        'Deliveries in flight may still carry the old signature: let the receiver accept both for a while. For 24 hours the Standard Webhooks header is signed with both.',
-      ],
+      label: terms.rotate_secret,
+      confirm: [sentences.a_new_signing_secret_is_made_and, sentences.deliveries_in_flight_may_still],
       guarded: true,
       done: 'updated',
     },
   },
   secrets: {
     create: {
-      title: 'Save the signing secret',
-      label: 'Signing secret',
-      text: 'Give it to the receiver, which checks the signature of every delivery with it: HMAC-SHA256 over the raw body, keyed with this whole text.',
+      title: terms.save_the_signing_secret,
+      label: terms.signing_secret,
+      text: sentences.give_it_to_the_receiver,
     },
     rotate_secret: {
-      title: 'Save the new signing secret',
-      label: 'Signing secret',
-      text: 'Put it into the receiver now. Deliveries in flight may still be signed with the old one.',
+      title: terms.save_the_new_signing_secret,
+      label: terms.signing_secret,
+      text: sentences.put_it_into_the_receiver_now_deliveries,
     },
   },
-  tabs: [{ name: 'deliveries', label: 'Deliveries', parts: deliveriesTab }],
+  tabs: [{ name: 'deliveries', label: terms.deliveries, parts: deliveriesTab }],
   links: (record, { req }) => ({
     links: may(req.call, 'webhooks', 'write')
-      ? [{ label: 'Resend failed', path: `${recordPath('webhooks', record.id)}/redeliver_failed`, dialog: true }]
+      ? [{ label: terms.redeliver_failed, path: `${recordPath('webhooks', record.id)}/redeliver_failed`, dialog: true }]
       : [],
     posts: [],
   }),

@@ -5,6 +5,7 @@ import { recordPath, type ViewContext } from '../presentation.js';
 import { includedRecord, may, relatedOf } from '../resource-objects.js';
 import { text, time } from '../values.js';
 import { claimLines } from './claim-lines.js';
+import { sentences, terms } from '../words.js';
 
 /** Which workloads are the client, and why the last ones that wanted to be it weren't. */
 export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceObject): Promise<readonly Part[]> {
@@ -12,11 +13,13 @@ export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceOb
   const include = may(call, 'trusted_issuers', 'read') ? 'trusted_issuer' : undefined;
   const listing = await relatedOf(call, 'clients', id, 'federated_credentials', { size: 100, include });
   const path = `/dashboard/federated_credentials/new?client=${encodeURIComponent(id)}`;
-  const button = may(call, 'federated_credentials', 'write') ? { label: 'Create credential', path, variant: 'quiet' as const } : null;
+  const button = may(call, 'federated_credentials', 'write')
+    ? { label: terms.create_federated_credential, path, variant: 'quiet' as const }
+    : null;
   const rows = listing.records.map((record) => ({
     path: recordPath('federated_credentials', record.id),
     cells: [
-      text(includedRecord(record, 'trusted_issuer', listing.included)?.attributes['name'] ?? 'Issuer'),
+      text(includedRecord(record, 'trusted_issuer', listing.included)?.attributes['name'] ?? terms.issuer),
       claimLines(record),
       time(record.attributes['created_at'], now),
     ],
@@ -27,13 +30,13 @@ export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceOb
     {
       kind: 'table',
       id: 'workloads',
-      caption: 'Federated credentials',
+      caption: terms.federated_credentials,
       heading: true,
-      columns: columns('Issuer', 'Claims', 'Created'),
+      columns: columns(terms.issuer, terms.claims, terms.created),
       rows,
       empty: {
-        title: 'No federated credentials yet',
-        text: 'One lets a CI job, a pod or a cloud workload authenticate as this client, without a secret.',
+        title: terms.no_federated_credentials_yet,
+        text: sentences.one_lets_a_ci_job,
         button,
       },
       pager: null,
@@ -42,13 +45,13 @@ export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceOb
     {
       kind: 'table',
       id: 'refusals',
-      caption: 'Last refused tokens',
+      caption: terms.last_refused_tokens,
       heading: true,
-      columns: columns('When', 'Reason'),
+      columns: columns(terms.time, terms.reason),
       rows: refusals.map(({ refused_at, reason }) => ({ path: null, cells: [time(refused_at.toISOString(), now), text(reason)] })),
       empty: {
-        title: 'None was refused',
-        text: 'The last ten refused tokens of workloads that named this client stand here for 30 days, with the reason.',
+        title: terms.no_refused_tokens,
+        text: sentences.the_last_ten_refused_tokens,
         button: null,
       },
       pager: null,

@@ -7,6 +7,7 @@ import { includedRecord, may, relatedId, relatedOf } from '../resource-objects.j
 import { code, json, link, quiet, stack, state, text, time, words } from '../values.js';
 import { claimLines } from './claim-lines.js';
 import { platformOfIssuer, platforms, type Platform } from './platforms.js';
+import { fill, hints, nouns, sentences, terms } from '../words.js';
 
 /** The platform that the address of a new record's form names. */
 function platformOf(req: Request): Platform {
@@ -18,38 +19,38 @@ function platformOf(req: Request): Platform {
 const address = { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spellcheck: 'false' } as const;
 
 const issuerFields = ({ label, issuer }: Platform, isNamed: boolean): readonly FieldSpec[] => [
-  { name: 'name', label: 'Name', initial: isNamed ? label : '', attributes: { maxlength: 100 } },
+  { name: 'name', label: terms.name, initial: isNamed ? label : '', attributes: { maxlength: 100 } },
   {
     name: 'issuer',
-    label: 'Issuer',
+    label: terms.issuer,
     initial: issuer,
-    hint: 'The iss of its tokens, character by character. Replace what is in capitals.',
+    hint: hints.workloads_issuer,
     attributes: address,
   },
-  { name: 'jwks_uri', label: 'JWKS URI', hint: 'Where its keys are. Empty: where the issuer’s own metadata says.', attributes: address },
+  { name: 'jwks_uri', label: terms.jwks_uri, hint: hints.workloads_jwks_uri, attributes: address },
   {
     name: 'jwks',
-    label: 'JWKS',
+    label: terms.jwks,
     kind: 'json',
-    hint: 'Its keys by value, where they can not be fetched from here. Empty: they are fetched.',
+    hint: hints.workloads_jwks,
   },
   {
     name: 'status',
-    label: 'Status',
+    label: terms.status,
     kind: 'radios',
     on: 'update',
     choices: async () => [
-      { value: 'enabled', label: 'Enabled' },
-      { value: 'disabled', label: 'Disabled', hint: 'Its workloads get no more tokens.' },
+      { value: 'enabled', label: terms.enabled },
+      { value: 'disabled', label: terms.disabled, hint: hints.workloads_disabled },
     ],
   },
 ];
 
-const keysOf = (jwks_uri: unknown): Value => (jwks_uri === null ? quiet('At the jwks_uri of its own metadata') : code(jwks_uri));
+const keysOf = (jwks_uri: unknown): Value => (jwks_uri === null ? quiet(terms.at_the_jwks_uri_of_its_own_metadata) : code(jwks_uri));
 
 const issuerState = ({ attributes: a }: ResourceObject): Value => {
-  if (a['status'] === 'disabled') return state('quiet', 'Disabled');
-  return a['last_error'] === null ? state('good', 'Enabled') : state('bad', 'No keys');
+  if (a['status'] === 'disabled') return state('quiet', terms.disabled);
+  return a['last_error'] === null ? state('good', terms.enabled) : state('bad', terms.no_keys);
 };
 
 /** The credentials that rest on the issuer. */
@@ -59,7 +60,9 @@ async function credentialsOf({ req, now }: ViewContext, { id, attributes }: Reso
   const { records, included } = await relatedOf(req.call, 'trusted_issuers', id, 'federated_credentials', { size: 100, include });
   const platform = platformOfIssuer(words(attributes['issuer']));
   const path = `/dashboard/federated_credentials/new?${new URLSearchParams({ trusted_issuer: id, ...(platform !== null && { platform }) }).toString()}`;
-  const button = may(req.call, 'federated_credentials', 'write') ? { label: 'Create credential', path, variant: 'quiet' as const } : null;
+  const button = may(req.call, 'federated_credentials', 'write')
+    ? { label: terms.create_federated_credential, path, variant: 'quiet' as const }
+    : null;
   const rows = records.map((record) => ({
     path: recordPath('federated_credentials', record.id),
     cells: [
@@ -71,11 +74,11 @@ async function credentialsOf({ req, now }: ViewContext, { id, attributes }: Reso
   const table: Part = {
     kind: 'table',
     id: 'credentials',
-    caption: 'Federated credentials',
+    caption: terms.federated_credentials,
     heading: true,
-    columns: ['Client', 'Claims', 'Created'].map((label) => ({ label })),
+    columns: [terms.client, terms.claims, terms.created].map((label) => ({ label })),
     rows,
-    empty: { title: 'No federated credentials yet', text: 'Until there is one, tokens of this issuer are good for nothing.', button },
+    empty: { title: terms.no_federated_credentials_yet, text: sentences.until_there_is_one_tokens, button },
     pager: null,
   };
   return [table, ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : [])];
@@ -84,60 +87,65 @@ async function credentialsOf({ req, now }: ViewContext, { id, attributes }: Reso
 /** Platforms whose tokens prove workloads. */
 export const trusted_issuers: Presentation = {
   path: 'trusted_issuers',
-  title: 'Trusted issuers',
+  title: terms.trusted_issuers,
   navigation: { group: 'Applications', icon: ['M3 4.5h14v4H3zM3 11.5h14v4H3z', 'M6 6.5h.1M6 13.5h.1M9 6.5h5M9 13.5h5'] },
-  one: 'trusted issuer',
-  lead: 'Platforms whose tokens stand for a client secret: CI jobs, pods and cloud workloads need none (RFC 7523).',
+  one: nouns.trusted_issuer,
+  lead: sentences.workloads_lead,
   empty: {
-    title: 'No trusted issuers yet',
-    text: 'Add GitHub Actions, a cluster or a cloud. Federated credentials then say which of its workloads is which client.',
+    title: terms.no_trusted_issuers_yet,
+    text: sentences.add_github_actions_a_cluster,
   },
   columns: [
-    { label: 'Name', sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['issuer']))) },
-    { label: 'Status', value: issuerState },
-    { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+    { label: terms.name, sort: 'name', value: ({ attributes: a }) => stack(text(a['name']), quiet(words(a['issuer']))) },
+    { label: terms.status, value: issuerState },
+    { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
   filters: [
-    { name: 'search', label: 'Name or issuer begins with', kind: 'search' },
-    { name: 'status', label: 'Status' },
+    { name: 'search', label: terms.name_or_issuer_begins_with, kind: 'search' },
+    { name: 'status', label: terms.status },
   ],
   name: (record) => words(record.attributes['name']),
   state: issuerState,
   more: credentialsOf,
   summary: ({ attributes: a, id }, { now }) => [
-    { label: 'Issuer', value: code(a['issuer'], true) },
-    { label: 'Keys', value: a['jwks'] === null ? keysOf(a['jwks_uri']) : json(a['jwks']) },
+    { label: terms.issuer, value: code(a['issuer'], true) },
+    { label: terms.keys, value: a['jwks'] === null ? keysOf(a['jwks_uri']) : json(a['jwks']) },
     ...(a['last_error'] === null
       ? []
-      : [{ label: 'Last error', value: stack(text(`Keys: ${words(a['last_error'])}`), time(a['last_error_at'], now)) }]),
-    { label: 'Created', value: time(a['created_at'], now) },
-    { label: 'Id', value: code(id, true) },
+      : [
+          {
+            label: terms.last_error,
+            value: stack(text(fill(terms.keys_failed, { last_error: words(a['last_error']) })), time(a['last_error_at'], now)),
+          },
+        ]),
+    { label: terms.created, value: time(a['created_at'], now) },
+    { label: terms.id, value: code(id, true) },
   ],
   fields: issuerFields(platforms['other'] as Platform, false),
   createFields: (req) => issuerFields(platformOf(req), true),
-  create: { label: 'Add trusted issuer', title: 'Add a trusted issuer', button: 'Add issuer', guarded: true },
+  create: { label: terms.add_trusted_issuer, title: terms.add_a_trusted_issuer, button: terms.add_trusted_issuer, guarded: true },
   edit: { guarded: true },
-  remove: { label: 'Delete issuer', text: 'Its federated credentials go with it, and its workloads get no more tokens.' },
+  remove: { label: terms.delete_trusted_issuer, text: sentences.its_federated_credentials_go_with },
 };
 
 const credentialFields = ({ claims, hint }: Platform): readonly FieldSpec[] => [
   {
     name: 'client',
-    label: 'Client',
+    label: terms.client,
     relationship: 'one',
     on: 'create',
-    hint: 'Those that authenticate by private_key_jwt.',
+    hint: hints.workloads_client,
     choices: workloadClientChoices,
   },
-  { name: 'trusted_issuer', label: 'Issuer', relationship: 'one', on: 'create', choices: trustedIssuerChoices },
-  { name: 'audience', label: 'Audience', hint: 'The aud of the tokens. Empty: the issuer of this environment.', attributes: address },
+  { name: 'trusted_issuer', label: terms.issuer, relationship: 'one', on: 'create', choices: trustedIssuerChoices },
+  { name: 'audience', label: terms.audience, hint: hints.audience, attributes: address },
   {
     name: 'claims',
-    label: 'Claims',
+    label: terms.claims,
     kind: 'json',
     optional: false,
     initial: JSON.stringify(claims, null, 2),
-    hint: `What the tokens have to say, as JSON: a text, a list of texts, or {"prefix": "..."} ending in : or /. Replace what is in capitals. ${hint}`,
+    hint: fill(hints.what_the_tokens_have_to, { hint }),
     attributes: { spellcheck: 'false', autocapitalize: 'none' },
   },
 ];
@@ -145,29 +153,29 @@ const credentialFields = ({ claims, hint }: Platform): readonly FieldSpec[] => [
 /** Which tokens of an issuer prove a client. */
 export const federated_credentials: Presentation = {
   path: 'federated_credentials',
-  title: 'Federated credentials',
+  title: terms.federated_credentials,
   under: 'trusted_issuers',
-  one: 'federated credential',
-  lead: 'Which tokens of a trusted issuer authenticate which client.',
-  empty: { title: 'No federated credentials yet', text: 'One says what the claims of a token are when it is of your workload.' },
+  one: nouns.federated_credential,
+  lead: sentences.which_tokens_of_a_trusted,
+  empty: { title: terms.no_federated_credentials_yet, text: sentences.one_says_what_the_claims },
   include: 'client,trusted_issuer',
   recordInclude: 'client,trusted_issuer',
   columns: [
     {
-      label: 'Client',
+      label: terms.client,
       value: (record, _look, { included }) =>
         text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
     },
     {
-      label: 'Issuer',
+      label: terms.issuer,
       value: (record, _look, { included }) => text(includedRecord(record, 'trusted_issuer', included)?.attributes['name']),
     },
-    { label: 'Claims', value: claimLines },
-    { label: 'Created', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
+    { label: terms.claims, value: claimLines },
+    { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
   filters: [
-    { name: 'client', label: 'Client', choices: clientChoices },
-    { name: 'trusted_issuer', label: 'Issuer', choices: trustedIssuerChoices },
+    { name: 'client', label: terms.client, choices: clientChoices },
+    { name: 'trusted_issuer', label: terms.issuer, choices: trustedIssuerChoices },
   ],
   name: (record, included = []) =>
     `${words(includedRecord(record, 'trusted_issuer', included)?.attributes['name'] ?? 'Issuer')} → ${words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client'))}`,
@@ -175,19 +183,27 @@ export const federated_credentials: Presentation = {
     const [client, issuer] = [includedRecord(record, 'client', included), includedRecord(record, 'trusted_issuer', included)];
     return [
       {
-        label: 'Client',
+        label: terms.client,
         value: client ? link(words(client.attributes['name']), recordPath('clients', client.id)) : code(relatedId(record, 'client')),
       },
-      { label: 'Issuer', value: issuer ? link(words(issuer.attributes['name']), recordPath('trusted_issuers', issuer.id)) : quiet('–') },
-      { label: 'Audience', value: code(record.attributes['audience'], true) },
-      { label: 'Claims', value: claimLines(record) },
-      { label: 'Created', value: time(record.attributes['created_at'], now) },
-      { label: 'Id', value: code(record.id, true) },
+      {
+        label: terms.issuer,
+        value: issuer ? link(words(issuer.attributes['name']), recordPath('trusted_issuers', issuer.id)) : quiet('–'),
+      },
+      { label: terms.audience, value: code(record.attributes['audience'], true) },
+      { label: terms.claims, value: claimLines(record) },
+      { label: terms.created, value: time(record.attributes['created_at'], now) },
+      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: credentialFields(platforms['other'] as Platform),
   createFields: (req) => credentialFields(platformOf(req)),
-  create: { label: 'Create federated credential', title: 'Create a federated credential', button: 'Create credential', guarded: true },
+  create: {
+    label: terms.create_federated_credential,
+    title: terms.create_a_federated_credential,
+    button: terms.create_federated_credential,
+    guarded: true,
+  },
   edit: { guarded: true },
-  remove: { label: 'Delete credential', text: 'These workloads get no more tokens of the client.' },
+  remove: { label: terms.delete_federated_credential, text: sentences.these_workloads_get_no_more },
 };

@@ -9,6 +9,8 @@ export type OverviewCounts = {
   readonly sessions: number;
   readonly clients: number;
   readonly webhooks: number;
+  /** Without those that came with the service, as with clients. */
+  readonly api_resources: number;
   /** Whether any of those clients ever proved itself at the token endpoint. */
   readonly client_used: boolean;
   /** Whether anybody was ever signed in to a client. */
@@ -29,6 +31,7 @@ export async function countOverview(scope: Scope, since: Date, bounds: SessionBo
                 where s.environment_id = $1 and ${isLiveSql('s', { now: '$3', signed_in_after: '$4', active_after: '$5' })})::int as sessions,
                (select count(*) from clients where environment_id = $1 and not is_system)::int as clients,
                (select count(*) from webhooks where environment_id = $1)::int as webhooks,
+               (select count(*) from api_resources where environment_id = $1 and not is_system)::int as api_resources,
                exists (select from clients where environment_id = $1 and not is_system and last_used_at is not null) as client_used,
                exists (select from session_clients where environment_id = $1) as signed_in`,
     },

@@ -74,20 +74,29 @@ function sectionsOf({ guide, blocks }: ReadGuide): Entry[] {
   return [first, ...rest];
 }
 
+const collectionPath = (collection: string) => `/docs/api/${collection}`;
+
 function referenceEntries({ sections }: Reference): Entry[] {
   return sections.flatMap((section): Entry[] => [
     {
       kind: 'collection',
       title: section.id,
       within: 'Reference',
-      path: `/docs#${section.id}`,
-      text: [section.description, ...section.attributes.map(({ name, description }) => `${name}: ${description}`)].join(' '),
+      path: collectionPath(section.id),
+      text: section.description,
     },
+    ...section.attributes.map(({ name, type, description }): Entry => ({
+      kind: 'attribute',
+      title: name,
+      within: section.id,
+      path: `${collectionPath(section.id)}#attribute-${name}`,
+      text: `${type}. ${description}`,
+    })),
     ...section.operations.map((operation): Entry => ({
       kind: 'operation',
       title: `${operation.method} ${operation.path}`,
       within: section.id,
-      path: `/docs#${operation.id}`,
+      path: `${collectionPath(section.id)}#${operation.id}`,
       text: [
         `${operation.summary}.`,
         `Needs ${operation.permissions.join(' and ')}.`,
@@ -102,7 +111,13 @@ function missingEvents(found: readonly Entry[]): Entry[] {
   const known = new Set(found.filter(({ kind }) => kind === 'event type').map(({ title }) => title));
   return eventTypes
     .filter((name) => !known.has(name))
-    .map((name) => ({ kind: 'event type', title: name, within: 'Events', path: '/docs#event_types', text: catalogue[name].description }));
+    .map((name) => ({
+      kind: 'event type',
+      title: name,
+      within: 'Events',
+      path: collectionPath('event_types'),
+      text: catalogue[name].description,
+    }));
 }
 
 /** Libraries that are cached, one for each environment; the oldest are dropped. */

@@ -1,5 +1,6 @@
 import type { ReferencePage } from './page-models.js';
 import type { OpenApiDocument } from '../openapi/document.js';
+import { curlOf, typescriptOf } from './code-examples.js';
 import { exampleOf } from '../openapi/example.js';
 
 type Schema = Record<string, unknown>;
@@ -26,14 +27,11 @@ function typeOf(schema: Schema): string {
   return type === 'array' && schema['items'] ? `array of ${typeOf(schema['items'] as Schema)}` : type;
 }
 
-/** A command that can be pasted: the shell's `$TOKEN` stands for the access token. */
-function curlOf(base: string, method: string, path: string, body: unknown): string {
-  const lines = [`curl -X ${method.toUpperCase()} "${base}${path.replace('{id}', '$ID')}"`, `-H "Authorization: Bearer $TOKEN"`];
-  if (body !== undefined) {
-    lines.push(`-H "Content-Type: application/vnd.api+json"`, `-d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`);
-  }
-  return lines.join(' \\\n  ');
-}
+/** `signing_keys` as a title: "Signing keys". */
+const titleOf = (tag: string): string => {
+  const text = tag.replaceAll('_', ' ');
+  return /^(?:api|jwks)\b/.test(text) ? text.replace(/^\w+/, (word) => word.toUpperCase()) : text.charAt(0).toUpperCase() + text.slice(1);
+};
 
 /** The reference as the page shows it, from the published document. */
 export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'> {
@@ -45,6 +43,7 @@ export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, '
       const operation = item[method];
       if (!operation) return [];
       const schema = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
+      const example = { base: base_url, method: method.toUpperCase(), path, body: schema && exampleOf(schema, components) };
       return [
         {
           tag: operation.tags[0] ?? '',
@@ -57,7 +56,8 @@ export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, '
             .filter((one) => one.in !== 'path')
             .map((one) => ({ name: one.name, place: one.in, description: one.description ?? '' })),
           statuses: Object.keys(operation.responses),
-          curl: curlOf(base_url, method, path, schema && exampleOf(schema, components)),
+          curl: curlOf(example),
+          typescript: typescriptOf(example, !('204' in operation.responses)),
         },
       ];
     }),
@@ -70,6 +70,7 @@ export function referenceModel(document: OpenApiDocument): Pick<ReferencePage, '
       Record<string, Schema> | undefined;
     return {
       id: name,
+      title: titleOf(name),
       description: description ?? '',
       type,
       attributes: Object.entries(attributes ?? {}).map(([attribute, schema]) => ({

@@ -16,10 +16,13 @@ export interface DocsSearchPage extends DocsPage, Findings {}
 
 /** GET /docs */
 export interface ReferencePage extends DocsPage {
+  /** How a client gets its access token. */
+  token: { curl: string; typescript: string };
   base_url: string;
   introduction: string[];
   sections: {
     id: string;
+    title: string;
     type: string;
     description: string;
     attributes: { name: string; type: string; description: string }[];
@@ -32,8 +35,15 @@ export interface ReferencePage extends DocsPage {
       parameters: { name: string; place: string; description: string }[];
       statuses: string[];
       curl: string;
+      typescript: string;
     }[];
   }[];
+}
+
+/** GET /docs/api/{collection} */
+export interface CollectionPage extends DocsPage {
+  sections: ReferencePage['sections'];
+  section: ReferencePage['sections'][number];
 }
 
 /** GET /docs/{guide}: Markdown as tokens, so that the view escapes every text. */
@@ -48,6 +58,7 @@ export interface GuidePage extends DocsPage {
 declare module '../../http/pages/page-models.js' {
   interface PageModels {
     'docs/reference': ReferencePage;
+    'docs/collection': CollectionPage;
     'docs/guide': GuidePage;
     'docs/search': DocsSearchPage;
   }

@@ -8,9 +8,10 @@ import type { Registry } from '../resource.js';
 import { linkTarget, anchorOf } from './guides.js';
 import { createLibrary } from './library.js';
 import type {} from './page-models.js';
+import { tokenExamples } from './code-examples.js';
 import { maxQueryLength } from './search.js';
 
-/** GET /docs, the reference of the Management API; GET /docs/search?q=; GET /docs/{guide} and /docs/guides/{guide}. None needs a login. */
+/** GET /docs, the reference of the Management API; GET /docs/api/{collection}, a page of it; GET /docs/search?q=; GET /docs/{guide} and /docs/guides/{guide}. None needs a login. */
 export function referenceRouter(web: Web, registry: Registry): Router {
   const router = Router();
   const libraryOf = createLibrary(registry);
@@ -21,7 +22,15 @@ export function referenceRouter(web: Web, registry: Registry): Router {
   });
 
   const reference = (req: Request, res: Response) => {
-    web.renderPage(res, 'docs/reference', { ...base(req, 'Reference'), ...libraryOf(req.ctx.environment).reference });
+    const { issuer, base_url } = req.ctx.environment;
+    const token = tokenExamples(issuer, `${base_url}/api`);
+    web.renderPage(res, 'docs/reference', { ...base(req, 'API reference'), ...libraryOf(req.ctx.environment).reference, token });
+  };
+  const collection = (req: Request, res: Response) => {
+    const { sections } = libraryOf(req.ctx.environment).reference;
+    const section = sections.find(({ id }) => id === req.params['collection']);
+    if (!section) throw new PageError(404, 'not_found', 'There is nothing at this address.');
+    web.renderPage(res, 'docs/collection', { ...base(req, section.title), sections, section });
   };
   const search = (req: Request, res: Response) => {
     const query = (queryOf(req).get('q') ?? '').trim().slice(0, maxQueryLength);
@@ -43,6 +52,7 @@ export function referenceRouter(web: Web, registry: Registry): Router {
   };
   route(router, '/docs', { get: [reference] });
   route(router, '/docs/search', { get: [search] });
+  route(router, '/docs/api/:collection', { get: [collection] });
   route(router, '/docs/:guide', { get: [guide('')] });
   route(router, '/docs/guides/:guide', { get: [guide('guides/')] });
   return router;

@@ -2,7 +2,7 @@ import { named } from '../../lib/named.js';
 
 /** A piece of the documentation that a search finds: where it is and what it says, as plain text. */
 export type Entry = {
-  readonly kind: 'guide' | 'operation' | 'collection' | 'event type';
+  readonly kind: 'guide' | 'operation' | 'collection' | 'attribute' | 'event type';
   readonly title: string;
   /** What it is a part of: the guide, the collection. */
   readonly within: string;
