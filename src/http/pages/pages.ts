@@ -4,6 +4,9 @@ import { isWithinSignIn } from '../request/return-to.js';
 import type { BasePage, PageModels } from './page-models.js';
 import { accentPath, type Assets } from './static.js';
 import { viewHelpers } from './view-functions.js';
+import type { Language } from '../../lib/languages/languages.js';
+import { switchOf } from './language-switch.js';
+import { wordsIn, wordsOf, type Words } from './words.js';
 
 export type * from './page-models.js';
 
@@ -12,6 +15,8 @@ export type RenderOptions = {
   status?: number;
   /** Origins beside our own that a form on this page, or a redirect that answers it, may lead to (`formActionSource`). */
   formAction?: readonly string[];
+  /** That of the person unless told. */
+  language?: Language;
 };
 
 /** Renders a view with its model and sends it as an HTML page with the headers of every page (specification 11.3.2). */
@@ -31,14 +36,25 @@ export function createPageRenderer(options: { assets: Assets; viewsDir?: string;
   const helpers = viewHelpers(assets);
 
   return {
-    renderPage(res, view, model, { status = 200, formAction = [] } = {}) {
-      const html = templates.render(view, { ...model, ...helpers });
-      res.status(status).set(pageHeaders(formAction));
+    renderPage(res, view, model, { status = 200, formAction = [], language } = {}) {
+      const words = wordsFor(res, view, language);
+      const html = templates.render(view, { ...model, ...helpers, ...words, ...switchOf(res.req, view) });
+      res.status(status).set(pageHeaders(formAction)).set('Content-Language', words.language);
       // Within a client's sign-in it would cut the popup off from the application that has opened it, and stays off for what follows there.
       if (!isWithinSignIn(res.req)) res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
       res.send(html);
     },
   };
+}
+
+/** Views for administrators and developers, which are in English alone. */
+const isForOperators = (view: string): boolean => /^(dashboard|dev|docs)\/|^sso\/test-result$/.test(view);
+
+/** The words that the page is made of. */
+function wordsFor(res: Response, view: string, language: Language | undefined): Words {
+  if (isForOperators(view)) return wordsIn('en');
+  res.vary('Accept-Language').vary('Cookie');
+  return language === undefined ? wordsOf(res.req) : wordsIn(language);
 }
 
 /** The environment as far as pages show it: a row of `environments`, or anything of that shape. */

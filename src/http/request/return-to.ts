@@ -79,8 +79,12 @@ function sentReturnTo(req: Request): string | null {
  * request. Single-page applications have these in a popup that they hold on to.
  */
 export function isWithinSignIn(req: Request): boolean {
-  if (req.path.startsWith('/oauth/')) return true;
-  return req.ctx !== undefined && pendingOf(req, req.return_to ?? safeReturnTo(sentReturnTo(req))) !== null;
+  return req.path.startsWith('/oauth/') || pendingHere(req) !== null;
+}
+
+/** The authorization request that waits for this step of a sign-in, or null. */
+export function pendingHere(req: Request): PendingAuthorization | null {
+  return req.ctx === undefined ? null : pendingOf(req, req.return_to ?? safeReturnTo(sentReturnTo(req)));
 }
 
 /** The client of the pending request that a return path leads to, as the request claims it, or null. */
