@@ -2,7 +2,13 @@ import type { Request, Response } from 'express';
 import { holdsEverything } from '../domain/reach/reach.js';
 import { updateRecord } from '../management/operations.js';
 import { notFound } from '../management/problems.js';
-import { allSigningAlgorithmChoices, breachedPasswordChoices, dpopNonceChoices, environmentKindChoices } from './choices.js';
+import {
+  allSigningAlgorithmChoices,
+  breachedPasswordChoices,
+  dpopNonceChoices,
+  environmentKindChoices,
+  languageChoices,
+} from './choices.js';
 import { arrivalSections } from './arrival-sections.js';
 import { exposureNotice } from './exposure-notice.js';
 import { factorNotice } from './factor-notice.js';
@@ -47,6 +53,12 @@ const sections: readonly Section[] = [
         kind: 'email',
         hint: 'Shown below the sign-in pages and in mail.',
         attributes: { maxlength: 254 },
+      },
+      {
+        name: 'default_locale',
+        label: 'Default language',
+        choices: languageChoices,
+        hint: 'Of sign-in pages, where neither the person, the application nor the browser asks for one.',
       },
     ],
   },

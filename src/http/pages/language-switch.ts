@@ -71,7 +71,7 @@ function pageOfForm({ form }: Request, page: string): string | null {
 }
 
 /**
- * GET and POST /language (specification 4.10.3): keeps the choice in a cookie and goes back to the page. Of a form that is sent here only that address
+ * GET and POST /language (specification 4.13.3): keeps the choice in a cookie and goes back to the page. Of a form that is sent here only that address
  * and where the sign-in goes on are looked at; a password in it is not.
  */
 export function chooseLanguage(req: Request, res: Response): void {

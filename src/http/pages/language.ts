@@ -40,7 +40,7 @@ function choose(req: Request): Language {
 }
 
 /**
- * The language to answer the person in (specification 4.10.1): the one chosen on a page, else what the application asks for, else the person's own,
+ * The language to answer the person in (specification 4.13.1): the one chosen on a page, else what the application asks for, else the person's own,
  * else the browser's, else the environment's. Asked for when the page is made: by then it is known who is there.
  */
 export function languageOf(req: Request): Language {

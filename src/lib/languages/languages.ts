@@ -5,8 +5,19 @@ import { own } from '../named.js';
 export const languages = {
   en: { name: 'English', dir: 'ltr' },
   de: { name: 'Deutsch', dir: 'ltr' },
+  fr: { name: 'Français', dir: 'ltr' },
+  es: { name: 'Español', dir: 'ltr' },
+  'pt-BR': { name: 'Português (Brasil)', dir: 'ltr' },
+  it: { name: 'Italiano', dir: 'ltr' },
+  nl: { name: 'Nederlands', dir: 'ltr' },
+  pl: { name: 'Polski', dir: 'ltr' },
+  tr: { name: 'Türkçe', dir: 'ltr' },
+  uk: { name: 'Українська', dir: 'ltr' },
   ja: { name: '日本語', dir: 'ltr' },
+  ko: { name: '한국어', dir: 'ltr' },
+  'zh-CN': { name: '简体中文', dir: 'ltr' },
   ar: { name: 'العربية', dir: 'rtl' },
+  he: { name: 'עברית', dir: 'rtl' },
 } as const satisfies Record<string, { name: string; dir: 'ltr' | 'rtl' }>;
 
 export type Language = keyof typeof languages;
@@ -17,7 +28,12 @@ export const languageTags = Object.keys(languages) as [Language, ...Language[]];
 export const isLanguage = (tag: unknown): tag is Language => typeof tag === 'string' && own(languages, tag) !== undefined;
 
 /** What a range may end at, and the language that is meant: nearer than any other are the one Portuguese and the one Chinese that there is. */
-const ends: ReadonlyMap<string, Language> = new Map<string, Language>([...languageTags.map((tag) => [tag, tag] as const)]);
+const ends: ReadonlyMap<string, Language> = new Map<string, Language>([
+  ...languageTags.map((tag) => [tag, tag] as const),
+  ['pt', 'pt-BR'],
+  ['zh', 'zh-CN'],
+  ['zh-Hans', 'zh-CN'],
+]);
 
 /** So many of what somebody asks for are looked at, of so many characters each. */
 const maxRanges = 20;
