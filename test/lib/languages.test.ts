@@ -65,6 +65,16 @@ describe.each(languageTags)('%s', (tag) => {
     expect(wrong).toEqual([]);
   });
 
+  test('names a button by what is written on it, and more (WCAG 2.2, 2.5.3)', () => {
+    const lower = (key: string) => catalogue[key as MessageKey].toLocaleLowerCase(tag);
+    const pairs = keys.flatMap((key) => {
+      const visible = key.startsWith('script.') ? key.replace('_password', '') : key.replace('_named', '');
+      return visible === key || !Object.hasOwn(catalogue, visible) ? [] : [[key, visible] as const];
+    });
+    expect(pairs.length).toBeGreaterThan(10);
+    expect(pairs.filter(([named, visible]) => !lower(named).includes(lower(visible))).map(([named]) => named)).toEqual([]);
+  });
+
   test('is plain text: no markup, no entity, no control character', () => {
     expect(keys.filter((key) => /[<>]|&\w+;|\p{Cc}/u.test(catalogue[key]))).toEqual([]);
   });

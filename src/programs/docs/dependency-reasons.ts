@@ -2,6 +2,7 @@ import { named } from '../../lib/named.js';
 
 /** Why each direct dependency is there, by its name in package.json; a test holds that neither has what the other lacks. */
 export const reasons = named({
+  '@formatjs/intl-localematcher': 'finds the language for what a browser or application asks for (RFC 4647)',
   '@simplewebauthn/browser': 'the pages’ side of WebAuthn: options and answers as the browser wants them',
   '@simplewebauthn/server': 'verifies what passkeys answer (WebAuthn Level 3)',
   argon2: 'hashes passwords (argon2id, RFC 9106) in native code',
@@ -11,6 +12,7 @@ export const reasons = named({
   ejs: 'views',
   express: 'routes and middleware',
   'express-rate-limit': 'limits of pages and of the Management API',
+  'intl-messageformat': 'texts of pages with their plurals, in ICU MessageFormat',
   'ipaddr.js': 'addresses and networks: which addresses a request of ours may go to',
   jose: 'JWS, JWK and JWT (RFC 7515 to 7519)',
   knex: 'pool, transactions and SQL that is composed',
